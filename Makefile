@@ -1,0 +1,81 @@
+# Every target makes the virtual environment it needs; a stamp file in it makes the second time fast.
+# PYTHON chooses the interpreter (3.11 or newer) that the environments are made from.
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+ORACLE := .venv-oracle
+BIN := $(VENV)/bin
+ORACLE_BIN := $(ORACLE)/bin
+PIP_FLAGS := --quiet --disable-pip-version-check
+
+# One test process per core: threads inside each would only get in the others' way.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+CODE := src/taper tests benchmarks $(wildcard examples)
+
+.PHONY: help demo test parity bench lint format docs clean
+
+help:
+	@echo "make demo     see autograd at work (no PyTorch needed)"
+	@echo "make test     all tests and doctests (no PyTorch needed)"
+	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
+	@echo "make bench    speed against PyTorch 2.13, one table (QUICK=1 for a short look)"
+	@echo "make lint     ruff and mypy"
+	@echo "make format   let ruff rewrite the layout of the code"
+	@echo "make docs     write the generated documents again"
+	@echo "make clean    remove environments, caches and build results"
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "taper needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,vision]'
+	@touch $@
+
+$(ORACLE)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "taper needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv $(ORACLE)
+	@touch $@
+
+$(ORACLE)/.installed: $(ORACLE)/.made pyproject.toml
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,vision]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/taper demo
+
+test: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
+
+parity: $(ORACLE)/.installed
+	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
+
+bench: $(ORACLE)/.installed
+	$(ORACLE_BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
+	$(ORACLE_BIN)/python benchmarks/import_time.py
+	$(ORACLE_BIN)/python benchmarks/deep_chain.py
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m taper.opdef --docs > docs/derivatives.md.new
+	mv docs/derivatives.md.new docs/derivatives.md
+
+clean:
+	rm -rf $(VENV) $(ORACLE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

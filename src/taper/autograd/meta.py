@@ -1,0 +1,103 @@
+"""The autograd records that hang on a tensor: version counter, view record, AutogradMeta.
+
+All are made only when needed (A7): an ordinary result of an operation has none of them.
+Knows nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from taper.autograd.handles import HookDict
+
+# Tensor._requires_grad of a view: the answer depends on its base, ask `views.requires_grad`.
+ASK = 2
+
+
+class VersionCounter:
+    """How often a piece of memory was written; one for a tensor, its views and its `detach()`.
+
+    It also remembers the user's line of the last write, for the error that names it (D6).
+    """
+
+    __slots__ = ("code", "offset", "value")
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.code: CodeType | None = None
+        self.offset = 0
+
+
+class InferenceCounter:
+    """Stands in the place of the counter of an inference tensor, which has no version."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        raise RuntimeError("Inference tensors do not track version counter.")
+
+
+INFERENCE_COUNTER = InferenceCounter()
+
+
+class Creation:
+    """How a view came to be, which decides whether it may be written in place (V9 to V14)."""
+
+    PLAIN = "plain"
+    MULTIPLE = "multiple"
+    NO_GRAD = "no_grad"
+    INFERENCE = "inference"
+    FUNCTION = "function"
+
+
+class ViewRecord:
+    """What a view knows: the root it looks at, how it was made, and when its history was valid.
+
+    `version` is the counter's value for which the view's `_grad_fn` holds; when the memory was
+    written through somebody else since, the history is regenerated on next use (V6).
+    """
+
+    __slots__ = ("base", "code", "creation", "offset", "replay", "requires_grad", "version")
+
+    def __init__(
+        self,
+        base: Any,
+        creation: str,
+        version: int,
+        replay: Callable[[Any], Any] | None,
+        code: CodeType | None,
+        offset: int,
+    ) -> None:
+        self.base = base
+        self.creation = creation
+        self.version = version
+        self.replay = replay
+        self.requires_grad = False  # the flag of a view that is itself a leaf
+        self.code = code
+        self.offset = offset
+
+
+class AutogradMeta:
+    """What few tensors have: a gradient, an accumulator, hooks, a tangent."""
+
+    __slots__ = (
+        "accumulator",
+        "grad",
+        "grad_dtype",
+        "hooks",
+        "post_accumulate_hooks",
+        "retains_grad",
+        "tangent",
+    )
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+        self.accumulator: Any = None  # weak reference to AccumulateGrad (I7)
+        self.hooks: HookDict | None = None
+        self.post_accumulate_hooks: HookDict | None = None
+        self.retains_grad = False
+        self.tangent: Any = None
+        self.grad_dtype: Any = None

@@ -1,0 +1,61 @@
+"""Where the user's code did it (D6): the first frame outside the package, kept unformatted.
+
+A record is (code object, instruction offset).  It is cheap to take (about 0.1 us), keeps no
+locals alive, and is turned into file, line and source text only when an error is written.
+Knows nobody.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType, FrameType
+
+_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+# Is the file one of ours?  Asked once per file; generated operator code is named "<op ...>".
+internal: dict[str, bool] = {}
+
+
+def is_internal(filename: str) -> bool:
+    known = internal.get(filename)
+    if known is None:
+        known = filename.startswith("<op ") or os.path.abspath(filename).startswith(_PACKAGE_FOLDER)
+        internal[filename] = known
+    return known
+
+
+def user_frame(frame: FrameType) -> FrameType:
+    """The innermost frame of the stack that is not taper's own (the outermost if all are)."""
+    while is_internal(frame.f_code.co_filename):
+        outer = frame.f_back
+        if outer is None:
+            return frame
+        frame = outer
+    return frame
+
+
+def here() -> tuple[CodeType, int]:
+    """The record of the user's line that is running now."""
+    frame = user_frame(sys._getframe(1))
+    return frame.f_code, frame.f_lasti
+
+
+def line_of(code: CodeType, offset: int) -> int:
+    """The line number of an instruction offset of a code object."""
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+def describe(record: tuple[CodeType, int] | None) -> str:
+    """`file.py:12 in train: loss = a * b`, for error texts."""
+    if record is None or record[0] is None:
+        return "an unknown line"
+    code, offset = record
+    line = line_of(code, offset)
+    text = linecache.getline(code.co_filename, line).strip()
+    place = f"{code.co_filename}:{line} in {code.co_name}"
+    return f"{place}: {text}" if text else place

@@ -1,0 +1,87 @@
+"""The one thread-local state object (D10): what every operation asks before it runs.
+
+Owns: grad mode and the other modes as one bit field, the sequence counter, saved-tensor hooks,
+the running graph task.  Knows nobody.
+
+`local.state` costs one thread-local read; all else is a plain attribute of the object behind it.
+An operation runs its fast path while `mode` is at most NO_GRAD; any other bit sends it to
+`opdef.run_in_mode`, which does what the mode asks for before and after the same fast path.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+NO_GRAD = 1
+INFERENCE = 2  # always together with NO_GRAD
+DUAL = 4  # a forward-mode level is open
+SAVED_HOOKS = 8  # saved_tensors_hooks are active
+PROFILE = 16
+ANOMALY = 32  # check the forward pass for NaN
+FUNCTION_MODE = 64
+
+PACKAGE = __name__.split(".")[0]
+
+
+class State:
+    """What one thread knows about how operations run."""
+
+    __slots__ = (
+        "callbacks",
+        "current_node",
+        "dual_level",
+        "graph_task",
+        "hooks_disabled",
+        "mode",
+        "multithreading",
+        "saved_hooks",
+        "sequence",
+        "view_replay",
+    )
+
+    def __init__(self) -> None:
+        self.mode = 0
+        self.sequence = 0
+        self.saved_hooks: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+        self.hooks_disabled: str | None = None
+        self.current_node: Any = None
+        self.graph_task: Any = None
+        self.dual_level = -1
+        self.multithreading = True
+        self.view_replay = False
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.state = State()
+        quiet_floating_point_errors()
+
+
+def _report_error(kind: str, flag: int) -> None:
+    """Stay silent about our own operations, warn about the user's NumPy code as NumPy does."""
+    frame = sys._getframe(1)
+    module = frame.f_globals.get("__name__", "")
+    if module != PACKAGE and not module.startswith(PACKAGE + "."):
+        warnings.warn(f"{kind} encountered", RuntimeWarning, stacklevel=2)
+
+
+def quiet_floating_point_errors() -> None:
+    """Let 1/0 be inf without a warning in taper, as in PyTorch, and leave NumPy users theirs.
+
+    NumPy's error state is per thread, and `np.errstate` around each operation costs 0.4 us.
+    So NumPy is told once per thread to call `_report_error`, which looks at who computes;
+    a state that the user has changed is left alone.
+    """
+    usual = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+    if np.geterr() == usual:
+        np.seterrcall(_report_error)
+        np.seterr(divide="call", over="call", invalid="call")
+
+
+local = _Local()

@@ -1,0 +1,330 @@
+"""The autograd side of Tensor: `requires_grad`, `grad`, `grad_fn`, `backward`, hooks, `detach`.
+
+Attached to the class here, so that `tensor` need not know autograd.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from taper import dtypes
+from taper.autograd.backward import backward as run_backward
+from taper.autograd.handles import HookDict, RemovableHandle
+from taper.autograd.meta import ASK, INFERENCE_COUNTER, VersionCounter
+from taper.autograd.state import INFERENCE, NO_GRAD, local
+from taper.autograd.views import alias, meta_of, requires_grad, version_counter
+from taper.tensor import Tensor, wrap
+
+
+def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+# --- requires_grad and leaves ----------------------------------------------------------------
+
+
+def _get_requires_grad(self: Tensor) -> bool:
+    """Whether gradients are computed for this tensor."""
+    flag = self._requires_grad
+    return requires_grad(self) if flag is ASK else flag
+
+
+def _set_requires_grad(self: Tensor, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError("requires_grad must be a bool")
+    if not self.is_leaf:
+        if value:
+            return
+        raise RuntimeError(
+            "you can only change requires_grad flags of leaf variables. If you want to use a "
+            "computed variable in a subgraph that doesn't require differentiation use "
+            "var_no_grad = var.detach()."
+        )
+    set_leaf_flag(self, value, "only Tensors of floating point dtype can require gradients")
+
+
+def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
+    """Set the flag of a leaf, checked against its dtype."""
+    if value:
+        dtype = tensor.dtype
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError(refusal)
+        if tensor._counter is INFERENCE_COUNTER and not local.state.mode & INFERENCE:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
+            )
+    if tensor._view is not None:
+        tensor._view.requires_grad = value
+    else:
+        tensor._requires_grad = value
+
+
+@attach
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set `requires_grad` in place and return the tensor."""
+    self.requires_grad = requires_grad
+    return self
+
+
+def _get_grad_fn(self: Tensor) -> Any:
+    """The node that computed this tensor, None for a leaf."""
+    if self._requires_grad is ASK:
+        requires_grad(self)
+    return self._grad_fn
+
+
+def _is_leaf(self: Tensor) -> bool:
+    """Whether no recorded operation made this tensor."""
+    return _get_grad_fn(self) is None
+
+
+def _output_nr(self: Tensor) -> int:
+    return self._output_nr
+
+
+# --- grad ------------------------------------------------------------------------------------
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    """The accumulated gradient, None before the first backward."""
+    meta = self._meta
+    if meta is not None and meta.grad is not None:
+        return meta.grad
+    if self._grad_fn is not None and not (meta is not None and meta.retains_grad):
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+            ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+            "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+            "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+            "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
+            "informations.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return None
+
+
+def _set_grad(self: Tensor, value: Any) -> None:
+    if value is None:
+        if self._meta is not None:
+            self._meta.grad = None
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}"
+        )
+    if value is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._array.dtype != self._array.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype "
+            f"'{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype"
+        )
+    if value._array.shape != self._array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of "
+            f"size '{list(self._array.shape)}'. Please ensure that the gradient and the tensor are "
+            "the same size"
+        )
+    meta_of(self).grad = value
+
+
+def _delete_grad(self: Tensor) -> None:
+    _set_grad(self, None)
+
+
+@attach
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of a non-leaf tensor in its `.grad`."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self.is_leaf or meta_of(self).retains_grad:
+        return
+    meta_of(self).retains_grad = True
+    self._grad_fn.rarely().retained[self._output_nr] = weakref.ref(self)
+
+
+def _retains_grad(self: Tensor) -> bool:
+    """Whether the gradient of this non-leaf tensor is kept."""
+    return self._meta is not None and self._meta.retains_grad and not self.is_leaf
+
+
+@attach
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Compute the gradients of this tensor with respect to the leaves of its graph.
+
+    >>> import taper
+    >>> x = taper.tensor([2.0, 3.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([4., 6.])
+    """
+    run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+# --- hooks -----------------------------------------------------------------------------------
+
+
+@attach
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+    """Call `hook(grad)` when this tensor's gradient is computed; it may return a replacement."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    return _hooks_of(self).add(hook)
+
+
+def _hooks_of(tensor: Tensor) -> HookDict:
+    """Hooks belong to the position in the graph (H9), a leaf's to the leaf."""
+    node = tensor.grad_fn
+    if node is None:
+        meta = meta_of(tensor)
+        if meta.hooks is None:
+            meta.hooks = HookDict()
+        return meta.hooks
+    hooks = node.rarely().tensor_hooks
+    if tensor._output_nr not in hooks:
+        hooks[tensor._output_nr] = HookDict()
+    return hooks[tensor._output_nr]
+
+
+def _get_backward_hooks(self: Tensor) -> Any:
+    node = self.grad_fn
+    if node is None:
+        return self._meta.hooks if self._meta is not None else None
+    return node.extra.tensor_hooks.get(self._output_nr) if node.extra is not None else None
+
+
+def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
+    if self.grad_fn is None:
+        meta_of(self).hooks = hooks
+    else:
+        self._grad_fn.rarely().tensor_hooks[self._output_nr] = hooks
+
+
+@attach
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call `hook(self)` after a gradient was added to this leaf's `.grad`."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self.grad_fn is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    meta = meta_of(self)
+    if meta.post_accumulate_hooks is None:
+        meta.post_accumulate_hooks = HookDict()
+    return meta.post_accumulate_hooks.add(hook)
+
+
+# --- versions, views, detach -----------------------------------------------------------------
+
+
+def _version(self: Tensor) -> int:
+    """How often this tensor's memory was written in place."""
+    counter = self._counter
+    if counter is INFERENCE_COUNTER:
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return 0 if counter is None else counter.value
+
+
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor that this one is a view of, None if it is none."""
+    return None if self._view is None else self._view.base
+
+
+@attach
+def _is_view(self: Tensor) -> bool:
+    return self._view is not None
+
+
+@attach
+def is_inference(self: Tensor) -> bool:
+    """Whether this tensor was made in inference mode."""
+    return self._counter is INFERENCE_COUNTER
+
+
+@attach
+def detach_(self: Tensor) -> Tensor:
+    """Cut this tensor from its graph, in place."""
+    if self._view is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using "
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+            "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+            "function in torch/optim/optimizer.py as a reference."
+        )
+    if self._grad_fn is not None:
+        version_counter(self)  # the node shares it, and is about to be forgotten
+    self._grad_fn = None
+    self._output_nr = 0
+    self._requires_grad = False
+    if self._meta is not None:
+        self._meta.tangent = None
+    return self
+
+
+def _get_data(self: Tensor) -> Tensor:
+    """The same memory without history and with a version counter of its own."""
+    return wrap(self._array)
+
+
+def _set_data(self: Tensor, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"Variable data has to be a tensor, but got {type(value).__name__}"
+        )
+    if requires_grad(self) and not (value.dtype.is_floating_point or value.dtype.is_complex):
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
+    self._array = value._array
+    meta = self._meta
+    if meta is not None and meta.accumulator is not None:
+        node = meta.accumulator()
+        if node is not None:  # its shape is that of the variable
+            node.shape, node.dtype = self._array.shape, self._array.dtype
+
+
+def _deny_delete(name: str) -> Callable[[Tensor], None]:
+    def deny(self: Tensor) -> None:
+        raise RuntimeError(f"cannot delete {name}")
+
+    return deny
+
+
+def _volatile(self: Tensor) -> bool:
+    """False; the attribute of an old PyTorch has no effect any more."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+for _name, _property in {
+    "requires_grad": property(_get_requires_grad, _set_requires_grad, _deny_delete("requires_grad")),
+    "grad_fn": property(_get_grad_fn),
+    "is_leaf": property(_is_leaf),
+    "output_nr": property(_output_nr),
+    "grad": property(_get_grad, _set_grad, _delete_grad),
+    "retains_grad": property(_retains_grad),
+    "_version": property(_version),
+    "_base": property(_base),
+    "data": property(_get_data, _set_data, _deny_delete("data")),
+    "_backward_hooks": property(
+        _get_backward_hooks, _set_backward_hooks, _deny_delete("_backward_hooks")
+    ),
+    "volatile": property(_volatile),
+}.items():
+    setattr(Tensor, _name, _property)
+
+__all__ = ["alias", "dtypes", "NO_GRAD", "VersionCounter"]

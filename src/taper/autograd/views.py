@@ -1,0 +1,368 @@
+"""Histories of tensors: edges, version counters, views, and what a write in place does to them.
+
+Owns: `requires_grad`, `gradient_edge`, `accumulator`, `set_history` (the names of the notes), the
+rules for writing in place, `rebase_history` and the regeneration of a view's `grad_fn`.
+Knows tensors and nodes; not the operator table: what it needs of operators (`as_strided`,
+`copy_`) it reaches as methods of Tensor.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.meta import (
+    ASK,
+    INFERENCE_COUNTER,
+    AutogradMeta,
+    Creation,
+    VersionCounter,
+    ViewRecord,
+)
+from taper.autograd.node import LIVE, Node
+from taper.autograd.provenance import describe, user_frame
+from taper.autograd.state import INFERENCE, NO_GRAD, State, local
+from taper.tensor import Tensor, element_strides, storage_offset, wrap
+
+def meta_of(tensor: Tensor) -> AutogradMeta:
+    """The tensor's AutogradMeta, made on first use."""
+    if tensor._meta is None:
+        tensor._meta = AutogradMeta()
+    return tensor._meta
+
+
+def version_counter(tensor: Tensor) -> VersionCounter:
+    """The tensor's counter, made on first use; a node that saved the tensor as its output shares it."""
+    counter = tensor._counter
+    if counter is None:
+        node = tensor._grad_fn
+        counter = VersionCounter() if node is None else node.output_counter(tensor._output_nr)
+        tensor._counter = counter
+    return counter
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Count a write and remember the user's line that did it."""
+    counter = version_counter(tensor)
+    if counter is INFERENCE_COUNTER:
+        return
+    counter.value += 1
+    frame = user_frame(sys._getframe(1))
+    counter.code = frame.f_code
+    counter.offset = frame.f_lasti
+
+
+def requires_grad(tensor: Tensor) -> bool:
+    """Whether the tensor requires a gradient; a view first brings its history up to date (V6)."""
+    flag = tensor._requires_grad
+    if flag is not ASK:
+        return flag
+    record = tensor._view
+    if record.version != tensor._counter.value:
+        regenerate(tensor)
+    if tensor._grad_fn is not None or record.requires_grad:
+        return True
+    return requires_grad(record.base)
+
+
+def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
+    """Where the gradient of a tensor goes: to its `grad_fn`, or to a leaf's AccumulateGrad (A3)."""
+    if tensor._requires_grad is ASK:
+        requires_grad(tensor)
+        if tensor._grad_fn is None:
+            return (accumulator(tensor), 0) if tensor._view.requires_grad else (None, 0)
+    node = tensor._grad_fn
+    if node is not None:
+        return node, tensor._output_nr
+    return (accumulator(tensor), 0) if tensor._requires_grad else (None, 0)
+
+
+def accumulator(tensor: Tensor) -> AccumulateGrad | None:
+    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (A4, I7)."""
+    meta = tensor._meta
+    if meta is None:
+        meta = tensor._meta = AutogradMeta()
+    elif meta.accumulator is not None:
+        node = meta.accumulator()
+        if node is not None:
+            return node
+    if tensor._view is not None and not tensor._view.requires_grad:
+        return None  # a view made in no_grad mode: requires grad through its base, reaches nobody
+    node = AccumulateGrad(tensor)
+    meta.accumulator = weakref.ref(node)
+    return node
+
+
+def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:
+    """Make `tensor` the output `output_nr` of `node` (A5)."""
+    tensor._grad_fn = node
+    tensor._output_nr = output_nr
+    if tensor._requires_grad is not ASK:
+        tensor._requires_grad = True
+
+
+def make_view(
+    source: Tensor,
+    array: np.ndarray,
+    creation: str = Creation.PLAIN,
+    step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
+) -> Tensor:
+    """A tensor on `array`, which shares memory with `source`, tracked as a view of its root (V1)."""
+    view = Tensor.__new__(Tensor)
+    view._array = array
+    view._grad_fn = None
+    view._output_nr = 0
+    view._meta = None
+    counter = source._counter
+    if counter is INFERENCE_COUNTER:  # views of inference tensors are plain inference tensors (I2)
+        view._counter = counter
+        view._view = None
+        view._requires_grad = False
+        return view
+    if counter is None:
+        counter = version_counter(source)
+    view._counter = counter
+    view._requires_grad = ASK
+    parent = source._view
+    frame = user_frame(sys._getframe(1))
+    if parent is None:
+        view._view = ViewRecord(
+            source, creation, counter.value, (None, step), frame.f_code, frame.f_lasti
+        )
+    else:
+        if parent.creation != Creation.PLAIN and creation == Creation.PLAIN:
+            creation = parent.creation
+        view._view = ViewRecord(
+            parent.base,
+            creation,
+            counter.value,
+            (parent.replay, step),
+            frame.f_code,
+            frame.f_lasti,
+        )
+    return view
+
+
+def alias(source: Tensor) -> Tensor:
+    """A tensor on the same memory and counter without history: `detach()`."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._array = source._array
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._counter = version_counter(source)
+    tensor._view = None
+    tensor._meta = None
+    return tensor
+
+
+def replay(record: ViewRecord, base: Tensor) -> Tensor:
+    """Make the view anew from `base` by running its view operators again, without recursion."""
+    steps = []
+    link = record.replay
+    while link is not None:
+        link, step = link
+        if step is None:
+            raise RuntimeError("This view cannot be made again from its base.")
+        steps.append(step)
+    for function, arguments in reversed(steps):
+        base = function(base, *arguments)
+    return base
+
+
+def can_stride(view: Tensor, base: Tensor) -> bool:
+    """Whether strides alone express the view: not when it looks at the memory as another dtype."""
+    return view._array.dtype is base._array.dtype
+
+
+def regenerate(view: Tensor) -> None:
+    """Give a view whose memory was written through somebody else the history of its base (V4)."""
+    record = view._view
+    base = record.base
+    if view._grad_fn is None and not requires_grad(base):
+        return
+    refuse_view(view, direct=False)
+    state = local.state
+    mode = state.mode
+    state.mode = 0
+    try:
+        fresh = remake(view, base)
+    finally:
+        state.mode = mode
+    view._grad_fn = fresh._grad_fn
+    view._output_nr = fresh._output_nr
+    record.version = view._counter.value
+
+
+def remake(view: Tensor, base: Tensor) -> Tensor:
+    """A recorded view of `base` with the geometry of `view`."""
+    if can_stride(view, base) and not local.state.view_replay:
+        array = view._array
+        return base.as_strided(array.shape, element_strides(array), storage_offset(array))
+    return replay(view._view, base)
+
+
+# --- writing in place ------------------------------------------------------------------------
+
+
+_VIEW_KINDS = {
+    Creation.NO_GRAD: (
+        "A view was created in no_grad mode and {what} inplace with grad mode enabled. Given that "
+        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
+        "by moving both the view and the inplace either both inside the no_grad block (if you "
+        "don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+        "tracked)."
+    ),
+    Creation.INFERENCE: (
+        "A view was created in inference mode and {what} inplace in normal mode. Given that this "
+        "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+        "moving both the view and the inplace either both inside the inference_mode block (if "
+        "you don't want the inplace to be tracked) or both outside (if you want the inplace to "
+        "be tracked)."
+    ),
+    Creation.MULTIPLE: (
+        "{output} is a view and {what} inplace. This view is the output of a function that "
+        "returns multiple views. Such functions do not allow the output views to be modified "
+        "inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    Creation.FUNCTION: (
+        "{output} is a view and {what} inplace. This view was created inside a custom Function "
+        "(or because an input was returned as-is) and the autograd logic to handle view+inplace "
+        "would override the custom backward associated with the custom Function, leading to "
+        "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
+        "of the custom Function."
+    ),
+}
+
+
+def refuse_view(view: Tensor, direct: bool) -> None:
+    """Raise if the view's way of creation forbids writing it (V10 to V14)."""
+    record = view._view
+    if record.creation == Creation.PLAIN:
+        return
+    if direct:
+        what = "is being modified"
+    else:
+        what = "its base or another view of its base has been modified"
+    node = view._grad_fn
+    output = f"Output {view._output_nr} of {node.name() if node is not None else 'None'}"
+    text = _VIEW_KINDS[record.creation].format(what=what, output=output)
+    place = describe((record.code, record.offset))
+    raise RuntimeError(f"{text}\nThe view was made at {place}")
+
+
+def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bool:
+    """Whether a write to `tensor` must be recorded; raises where it is forbidden (V9 to V16)."""
+    counter = tensor._counter
+    if counter is INFERENCE_COUNTER and not state.mode & INFERENCE:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if state.mode & NO_GRAD:
+        return False
+    own = requires_grad(tensor)
+    if not (own or others_require_grad):
+        return False
+    if tensor._view is not None:
+        refuse_view(tensor, direct=True)
+        base = tensor._view.base
+        if requires_grad(base) and base.is_leaf:
+            place = describe((tensor._view.code, tensor._view.offset))
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                f"operation.\nThe view was made at {place}"
+            )
+    if own and tensor.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    return True
+
+
+def rebase_history(tensor: Tensor, node: Node) -> None:
+    """Make `node`, whose first edge is the tensor's old history, the history of what was written."""
+    record = tensor._view
+    if record is None or record.creation == Creation.FUNCTION:
+        move_retained(tensor._grad_fn, tensor._output_nr, node)
+        set_history(tensor, node)
+        return
+    base = record.base
+    copy_slices = CopySlices(base, tensor, node)
+    move_retained(base._grad_fn, base._output_nr, copy_slices)
+    set_history(base, copy_slices)
+    regenerate(tensor)
+
+
+def move_retained(old: Node | None, nr: int, new: Node) -> None:
+    """`retain_grad` follows the tensor to its new node; hooks stay at the old one (H9)."""
+    if old is not None and old.extra is not None and nr in old.extra.retained:
+        new.rarely().retained[0] = old.extra.retained.pop(nr)
+
+
+class CopySlices(Node):
+    """The history of a base after a write through a view: the written part goes through `fn`.
+
+    Works on Tensors in both modes, since it is made of views and a write itself.
+    """
+
+    __slots__ = ("base_strides", "fn", "record", "view_offset", "view_shape", "view_strides")
+
+    def __init__(self, base: Tensor, view: Tensor, fn: Node) -> None:
+        edge, nr = gradient_edge(base)
+        self.edges = (edge, *fn.edges[1:])
+        self.edge_nrs = (nr, *fn.edge_nrs[1:])
+        state = local.state
+        self.sequence = state.sequence
+        state.sequence += 1
+        self.status = LIVE
+        self.shape = base._array.shape
+        self.dtype = base._array.dtype
+        self.code, self.offset = fn.code, fn.offset
+        self.extra = None
+        self.fn = fn
+        self.record = None if can_stride(view, base) else view._view
+        self.view_shape = view._array.shape
+        self.view_strides = element_strides(view._array)
+        self.view_offset = storage_offset(view._array) - storage_offset(base._array)
+        self.base_strides = element_strides(base._array)
+
+    def apply(self, grads: list[Any]) -> Sequence[Any]:
+        return apply_through_tensors(self, grads)
+
+    def apply_tensors(self, grads: list[Any]) -> Sequence[Any]:
+        grad = grads[0]
+        whole = grad.new_empty_strided(self.shape, self.base_strides)
+        whole.copy_(grad)
+        if self.record is None:
+            part = whole.as_strided(self.view_shape, self.view_strides, self.view_offset)
+        else:
+            part = replay(self.record, whole)
+        inner = self.fn.apply_tensors([part.clone()])
+        if self.edges[0] is not None:
+            if inner[0] is None:
+                part.zero_()
+            else:
+                part.copy_(inner[0])
+        return (whole if self.edges[0] is not None else None, *inner[1:])
+
+    def release(self) -> None:
+        self.fn.release()
+
+
+def apply_through_tensors(node: Node, grads: list[Any]) -> Sequence[Any]:
+    """Run a node that computes on Tensors in a pass that computes on arrays."""
+    state = local.state
+    mode = state.mode
+    state.mode = mode | NO_GRAD
+    try:
+        results = node.apply_tensors([None if grad is None else wrap(grad) for grad in grads])
+    finally:
+        state.mode = mode
+    return [None if result is None else result._array for result in results]

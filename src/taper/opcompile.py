@@ -1,0 +1,573 @@
+"""The compiler of the operator table: source text for the wrapper and the node class of an operator.
+
+Owns: the specialised fast paths.  Everything a wrapper does is spelled out for its operator (no
+loops over arguments, no look-ups by name), because a generic wrapper is two to three times slower
+(D3).  The same behaviour in plain, unspecialised form is in `opruntime`; tests hold the two equal.
+
+Long because: the text of one wrapper is easier to follow in one place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import sys
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from taper import opruntime
+from taper.autograd.meta import ASK, Creation
+from taper.autograd.provenance import internal, user_frame
+from taper.autograd.state import local
+from taper.autograd.views import accumulator, make_view, requires_grad
+from taper.opdef import NAMESPACE, Formula, Op, Param, registry
+from taper.tensor import Tensor
+
+# Formulas that need a saved tensor tell the version it had; a Python number has none.
+NUMBER_VERSION = -1
+
+_LITERALS = (type(None), bool, int, str)
+
+
+class Source:
+    """Lines of a function under construction."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def add(self, text: str, depth: int = 1) -> None:
+        for line in text.strip("\n").split("\n"):
+            self.lines.append("    " * depth + line)
+
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def saved_names(op: Op) -> list[str]:
+    """Tensor parameters that some formula names, in declaration order."""
+    named = {name for formula in op.formulas for kind, name, _ in formula.sources if kind == "tensor"}
+    return [param.name for param in op.params if param.name in named]
+
+
+def saved_outputs(op: Op) -> list[int]:
+    named = {nr for formula in op.formulas for kind, nr, _ in formula.sources if kind == "output"}
+    return sorted(named)
+
+
+def saved_plain(op: Op) -> list[str]:
+    named = {name for formula in op.formulas for kind, name, _ in formula.sources if kind == "plain"}
+    return [param.name for param in op.params if param.name in named]
+
+
+def saved_properties(op: Op) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for formula in op.formulas:
+        for kind, name, what in formula.sources:
+            if kind == "property" and (name, what) not in found:
+                found.append((name, what))
+    return found
+
+
+def needed_by(op: Op, name: str) -> list[str]:
+    """Which parameters' gradients need the saved tensor `name`: the guard of saving it (S1)."""
+    guards: list[str] = []
+    for formula in op.formulas:
+        if any(kind == "tensor" and saved == name for kind, saved, _ in formula.sources):
+            guards.extend(each for each in formula.wrt if each not in guards)
+    return guards
+
+
+# --- the wrapper -----------------------------------------------------------------------------
+
+
+def _parameter_list(op: Op, out: bool) -> str:
+    parts = []
+    starred = False
+    for param in op.params:
+        if param.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        text = param.public_name
+        if param.default is not inspect.Parameter.empty:
+            if isinstance(param.default, _LITERALS):
+                text += f"={param.default!r}"
+            else:
+                NAMESPACE[f"D_{op.name}_{param.name}"] = param.default
+                text += f"=D_{op.name}_{param.name}"
+        parts.append(text)
+    if out:
+        parts.extend(["out=None"] if starred else ["*", "out=None"])
+    return ", ".join(parts)
+
+
+def _argument_tuple(op: Op) -> str:
+    names = [param.public_name for param in op.params]
+    return "(" + "".join(f"{name}, " for name in names) + ")"
+
+
+def wrapper_source(op: Op, dunder: bool = False) -> str:
+    """The text of the public function of an operator."""
+    source = Source()
+    name = op.name
+    source.add(f"def {name}({_parameter_list(op, op.out and not dunder)}):", 0)
+    everything = _argument_tuple(op)
+    if op.out and not dunder:
+        source.add(f"if out is not None:\n    return run_out(OP_{name}, {everything}, out)")
+    first = op.params[0]
+    if first.kind in ("tensor", "operand"):
+        source.add(
+            f"if type({first.public_name}) is ndarray:\n    return K_{name}{everything}"
+        )
+    source.add("state = local.state\nmode = state.mode")
+    source.add(f"if mode > 1:\n    return run_in_mode(OP_{name}, state, {everything})")
+    _add_unpacking(source, op, everything, dunder)
+    _add_kernel(source, op)
+    _add_result(source, op)
+    if op.differentiable:
+        _add_recording(source, op)
+    source.add(f"return {_result_expression(op)}")
+    return source.text()
+
+
+def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> None:
+    """Arrays out of Tensors, with PyTorch's promotion of dtypes."""
+    source.add("try:")
+    operands = []
+    for param in op.params:
+        value = param.public_name
+        if param.kind == "tensor":
+            source.add(f"a_{value} = {value}._array", 2)
+        elif param.kind == "tensors":
+            source.add(f"a_{value} = [each._array for each in {value}]", 2)
+        elif param.kind in ("operand", "optional", "optional_operand"):
+            condition = {
+                "operand": f"type({value}) in NUMBERS",
+                "optional": f"{value} is None",
+                "optional_operand": f"{value} is None or type({value}) in NUMBERS",
+            }[param.kind]
+            source.add(
+                f"p_{value} = type({value}) is not Tensor and ({condition})\n"
+                f"a_{value} = {value} if p_{value} else {value}._array",
+                2,
+            )
+        else:
+            continue
+        operands.append(param)
+    failure = f"OP_{op.name}, {everything}, {dunder}"
+    source.add(f"except AttributeError:\n    return bad_arguments({failure})")
+    if op.promote or op.upcast:
+        _add_promotion(source, op, operands)
+
+
+def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
+    names = [f"a_{param.public_name}" for param in operands if param.kind != "tensors"]
+    whole = ", ".join(names)
+    if op.upcast:
+        source.add("low = None")
+    target = f"{whole}, low" if op.upcast else f"{whole},"
+    slow = f"{target} = prepare(OP_{op.name}, ({whole},))"
+    first = names[0]
+    if len(names) == 1:
+        source.add(f"if {first}.dtype is not FLOAT32:\n    {slow}")
+        return
+    if len(names) == 2 and operands[0].kind == "tensor" and operands[1].kind == "operand":
+        second = names[1]
+        source.add(
+            f"if p_{operands[1].public_name}:\n"
+            f"    scalar = SCALARS32.get({second}) if {first}.dtype is FLOAT32 else None\n"
+            f"    if scalar is None:\n"
+            f"        {slow}\n"
+            f"    else:\n"
+            f"        {second} = scalar\n"
+            f"elif {first}.dtype is not {second}.dtype or {first}.dtype is not FLOAT32:\n"
+            f"    {slow}"
+        )
+        return
+    checks = " or ".join(
+        f"type({name}) is not ndarray or {name}.dtype is not FLOAT32" for name in names
+    )
+    source.add(f"if {checks}:\n    {slow}")
+
+
+def _kernel_call(op: Op) -> str:
+    arguments = []
+    for param in op.params:
+        value = param.public_name
+        if param.kind != "plain":
+            value = f"a_{value}"
+        arguments.append(f"{param.name}={value}" if param.keyword_only else value)
+    return f"K_{op.name}({', '.join(arguments)})"
+
+
+def _add_kernel(source: Source, op: Op) -> None:
+    arrays = "".join(f"a_{p.public_name}, " for p in op.params if p.kind != "plain")
+    source.add(
+        f"try:\n    r = {_kernel_call(op)}\n"
+        f"except ValueError as error:\n    raise explain(OP_{op.name}, ({arrays}), error) from None"
+    )
+    if op.upcast:
+        source.add("if low is not None:\n    r = to_low(r, low)")
+
+
+_FRESH = """
+t = new(Tensor)
+t._array = {array}
+t._requires_grad = False
+t._grad_fn = None
+t._output_nr = 0
+t._counter = None
+t._view = None
+t._meta = None
+"""
+
+
+def _add_result(source: Source, op: Op) -> None:
+    if op.view:
+        first = op.params[0].public_name
+        rest = "".join(f"{param.public_name}, " for param in op.params[1:])
+        step = f"(F_{op.name}, ({rest}))"
+        if op.many_outputs:
+            creation = "MULTIPLE"
+            source.add(
+                f"ts = tuple([make_view({first}, each, {creation}, None) for each in r])"
+            )
+        else:
+            source.add(f"t = make_view({first}, r, NO_GRAD_VIEW if mode else PLAIN, {step})")
+    elif len(op.outputs) > 1 or op.many_outputs:
+        source.add("ts = tuple([wrap(each) for each in r])")
+    else:
+        source.add("if type(r) is not ndarray:\n    r = asarray(r)")
+        source.add(_FRESH.format(array="r"))
+
+
+def _result_expression(op: Op) -> str:
+    if len(op.outputs) == 1 and not op.many_outputs:
+        return "t"
+    return f"R_{op.name}(ts)" if op.returns is not None else "ts"
+
+
+def _differentiable_params(op: Op) -> list[Param]:
+    return [param for param in op.params if param.kind != "plain"]
+
+
+def _add_recording(source: Source, op: Op) -> None:
+    """Node, edges, saved values: what `requires_grad` asks for."""
+    params = _differentiable_params(op)
+    result = _result_expression(op)
+    source.add(f"if mode:\n    return {result}")
+    wanted = [param for param in params if op.formula_for(param.name) is not None]
+    for param in wanted:
+        value = param.public_name
+        if param.kind == "tensors":
+            source.add(f"n_{value} = [requires_grad(each) for each in {value}]")
+        elif param.kind == "tensor":
+            source.add(f"n_{value} = {value}._requires_grad")
+        else:
+            source.add(f"n_{value} = False if p_{value} else {value}._requires_grad")
+    tests = [
+        f"True in n_{param.public_name}" if param.kind == "tensors" else f"n_{param.public_name}"
+        for param in wanted
+    ]
+    source.add(f"if not ({' or '.join(tests)}):\n    return {result}")
+    singles = [param for param in wanted if param.kind != "tensors"]
+    if singles:
+        names = [param.public_name for param in singles]
+        source.add(f"if {' or '.join(f'n_{name} is ASK' for name in names)}:")
+        for name in names:
+            source.add(f"if n_{name}:\n    n_{name} = requires_grad({name})", 2)
+        source.add(f"if not ({' or '.join(tests)}):\n    return {result}", 2)
+    source.add(f"node = N_{op.name}()")
+    _add_edges(source, op, params, wanted)
+    _add_saving(source, op)
+    _add_outputs(source, op)
+
+
+def _add_edges(source: Source, op: Op, params: list[Param], wanted: list[Param]) -> None:
+    edges, numbers = [], []
+    for param in params:
+        value = param.public_name
+        if param.kind == "tensors":
+            source.add(
+                f"pairs = [gradient_edge(each) if need else NO_EDGE "
+                f"for each, need in zip({value}, n_{value})]\n"
+                f"e_{value} = [each[0] for each in pairs]\n"
+                f"i_{value} = [each[1] for each in pairs]"
+                if param in wanted
+                else f"e_{value} = [None] * len({value})\ni_{value} = [0] * len({value})"
+            )
+            edges.append(f"*e_{value}")
+            numbers.append(f"*i_{value}")
+            continue
+        if param in wanted:
+            source.add(
+                f"if n_{value}:\n"
+                f"    e_{value} = {value}._grad_fn\n"
+                f"    if e_{value} is None:\n"
+                f"        e_{value} = accumulator({value})\n"
+                f"        i_{value} = 0\n"
+                f"    else:\n"
+                f"        i_{value} = {value}._output_nr\n"
+                f"else:\n"
+                f"    e_{value} = None\n"
+                f"    i_{value} = 0"
+            )
+            edges.append(f"e_{value}")
+            numbers.append(f"i_{value}")
+        elif has_edge(op, param):
+            edges.append("None")
+            numbers.append("0")
+    source.add(f"node.edges = ({', '.join(edges)},)\nnode.edge_nrs = ({', '.join(numbers)},)")
+
+
+def has_edge(op: Op, param: Param) -> bool:
+    """Whether a tensor parameter has an entry in `next_functions`: those with a derivative do."""
+    return op.formula_for(param.name) is not None
+
+
+def _add_saving(source: Source, op: Op) -> None:
+    public = {param.name: param for param in op.params}
+    for name in saved_names(op):
+        param = public[name]
+        value = param.public_name
+        guards = [
+            f"True in n_{public[each].public_name}"
+            if public[each].kind == "tensors"
+            else f"n_{public[each].public_name}"
+            for each in needed_by(op, name)
+        ]
+        guard = " or ".join(guards)
+        if param.kind == "tensors":
+            source.add(
+                f"if {guard}:\n"
+                f"    node.kept_{name} = tuple({value})\n"
+                f"    node.version_{name} = tuple([version_of(each) for each in {value}])\n"
+                f"else:\n    node.kept_{name} = None\n    node.version_{name} = 0"
+            )
+            continue
+        version = f"0 if {value}._counter is None else {value}._counter.value"
+        if param.kind != "tensor":
+            version = f"{NUMBER_VERSION} if p_{value} else {version}"
+        source.add(
+            f"if {guard}:\n"
+            f"    node.kept_{name} = {value}\n"
+            f"    node.version_{name} = {version}\n"
+            f"else:\n"
+            f"    node.kept_{name} = None\n"
+            f"    node.version_{name} = 0"
+        )
+    for name in saved_plain(op):
+        source.add(f"node.kept_{name} = {public[name].public_name}")
+    for name, what in saved_properties(op):
+        if name in public:
+            value = public[name].public_name
+            source.add(f"node.kept_{name}_{what} = property_{what}({value})")
+        else:
+            array = "r" if len(op.outputs) == 1 else f"r[{op.outputs.index(name)}]"
+            source.add(f"node.kept_{name}_{what} = property_{what}({array})")
+    for nr in saved_outputs(op):
+        name = op.outputs[nr]
+        array = "r" if len(op.outputs) == 1 else f"r[{nr}]"
+        source.add(
+            f"node.kept_{name} = {array}\nnode.version_{name} = 0\nnode.counter_{name} = None"
+        )
+        if op.view:
+            source.add(f"node.counter_{name} = t._counter\nnode.version_{name} = t._counter.value")
+
+
+_NODE_BASICS = """
+node.status = 0
+node.extra = None
+sequence = state.sequence
+node.sequence = sequence
+state.sequence = sequence + 1
+frame = getframe(1)
+code = frame.f_code
+if internal.get(code.co_filename, True):
+    frame = user_frame(frame)
+    code = frame.f_code
+node.code = code
+node.offset = frame.f_lasti
+"""
+
+
+def _add_outputs(source: Source, op: Op) -> None:
+    source.add(_NODE_BASICS)
+    if len(op.outputs) == 1 and not op.many_outputs:
+        source.add("node.shape = r.shape\nnode.dtype = r.dtype\nt._grad_fn = node")
+        if not op.view:
+            source.add("t._requires_grad = True")
+        return
+    source.add("node.set_outputs(ts)")
+    if op.many_outputs:
+        source.add("for nr, t in enumerate(ts):\n    set_history(t, node, nr)")
+        return
+    for nr in range(len(op.outputs)):
+        if nr not in op.nondifferentiable:
+            source.add(f"set_history(ts[{nr}], node, {nr})")
+
+
+# --- the node class --------------------------------------------------------------------------
+
+
+def apply_source(op: Op) -> str:
+    """The text of `apply`: the formulas on arrays, for the gradients that are wanted."""
+    source = Source()
+    source.add(f"def apply_{op.name}(node, grads):", 0)
+    source.add("if node.status:\n    return apply_slowly(node, grads, False)")
+    params = [p for p in _differentiable_params(op) if has_edge(op, p)]
+    if any(param.kind == "tensors" for param in params) or op.many_outputs:
+        # The number of edges or gradients varies: not worth specialising.
+        source.lines[-2:] = []
+        source.add("return apply_slowly(node, grads, False)")
+        return source.text()
+    source.add("edges = node.edges")
+    position = {param.name: index for index, param in enumerate(params)}
+    for name in position:
+        source.add(f"g_{name} = None")
+    for index, formula in enumerate(op.formulas):
+        condition = " or ".join(f"edges[{position[name]}] is not None" for name in formula.wrt)
+        source.add(f"if {condition}:")
+        arguments = _formula_arguments(source, op, formula, position)
+        targets = ", ".join(f"g_{name}" for name in formula.wrt)
+        source.add(f"{targets} = formula_{op.name}_{index}({', '.join(arguments)})", 2)
+    source.add(f"return ({', '.join(f'g_{name}' for name in position)},)")
+    return source.text()
+
+
+def _formula_arguments(
+    source: Source, op: Op, formula: Formula, position: dict[str, int]
+) -> list[str]:
+    kinds = {param.name: param.kind for param in op.params}
+    arguments = []
+    for kind, name, what in formula.sources:
+        if kind == "grad":
+            if len(op.outputs) > 1 and not formula.accepts_none:
+                source.add(f"grad_{name} = grads[{name}]", 2)
+                source.add(f"if grad_{name} is None:\n    grad_{name} = node.zero_grad({name})", 2)
+                arguments.append(f"grad_{name}")
+            else:
+                arguments.append(f"grads[{name}]")
+        elif kind == "needs":
+            needs = "".join(f"edges[{position[each]}] is not None, " for each in formula.wrt)
+            arguments.append(f"({needs})")
+        elif kind == "plain":
+            arguments.append(f"node.kept_{name}")
+        elif kind == "property":
+            arguments.append(f"node.kept_{name}_{what}")
+        elif kind == "output":
+            output = op.outputs[name]
+            source.add(
+                f"counter = node.counter_{output}\n"
+                f"if counter is not None and counter.value != node.version_{output}:\n"
+                f"    stale(node, {output!r})",
+                2,
+            )
+            arguments.append(f"node.kept_{output}")
+        elif kinds[name] == "tensor":
+            source.add(
+                f"a_{name} = node.kept_{name}\n"
+                f"counter = a_{name}._counter\n"
+                f"if counter is not None and counter.value != node.version_{name}:\n"
+                f"    stale(node, {name!r})",
+                2,
+            )
+            arguments.append(f"a_{name}._array")
+        else:
+            source.add(
+                f"a_{name} = node.kept_{name}\n"
+                f"if node.version_{name} != {NUMBER_VERSION}:\n"
+                f"    counter = a_{name}._counter\n"
+                f"    if counter is not None and counter.value != node.version_{name}:\n"
+                f"        stale(node, {name!r})\n"
+                f"    a_{name} = a_{name}._array",
+                2,
+            )
+            arguments.append(f"a_{name}")
+    return arguments
+
+
+def node_class(op: Op) -> Any:
+    """The node class of an operator, made once."""
+    if op.node_class is None:
+        tensors, outputs = saved_names(op), [op.outputs[nr] for nr in saved_outputs(op)]
+        plain = saved_plain(op)
+        slots = [f"{part}_{name}" for name in tensors + outputs for part in ("kept", "version")]
+        slots += [f"counter_{name}" for name in outputs]
+        slots += [f"kept_{name}" for name in plain]
+        slots += [f"kept_{name}_{what}" for name, what in saved_properties(op)]
+        several = len(op.outputs) > 1 or op.many_outputs
+        base = opruntime.ManyOutputsNode if several else opruntime.TableNode
+        members: dict[str, Any] = {
+            "__slots__": tuple(slots),
+            "__module__": "taper.autograd",
+            "op": op,
+            "saved_tensor_names": tuple(tensors),
+            "saved_output_names": tuple(outputs),
+            "saved_plain_names": tuple(plain),
+        }
+        members.update(opruntime.saved_properties_of(op, tensors, outputs, plain))
+        op.node_class = type(op.node_name, (base,), members)
+        NAMESPACE[f"N_{op.name}"] = op.node_class
+        NAMESPACE[f"OP_{op.name}"] = op
+        for index, formula in enumerate(op.formulas):
+            NAMESPACE[f"formula_{op.name}_{index}"] = formula.function
+        if op.differentiable:
+            op.node_class.apply = define(f"apply_{op.name}", apply_source(op))
+    return op.node_class
+
+
+def define(name: str, text: str) -> FunctionType:
+    """Execute generated source; `linecache` then shows it in tracebacks."""
+    filename = f"<op {name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    local_names: dict[str, Any] = {}
+    exec(compile(text, filename, "exec"), NAMESPACE, local_names)
+    internal[filename] = True
+    function: FunctionType = next(iter(local_names.values()))
+    return function
+
+
+def compile_operator(op: Op, variant: str) -> FunctionType:
+    """The real function for a lazy one: `variant` is "" or "dunder"."""
+    NAMESPACE[f"K_{op.name}"] = op.ufunc or op.kernel
+    NAMESPACE[f"F_{op.name}"] = op.function
+    NAMESPACE[f"R_{op.name}"] = op.returns
+    node_class(op)
+    return define(op.name, wrapper_source(op, dunder=variant == "dunder"))
+
+
+def first_use(label: str) -> Any:
+    """Compile the operator behind a lazy function and put the code into that very function."""
+    name, _, variant = label.partition(":")
+    op = registry[name]
+    compiled = compile_operator(op, variant)
+    lazy = op.lazy_functions[variant]
+    lazy.__code__ = compiled.__code__
+    lazy.__defaults__ = compiled.__defaults__
+    lazy.__kwdefaults__ = compiled.__kwdefaults__
+    return lazy
+
+
+NAMESPACE.update(
+    first_use=first_use,
+    node_class=node_class,
+    ndarray=np.ndarray,
+    asarray=np.asarray,
+    new=Tensor.__new__,
+    Tensor=Tensor,
+    local=local,
+    getframe=sys._getframe,
+    internal=internal,
+    user_frame=user_frame,
+    accumulator=accumulator,
+    requires_grad=requires_grad,
+    make_view=make_view,
+    PLAIN=Creation.PLAIN,
+    NO_GRAD_VIEW=Creation.NO_GRAD,
+    MULTIPLE=Creation.MULTIPLE,
+    ASK=ASK,
+    FLOAT32=np.dtype(np.float32),
+    **opruntime.helpers(),
+)

@@ -1,0 +1,346 @@
+"""The operator table: `@op` declares an operator, `@derivative` how it is differentiated (D4).
+
+Owns: the registry and the meaning of a declaration.  `opcompile` turns an entry into a specialised
+function and node class when it is first called; `opruntime` holds the paths that are not worth
+specialising (modes, in-place, `out=`, errors).
+
+    @op(promote=SAME, tangent=MULTILINEAR, inplace=True)
+    def mul(self: Operand, other: Operand) -> Array:
+        '''Product of two tensors, element by element.'''
+        return np.multiply(self, other)
+
+    @derivative(mul, wrt="self")
+    def mul_self(grad, other):          # saves `other`, and only if `self` needs a gradient
+        return grad * conj(other)
+
+The forward is a kernel: a pure function of arrays and plain values.  Its annotations say what its
+parameters are: `Array` a tensor, `Operand` a tensor or a Python number, `Array | None` an optional
+tensor, `Arrays` a sequence of tensors, anything else a plain value.  A parameter named `self` is
+called `input` in the public function.  The decorated name is the public function: it takes Tensors
+and records, or takes arrays and returns arrays, so that formulas may use it in both modes (D5).
+
+A formula may name: `grad` (`grad_<output>` with several outputs), `result`/`result<i>` or the name
+of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel`, and `needs` (a
+tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A `grad_...`
+parameter with the default None accepts an undefined gradient; otherwise zeros are filled in.
+
+`python -m taper.opdef mul` prints the generated text, `--docs` the table of all derivatives.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+Array: TypeAlias = Any
+Operand: TypeAlias = Any
+Arrays: TypeAlias = Any
+
+# promote=: what happens to the dtypes of tensor parameters before the kernel sees them
+SAME = "same"  # all become the common dtype
+FLOAT = "float"  # as SAME, and integers become the default floating dtype
+
+# tangent=: how a forward-mode tangent follows from the rest of the declaration
+LINEAR = "linear"  # jointly linear in all tensors: the operator applied to the tangents
+MULTILINEAR = "multilinear"  # linear in each tensor alone: sum of the operator with one replaced
+POINTWISE = "pointwise"  # element by element: the backward formula with grad := tangent
+
+_KINDS = {
+    "Array": "tensor",
+    "Operand": "operand",
+    "Array | None": "optional",
+    "Operand | None": "optional_operand",
+    "Arrays": "tensors",
+}
+TENSOR_KINDS = frozenset(_KINDS.values())
+_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel")
+
+
+class DeclarationError(TypeError):
+    """A declaration in the operator table that makes no sense; raised at import."""
+
+
+class Param:
+    """A parameter of an operator."""
+
+    __slots__ = ("default", "keyword_only", "kind", "name", "public_name")
+
+    def __init__(self, parameter: inspect.Parameter) -> None:
+        self.name = parameter.name
+        self.public_name = "input" if parameter.name == "self" else parameter.name
+        self.kind = _KINDS.get(parameter.annotation, "plain")
+        self.default = parameter.default
+        self.keyword_only = parameter.kind is parameter.KEYWORD_ONLY
+
+
+class Formula:
+    """A derivative: the function, the parameters it is for, and what each of its arguments means.
+
+    `sources` holds one (meaning, name, property) for each argument: meaning is "grad", "output",
+    "tensor", "plain", "property" or "needs".
+    """
+
+    __slots__ = ("accepts_none", "function", "sources", "wrt")
+
+    def __init__(self, op: Op, function: Callable[..., Any], wrt: tuple[str, ...]) -> None:
+        self.function = function
+        self.wrt = wrt
+        self.sources = []
+        self.accepts_none = False
+        for name, parameter in inspect.signature(function).parameters.items():
+            self.sources.append(self._source(op, function, name))
+            if name.startswith("grad_") and parameter.default is None:
+                self.accepts_none = True
+        for name in wrt:
+            if name not in op.tensor_names:
+                raise DeclarationError(f"{op.name}: {function.__name__} is for unknown {name!r}")
+
+    @staticmethod
+    def _source(op: Op, function: Callable[..., Any], name: str) -> tuple[str, Any, str]:
+        if name == "needs":
+            return "needs", None, ""
+        if name == "grad":
+            return "grad", 0, ""
+        if name.startswith("grad_") and name[5:] in op.outputs:
+            return "grad", op.outputs.index(name[5:]), ""
+        if name in op.outputs:
+            return "output", op.outputs.index(name), ""
+        by_name = {param.name: param for param in op.params}
+        if name in by_name:
+            return ("tensor" if by_name[name].kind in TENSOR_KINDS else "plain"), name, ""
+        head, _, tail = name.rpartition("_")
+        if tail in _PROPERTIES and head in op.tensor_names:
+            return "property", head, tail
+        if tail in _PROPERTIES and head in op.outputs:
+            return "property", head, tail
+        raise DeclarationError(
+            f"{op.name}: the formula {function.__name__} names {name!r}, which is no gradient, "
+            "output, parameter or property of a parameter"
+        )
+
+
+class Op:
+    """One entry of the table."""
+
+    def __init__(self, kernel: Callable[..., Any], **options: Any) -> None:
+        self.kernel = kernel
+        self.name: str = options["name"] or kernel.__name__
+        self.node_name: str | None = options["node"]
+        self.promote: str | None = options["promote"]
+        self.tangent: Any = options["tangent"]
+        self.view: Any = options["view"]
+        self.inplace: bool = options["inplace"]
+        self.out: bool = options["out"]
+        self.upcast: bool = options["upcast"]
+        self.outputs: tuple[str, ...] = options["outputs"]
+        self.nondifferentiable: frozenset[int] = frozenset(options["nondifferentiable"])
+        self.returns: Any = options["returns"]
+        self.ufunc: Any = options["ufunc"]
+        self.public: bool = options["public"]
+        self.method: bool = options["method"]
+        self.inplace_name: str = options["inplace_name"] or f"{self.name}_"
+        self.many_outputs: bool = options["many_outputs"]
+        self.unpromoted: tuple[str, ...] = options["unpromoted"]
+        self.lazy_functions: dict[str, Any] = {}
+        self.signature = inspect.signature(kernel)
+        self.params = [Param(each) for each in self.signature.parameters.values()]
+        self.tensor_names = tuple(each.name for each in self.params if each.kind in TENSOR_KINDS)
+        self.formulas: list[Formula] = []
+        self.node_class: Any = None
+        self.function: Any = None
+        self.doc = inspect.getdoc(kernel) or ""
+
+    @property
+    def differentiable(self) -> bool:
+        return bool(self.formulas)
+
+    def formula_for(self, name: str) -> Formula | None:
+        for formula in self.formulas:
+            if name in formula.wrt:
+                return formula
+        return None
+
+    def arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments in declaration order, defaults filled in."""
+        if kwargs:
+            kwargs = {("self" if name == "input" else name): kwargs[name] for name in kwargs}
+        elif len(args) == len(self.params):
+            return tuple(args)
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+registry: dict[str, Op] = {}
+# Names of composite functions (written in terms of operators), for documentation and tests.
+composites: dict[str, Callable[..., Any]] = {}
+# Tensor methods that the operators provide: name -> function; `ops` puts them on the class.
+methods: dict[str, Callable[..., Any]] = {}
+
+# Globals of all generated code; `opcompile` and `opruntime` put their helpers here.
+NAMESPACE: dict[str, Any] = {"__name__": "taper.opdef.generated"}
+
+
+def _stub_template(*args: Any, **kwargs: Any) -> Any:
+    return first_use("@name@")(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def lazy_function(name: str, doc: str, signature: inspect.Signature | None) -> Any:
+    """A function that is compiled when first called.
+
+    `opcompile` then gives this very object its real `__code__`, so whoever imported it calls
+    the compiled code from then on (0.3 ms an operator are not spent at import).
+    """
+    code = _stub_template.__code__
+    consts = tuple(name if each == "@name@" else each for each in code.co_consts)
+    public = name.split(":")[0]
+    code = code.replace(co_consts=consts, co_name=public, co_qualname=public)
+    function: Any = types.FunctionType(code, NAMESPACE, public)
+    function.__doc__ = doc
+    function.__module__ = "taper"
+    if signature is not None:
+        function.__signature__ = signature
+    return function
+
+
+def _public_signature(entry: Op) -> inspect.Signature:
+    parameters = [
+        inspect.Parameter(each.public_name, original.kind, default=each.default)
+        for each, original in zip(entry.params, entry.signature.parameters.values(), strict=True)
+    ]
+    if entry.out:
+        parameters.append(
+            inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+        )
+    return inspect.Signature(parameters)
+
+
+def op(
+    *,
+    name: str | None = None,
+    node: str | None = None,
+    promote: str | None = None,
+    tangent: Any = None,
+    view: bool = False,
+    inplace: bool = False,
+    inplace_name: str | None = None,
+    out: bool = False,
+    upcast: bool = False,
+    outputs: tuple[str, ...] = ("result",),
+    many_outputs: bool = False,
+    unpromoted: tuple[str, ...] = (),
+    nondifferentiable: tuple[int, ...] = (),
+    returns: Any = None,
+    ufunc: Any = None,
+    public: bool = True,
+    method: bool = True,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Declare an operator; the decorated kernel is replaced by the public function.
+
+    name               if it differs from the kernel's
+    node               name of the node class; default: CamelCase of the name + "Backward0"
+    promote            SAME, FLOAT or None (the kernel sees the tensors as they are)
+    tangent            LINEAR, MULTILINEAR, POINTWISE, or set later by `@tangent_of`
+    view               the kernel returns a view of its first parameter
+    inplace            there is `name_`, which writes the result into the first parameter
+    out                there is `out=`
+    unpromoted         tensors that `promote` leaves alone (conditions, indices)
+    upcast             float16 and bfloat16 are computed in float32 and rounded once
+    outputs            names of the outputs, if there are several
+    many_outputs       the kernel returns a list whose length depends on the input (split)
+    nondifferentiable  numbers of outputs that carry no gradient
+    returns            a class (named tuple) to wrap several outputs in
+    ufunc              the NumPy ufunc that the kernel is; called without the Python function
+    public, method     whether it shows in the `taper` namespace and on Tensor
+    """
+    options = dict(locals())
+
+    def declare(kernel: Callable[..., Any]) -> Any:
+        entry = Op(kernel, **options)
+        if entry.name in registry:
+            raise DeclarationError(f"operator {entry.name} is declared twice")
+        registry[entry.name] = entry
+        entry.node_name = entry.node_name or camel_case(entry.name) + "Backward0"
+        function = lazy_function(entry.name, entry.doc, _public_signature(entry))
+        function.op = entry
+        entry.function = entry.lazy_functions[""] = function
+        if entry.method:
+            methods[entry.name] = function
+        if entry.inplace:
+            methods[entry.inplace_name] = _inplace_method(entry)
+        return function
+
+    return declare
+
+
+def _inplace_method(entry: Op) -> Callable[..., Any]:
+    def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return NAMESPACE["run_inplace"](entry, entry.arguments((self, *args), kwargs))
+
+    in_place.__name__ = in_place.__qualname__ = entry.inplace_name
+    in_place.__doc__ = f"In-place version of `{entry.name}`."
+    return in_place
+
+
+def operator_method(function: Any) -> Any:
+    """The function as a method for Python's operators: NotImplemented where the other is no operand."""
+    entry: Op = function.op
+    if "dunder" not in entry.lazy_functions:
+        entry.lazy_functions["dunder"] = lazy_function(entry.name + ":dunder", entry.doc, None)
+    return entry.lazy_functions["dunder"]
+
+
+def derivative(function: Any, wrt: str | tuple[str, ...]) -> Callable[[Any], Any]:
+    """Declare the gradient of an operator with respect to one or several of its tensors."""
+    entry: Op = function.op
+
+    def declare(formula: Callable[..., Any]) -> Callable[..., Any]:
+        names = (wrt,) if isinstance(wrt, str) else wrt
+        entry.formulas.append(Formula(entry, formula, names))
+        return formula
+
+    return declare
+
+
+def tangent_of(function: Any) -> Callable[[Any], Any]:
+    """Declare a forward-mode rule: a function of `<tensor>_t` (tangents), parameters and results.
+
+    A tangent that an input lacks arrives as None.
+    """
+    entry: Op = function.op
+
+    def declare(rule: Callable[..., Any]) -> Callable[..., Any]:
+        entry.tangent = rule
+        return rule
+
+    return declare
+
+
+def composite(*, method: bool = True, public: bool = True, name: str | None = None) -> Any:
+    """Register a function that is written in terms of operators, and the method of that name."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        label = name or function.__name__
+        if public:
+            composites[label] = function
+        if method:
+            methods[label] = function
+        return function
+
+    return declare
+
+
+def camel_case(name: str) -> str:
+    """`log_softmax` -> `LogSoftmax`, `log1p` -> `Log1P`: PyTorch's way of naming nodes."""
+    words = [word[:1].upper() + word[1:] for word in name.strip("_").split("_")]
+    text = "".join(words)
+    result = []
+    for position, letter in enumerate(text):
+        after_digit = position and text[position - 1].isdigit()
+        result.append(letter.upper() if after_digit else letter)
+    return "".join(result)

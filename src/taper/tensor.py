@@ -1,0 +1,210 @@
+"""Tensor: an array with autograd metadata.
+
+Owns: the slots, construction from arrays, what can be read off the array (shape, dtype, strides,
+storage), conversion to Python and NumPy.  No maths: operators attach themselves as methods
+(`opdef`), and so does the autograd side (`autograd.tensor_api`).  Knows dtypes, not operators.
+
+The slots, all set by whoever makes a Tensor:
+  _array          the ndarray; its strides are the tensor's
+  _requires_grad  True, False, or ASK for a view, whose answer depends on its base
+  _grad_fn        the node that made it, None for leaves; for views read it through `grad_fn`
+  _output_nr      which output of that node it is
+  _counter        version counter, None until the first view or write
+  _view           ViewRecord if it is a tracked view
+  _meta           AutogradMeta: gradient, accumulator, hooks; None for most
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.device import device as Device  # noqa: N812 - the class is lower case as in PyTorch
+from taper.device import strided
+from taper.size import Size
+
+CPU = Device("cpu")
+
+
+class Tensor:
+    """A multi-dimensional array of one dtype that remembers how it was computed."""
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_array",
+        "_counter",
+        "_grad_fn",
+        "_meta",
+        "_output_nr",
+        "_requires_grad",
+        "_view",
+    )
+
+    _array: np.ndarray
+    _requires_grad: Any
+    _grad_fn: Any
+    _output_nr: int
+    _counter: Any
+    _view: Any
+    _meta: Any
+
+    # Binary operators of NumPy arrays and scalars give way to ours.
+    __array_priority__ = 1000
+
+    if TYPE_CHECKING:  # operators and autograd attach the rest
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __xor__(self, other: Any) -> Any: ...
+        def __invert__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+
+    __hash__ = object.__hash__
+
+    # --- what the array says -----------------------------------------------------------------
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.FROM_NUMPY[self._array.dtype]
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def itemsize(self) -> int:
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    @property
+    def device(self) -> Device:
+        return CPU
+
+    @property
+    def layout(self) -> Any:
+        return strided
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of one dimension."""
+        if dim is None:
+            return Size(self._array.shape)
+        return self._array.shape[wrap_dim(dim, self._array.ndim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements lie between neighbours along each dimension, or along one."""
+        strides = element_strides(self._array)
+        return strides if dim is None else strides[wrap_dim(dim, self._array.ndim)]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self._array.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._array.ctypes.data if self._array.size else 0
+
+    def storage_offset(self) -> int:
+        """How many elements lie between the start of the storage and the first element."""
+        return storage_offset(self._array)
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A plain tensor on `array`, which must be an ndarray of a known dtype; shares its memory."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._array = array
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._counter = None
+    tensor._view = None
+    tensor._meta = None
+    return tensor
+
+
+def storage_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory `array` looks at."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def storage_offset(array: np.ndarray) -> int:
+    """How many elements lie between the start of the owner's memory and the array's first."""
+    if array.base is None or not array.size:
+        return 0
+    owner = storage_of(array)
+    return (array.ctypes.data - owner.ctypes.data) // array.itemsize
+
+
+def element_strides(array: np.ndarray) -> tuple[int, ...]:
+    """Strides counted in elements, for empty arrays the row-major ones, as PyTorch gives them."""
+    if array.size:
+        itemsize = array.itemsize
+        return tuple([stride // itemsize for stride in array.strides])
+    return row_major_strides(array.shape)
+
+
+def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = []
+    step = 1
+    for length in reversed(shape):
+        strides.append(step)
+        step *= max(length, 1)
+    return tuple(reversed(strides))
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension index counted from the front, checked; a 0-d tensor counts as one dimension."""
+    limit = ndim or 1
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+            f"but got {dim})"
+        )
+    return dim + limit if dim < 0 else dim

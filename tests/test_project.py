@@ -1,0 +1,386 @@
+"""The rules of the house that a machine can check: documents, layout, imports, size of files.
+
+Checks read the source with `ast` and never import what they check, so one broken module shows as
+one failure.  Only the tests of examples need a working package.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "taper"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+CODE = sorted(
+    path
+    for folder in ("src", "tests", "benchmarks", "examples")
+    for path in (ROOT / folder).rglob("*.py")
+)
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+)
+
+MOST_LINES = 600
+
+# Who may import whom: a module may import from its own layer and from those above it in this list.
+# The first entry that is the module's name or a package around it decides.
+LAYERS: list[tuple[str, tuple[str, ...]]] = [
+    (
+        "foundations, which know nobody",
+        (
+            "size",
+            "dtypes",
+            "printing",
+            "device",
+            "autograd.handles",
+            "autograd.meta",
+            "autograd.provenance",
+            "autograd.state",
+        ),
+    ),
+    ("tensors and nodes", ("tensor", "autograd.node")),
+    (
+        "history: what records and runs, and never sees an operator",
+        (
+            "autograd.accumulate",
+            "autograd.backward",
+            "autograd.engine",
+            "autograd.grad_mode",
+            "autograd.hooks",
+            "autograd.saved",
+            "autograd.tensor_api",
+            "autograd.views",
+            "kernels",
+        ),
+    ),
+    ("the operator table", ("opdef", "opcompile", "opruntime", "autograd.forward_ad")),
+    ("operators", ("ops",)),
+    ("autograd for users", ("autograd",)),
+    ("libraries", ("nn", "optim", "utils", "files", "vision", "viz")),
+    ("the public list", ("",)),
+    ("programs on top of it", ("cli", "demo", "compat")),
+]
+
+# Imports inside functions: (module, what it imports) -> why it cannot stand at the top.
+LATE_IMPORTS = {
+    ("taper.cli", "taper.demo"): "a command's module is loaded when the command runs",
+}
+# Extras are imported where they are used, since nobody must have them.
+EXTRAS = {"rich", "safetensors", "PIL", "cupy", "mpi4py", "IPython"}
+
+
+def name_of(path: Path) -> str:
+    """`src/taper/autograd/node.py` -> `taper.autograd.node`."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+NAMES = {name_of(path) for path in MODULES}
+
+
+def imported(node: ast.AST, module: str, is_package: bool) -> list[str]:
+    """The modules that an import statement, or a call of `import_module`, names; absolute."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        source = node.module or ""
+        if node.level:
+            parts = module.split(".")
+            base = parts[: len(parts) - node.level + is_package]
+            source = ".".join([*base, *([source] if source else [])])
+        found = [f"{source}.{alias.name}" for alias in node.names]
+        return [each if each in NAMES else source for each in found]
+    if isinstance(node, ast.Call):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else None
+        called = node.func.id if isinstance(node.func, ast.Name) else called
+        if called in ("import_module", "__import__") and node.args:
+            target = node.args[0]
+            return [target.value if isinstance(target, ast.Constant) else "(computed)"]
+    return []
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def walk(node: ast.AST, inside_function: bool = False):
+    """(node, stands in a function) for all nodes that exist when the program runs."""
+    for child in ast.iter_child_nodes(node):
+        if is_type_checking(child):
+            continue
+        inside = inside_function or isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        )
+        yield child, inside
+        yield from walk(child, inside)
+
+
+def imports_of(path: Path) -> list[tuple[str, bool, int]]:
+    """(module, stands in a function, line) for each import of a file."""
+    module, is_package = name_of(path), path.name == "__init__.py"
+    return [
+        (name, inside, node.lineno)
+        for node, inside in walk(tree_of(path))
+        for name in imported(node, module, is_package)
+    ]
+
+
+def layer_of(module: str) -> int | None:
+    inner = module.partition(".")[2]
+    for index, (_, members) in enumerate(LAYERS):
+        for member in members:
+            if inner == member or (member and inner.startswith(member + ".")):
+                return index
+    return None
+
+
+def is_ours(module: str) -> bool:
+    return module == "taper" or module.startswith("taper.")
+
+
+# ---------------------------------------------------------------------------------- the layout
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_module_has_a_layer_and_imports_downwards(path):
+    module = name_of(path)
+    layer = layer_of(module)
+    assert layer is not None, f"{module} is in no layer: say in LAYERS whom it may know"
+    wrong = [
+        f"line {line}: {module} ({LAYERS[layer][0]}) imports {other} ({LAYERS[theirs][0]})"
+        for other, _, line in imports_of(path)
+        if is_ours(other) and (theirs := layer_of(other)) is not None and theirs > layer
+    ]
+    assert wrong == []
+
+
+def test_no_import_cycle():
+    edges = {
+        name_of(path): {o for o, inside, _ in imports_of(path) if not inside and o in NAMES}
+        for path in MODULES
+    }
+    # Take away what imports nothing that is left, again and again: what remains is in a cycle.
+    while free := [name for name, others in edges.items() if not (others - {name}) & edges.keys()]:
+        for name in free:
+            del edges[name]
+    assert sorted(edges) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_import_inside_a_function(path):
+    module = name_of(path)
+    late = [
+        f"line {line}: {other}"
+        for other, inside, line in imports_of(path)
+        if inside and other.partition(".")[0] not in EXTRAS and (module, other) not in LATE_IMPORTS
+    ]
+    assert late == []
+
+
+def test_late_imports_list_is_not_stale():
+    found = {(name_of(p), other) for p in MODULES for other, inside, _ in imports_of(p) if inside}
+    assert set(LATE_IMPORTS) <= found
+
+
+def test_only_parity_tests_and_benchmarks_know_torch():
+    allowed = ("tests/parity/", "benchmarks/")
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in CODE
+        if not relative(path).startswith(allowed)
+        for node, _ in walk(tree_of(path))
+        for name in imported(node, "", False)
+        if name.partition(".")[0] == "torch"
+    ]
+    assert found == []
+
+
+def test_imports_are_seen():
+    """The reader of imports itself: relative, late, computed and type-checking ones."""
+    source = (
+        "from . import node\nfrom .. import tensor\nfrom ..ops import x\nimport numpy as np\n"
+        "if TYPE_CHECKING:\n    import never\n"
+        "def f():\n    from taper.ops import y\n    importlib.import_module(name)\n"
+    )
+    seen = [
+        (name, inside)
+        for node, inside in walk(ast.parse(source))
+        for name in imported(node, "taper.autograd.engine", False)
+    ]
+    assert [inside for _, inside in seen] == [False, False, False, False, True, True]
+    assert [name.removesuffix(".node").removesuffix(".tensor") for name, _ in seen] == [
+        "taper.autograd",
+        "taper",
+        "taper.ops",
+        "numpy",
+        "taper.ops",
+        "(computed)",
+    ]
+
+
+# ------------------------------------------------------------------------------------ the code
+
+
+@pytest.mark.parametrize("path", CODE, ids=relative)
+def test_file_is_short_or_says_why_not(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MOST_LINES:
+        head = "\n".join(lines[:30])
+        assert "Long because: " in head, f"{len(lines)} lines and no line 'Long because: ...'"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_module_has_a_docstring(path):
+    private = path.stem.startswith("_") and path.stem not in ("__init__", "__main__")
+    if not private:
+        assert ast.get_docstring(tree_of(path)), (
+            "no docstring: what does it own, whom does it know?"
+        )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_library_code_has_no_bare_assert(path):
+    found = [node.lineno for node in ast.walk(tree_of(path)) if isinstance(node, ast.Assert)]
+    assert found == [], "raise an error instead: asserts vanish under python -O"
+
+
+def packages():
+    return sorted({path.parent for path in MODULES})
+
+
+@pytest.mark.parametrize("folder", packages(), ids=relative)
+def test_package_has_an_init(folder):
+    assert (folder / "__init__.py").exists(), "without it the folder is not installed"
+
+
+# ------------------------------------------------------------------------------- the documents
+
+
+def tracked_files() -> list[Path]:
+    """What is, or is about to be, in the repository; in an unpacked archive all files."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0:
+        return [path for name in listed.stdout.splitlines() if (path := ROOT / name).is_file()]
+    return [*CODE, *DOCUMENTS]
+
+
+def test_no_path_of_one_machine():
+    folders = "|".join(["work", "tmp", "root"])
+    absolute = re.compile(rf"(?<![\w./~-])/(?:{folders})(?![\w-])")
+    found = []
+    for path in tracked_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if absolute.search(line):
+                found.append(f"{relative(path)}:{number}: {line.strip()[:80]}")
+    assert found == []
+
+
+def blocks(text: str) -> list[tuple[int, str]]:
+    """(line, text) of each block that is marked as an interactive session."""
+    found = re.finditer(r"^```pycon\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in found]
+
+
+def failures(examples: list[tuple[int, str]], name: str, names: dict) -> tuple[int, str]:
+    """Run examples in one namespace; returns how many there were and what went wrong."""
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    output: list[str] = []
+    tried = 0
+    for line, text in examples:
+        test = doctest.DocTestParser().get_doctest(text, names, name, name, line)
+        tried += len(test.examples)
+        runner.run(test, out=output.append, clear_globs=False)
+    return tried, "".join(output)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
+def test_document_examples_print_what_they_say(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    tried, wrong = failures(blocks(text), relative(path), {})
+    assert wrong == ""
+    assert tried == len(re.findall(r"^>>> ", text, flags=re.MULTILINE)), (
+        "one is outside a pycon block"
+    )
+
+
+def test_readme_has_a_runnable_example():
+    assert blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def test_wrong_example_is_noticed():
+    tried, wrong = failures([(0, ">>> 1 + 1\n3\n")], "wrong", {})
+    assert tried == 1
+    assert "Expected:\n    3\nGot:\n    2" in wrong
+
+
+def test_operator_examples_print_what_they_say():
+    """Generated functions belong to no file, so pytest's own collection does not see them."""
+    import taper
+    from taper.opdef import registry
+
+    wrong = []
+    for name, entry in registry.items():
+        _, output = failures([(0, entry.doc)], name, {"taper": taper})
+        wrong += [output] if output else []
+    assert wrong == []
+
+
+def test_derivatives_page_is_fresh():
+    command = [sys.executable, "-m", "taper.opdef", "--docs"]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    page = (ROOT / "docs" / "derivatives.md").read_text(encoding="utf-8")
+    assert page == made.stdout, "run `make docs`"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
+def test_links_lead_somewhere(path):
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    local = [target.partition("#")[0] for target in targets if "://" not in target]
+    assert [each for each in local if each and not (path.parent / each).exists()] == []
+
+
+def test_readme_names_only_targets_that_exist():
+    named = set(re.findall(r"`?make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
+    assert {"demo", "test"} <= named
+    assert named <= targets
+
+
+def test_ci_runs_what_readme_says():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    steps = re.findall(r"^step make (\w+)$", script, flags=re.MULTILINE)
+    row = next(
+        line for line in (ROOT / "README.md").read_text().splitlines() if "`.ci/run`" in line
+    )
+    assert re.findall(r"`make (\w+)`", row) == steps
+
+
+def test_changelog_knows_the_version_and_the_differences():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.search(r"^## Differs from PyTorch$", text, flags=re.MULTILINE)
+    assert re.search(rf"^## \[{re.escape(version)}\]", text, flags=re.MULTILINE)
