@@ -81,3 +81,10 @@ class OpCase:
     errors: tuple[Raises, ...] = ()
     random: bool = False
     tolerance: float = 1e-5
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """A dtype argument by name: becomes `taper.float64` or `torch.float64`."""
+
+    name: str

@@ -61,7 +61,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "kernels",
         ),
     ),
-    ("the operator table", ("opdef", "opcompile", "opruntime", "autograd.forward_ad")),
+    ("the operator table", ("opdef", "opcompile", "opruntime", "autograd.tangents")),
     ("operators", ("ops",)),
     ("autograd for users", ("autograd",)),
     ("libraries", ("nn", "optim", "utils", "files", "vision", "viz")),

@@ -30,6 +30,9 @@ NUMBER_VERSION = -1
 
 _LITERALS = (type(None), bool, int, str)
 
+# Properties that are attributes of the array: read in place, a call costs 0.2 us.
+_INLINE = {"shape": "shape", "dtype": "dtype", "ndim": "ndim", "strides": "strides", "numel": "size"}
+
 
 class Source:
     """Lines of a function under construction."""
@@ -118,7 +121,7 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
     first = op.params[0]
     if first.kind in ("tensor", "operand"):
         source.add(
-            f"if type({first.public_name}) is ndarray:\n    return K_{name}{everything}"
+            f"if type({first.public_name}) is ndarray:\n    return {_kernel_call(op, '')}"
         )
     source.add("state = local.state\nmode = state.mode")
     source.add(f"if mode > 1:\n    return run_in_mode(OP_{name}, state, {everything})")
@@ -191,12 +194,12 @@ def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
     source.add(f"if {checks}:\n    {slow}")
 
 
-def _kernel_call(op: Op) -> str:
+def _kernel_call(op: Op, prefix: str = "a_") -> str:
     arguments = []
     for param in op.params:
         value = param.public_name
         if param.kind != "plain":
-            value = f"a_{value}"
+            value = f"{prefix}{value}"
         arguments.append(f"{param.name}={value}" if param.keyword_only else value)
     return f"K_{op.name}({', '.join(arguments)})"
 
@@ -362,7 +365,10 @@ def _add_saving(source: Source, op: Op) -> None:
     for name, what in saved_properties(op):
         if name in public:
             value = public[name].public_name
-            source.add(f"node.kept_{name}_{what} = property_{what}({value})")
+            if public[name].kind == "tensor" and what in _INLINE:
+                source.add(f"node.kept_{name}_{what} = {value}._array.{_INLINE[what]}")
+            else:
+                source.add(f"node.kept_{name}_{what} = property_{what}({value})")
         else:
             array = "r" if len(op.outputs) == 1 else f"r[{op.outputs.index(name)}]"
             source.add(f"node.kept_{name}_{what} = property_{what}({array})")

@@ -20,9 +20,10 @@ called `input` in the public function.  The decorated name is the public functio
 and records, or takes arrays and returns arrays, so that formulas may use it in both modes (D5).
 
 A formula may name: `grad` (`grad_<output>` with several outputs), `result`/`result<i>` or the name
-of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel`, and `needs` (a
+of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel|_geometry`, and `needs` (a
 tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A `grad_...`
 parameter with the default None accepts an undefined gradient; otherwise zeros are filled in.
+`_strides` counts bytes, as NumPy does.
 
 `python -m taper.opdef mul` prints the generated text, `--docs` the table of all derivatives.
 """
@@ -55,7 +56,7 @@ _KINDS = {
     "Arrays": "tensors",
 }
 TENSOR_KINDS = frozenset(_KINDS.values())
-_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel")
+_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
 
 
 class DeclarationError(TypeError):
@@ -127,12 +128,13 @@ class Op:
     def __init__(self, kernel: Callable[..., Any], **options: Any) -> None:
         self.kernel = kernel
         self.name: str = options["name"] or kernel.__name__
+        self.label: str = options["label"] or self.name
         self.node_name: str | None = options["node"]
         self.promote: str | None = options["promote"]
         self.tangent: Any = options["tangent"]
         self.view: Any = options["view"]
         self.inplace: bool = options["inplace"]
-        self.out: bool = options["out"]
+        self.out: Any = options["out"]
         self.upcast: bool = options["upcast"]
         self.outputs: tuple[str, ...] = options["outputs"]
         self.nondifferentiable: frozenset[int] = frozenset(options["nondifferentiable"])
@@ -146,6 +148,7 @@ class Op:
         self.lazy_functions: dict[str, Any] = {}
         self.signature = inspect.signature(kernel)
         self.params = [Param(each) for each in self.signature.parameters.values()]
+        self.keyword_names = tuple(each.name for each in self.params if each.keyword_only)
         self.tensor_names = tuple(each.name for each in self.params if each.kind in TENSOR_KINDS)
         self.formulas: list[Formula] = []
         self.node_class: Any = None
@@ -171,6 +174,14 @@ class Op:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return tuple(bound.arguments.values())
+
+    def call(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Call the operator's kernel or function with arguments in declaration order."""
+        if not self.keyword_names:
+            return function(*arguments)
+        count = len(self.params) - len(self.keyword_names)
+        keywords = dict(zip(self.keyword_names, arguments[count:], strict=True))
+        return function(*arguments[:count], **keywords)
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -223,13 +234,14 @@ def _public_signature(entry: Op) -> inspect.Signature:
 def op(
     *,
     name: str | None = None,
+    label: str | None = None,
     node: str | None = None,
     promote: str | None = None,
     tangent: Any = None,
     view: bool = False,
     inplace: bool = False,
     inplace_name: str | None = None,
-    out: bool = False,
+    out: bool | Callable[[Any, Any], None] = False,
     upcast: bool = False,
     outputs: tuple[str, ...] = ("result",),
     many_outputs: bool = False,
@@ -243,12 +255,14 @@ def op(
     """Declare an operator; the decorated kernel is replaced by the public function.
 
     name               if it differs from the kernel's
+    label              PyTorch's name of the function in error texts, if it differs from `name`
     node               name of the node class; default: CamelCase of the name + "Backward0"
     promote            SAME, FLOAT or None (the kernel sees the tensors as they are)
     tangent            LINEAR, MULTILINEAR, POINTWISE, or set later by `@tangent_of`
     view               the kernel returns a view of its first parameter
     inplace            there is `name_`, which writes the result into the first parameter
-    out                there is `out=`
+    out                there is `out=`; a function of the destination's array and the result's
+                       may refuse what the usual rules for `out=` allow
     unpromoted         tensors that `promote` leaves alone (conditions, indices)
     upcast             float16 and bfloat16 are computed in float32 and rounded once
     outputs            names of the outputs, if there are several

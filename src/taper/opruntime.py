@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from taper import dtypes
-from taper.autograd import forward_ad
+from taper.autograd import tangents
 from taper.autograd.meta import INFERENCE_COUNTER, Creation, VersionCounter
 from taper.autograd.node import FREED, LIVE, Node
 from taper.autograd.provenance import user_frame
@@ -39,10 +39,16 @@ from taper.autograd.views import (
     version_counter,
 )
 from taper.opdef import FLOAT, NAMESPACE, Op
-from taper.tensor import Tensor, element_strides, wrap
+from taper.tensor import Tensor, geometry, row_major_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
 NO_EDGE = (None, 0)
+
+# Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
+SCALARS = frozenset(
+    "alpha beta correction exponent input_scale lambd lower max max_val min min_val "
+    "negative_slope ord other p scale threshold upper value".split()
+)
 FLOAT32 = np.dtype(np.float32)
 LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
@@ -124,7 +130,7 @@ def explain(op: Op, arrays: Sequence[Any], error: ValueError) -> Exception:
         clash = broadcast_clash(shapes)
         if clash is not None:
             return clash
-    return RuntimeError(f"{op.name}: {text}")
+    return RuntimeError(f"{op.label}: {text}")
 
 
 def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
@@ -152,10 +158,10 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in _flat(arguments)):
         if not any(isinstance(each, Tensor) for each in _flat(arguments)):
-            return op.kernel(*arguments)
+            return op.call(op.kernel, arguments)
         plain = tuple(each.item() if isinstance(each, np.generic) else each for each in arguments)
         if any(a is not b for a, b in zip(plain, arguments, strict=True)):
-            return op.function(*plain)
+            return op.call(op.function, plain)
     if dunder:
         return NotImplemented
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
@@ -165,18 +171,18 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
             )
             if not allowed and not (value is None and "optional" in param.kind):
                 raise TypeError(
-                    f"{op.name}(): argument '{param.public_name}' (position {position}) must be "
+                    f"{op.label}(): argument '{param.public_name}' (position {position}) must be "
                     f"Tensor, not {type(value).__name__}"
                 )
         elif param.kind == "tensors":
             refuse_sequence(op, param.public_name, position, value)
-    raise TypeError(f"{op.name}(): the arguments do not fit")
+    raise TypeError(f"{op.label}(): the arguments do not fit")
 
 
 def refuse_sequence(op: Op, name: str, position: int, value: Any) -> None:
     if isinstance(value, Tensor) or not isinstance(value, list | tuple):
         raise TypeError(
-            f"{op.name}(): argument '{name}' (position {position}) must be tuple of Tensors, "
+            f"{op.label}(): argument '{name}' (position {position}) must be tuple of Tensors, "
             f"not {type(value).__name__}"
         )
     for index, each in enumerate(value):
@@ -346,19 +352,44 @@ def saved_properties_of(
         return property(lambda node: handle(node, general_form(node, name)))
 
     def stored(slot: str) -> property:
-        return property(lambda node: getattr(node, slot))
+        if slot.removeprefix("kept_") in SCALARS:
+            return property(lambda node: getattr(node, slot))
+        return property(lambda node: unsigned(getattr(node, slot)))
 
     for name in tensors + outputs:
         members[f"_saved_{name}"] = saved(name)
         members[f"_raw_saved_{name}"] = raw(name)
     for name in plain:
         members[f"_saved_{name}"] = stored(f"kept_{name}")
-    public = {"shape": "sym_sizes", "strides": "sym_strides", "numel": "sym_numel"}
+    public = {"shape": "sym_sizes", "numel": "sym_numel"}
     for formula in op.formulas:
         for kind, name, what in formula.sources:
             if kind == "property" and what in public:
                 members[f"_saved_{name}_{public[what]}"] = stored(f"kept_{name}_{what}")
+            elif kind == "property" and what == "strides":
+                members[f"_saved_{name}_sym_strides"] = strides_property(name)
     return members
+
+
+def strides_property(name: str) -> property:
+    """Saved strides, which count bytes, as PyTorch counts them: in elements."""
+
+    def strides(node: Any) -> tuple[int, ...]:
+        shape = getattr(node, f"kept_{name}_shape", None)
+        if shape is not None and 0 in shape:
+            return row_major_strides(shape)
+        return tuple(step // node.dtype.itemsize for step in getattr(node, f"kept_{name}_strides"))
+
+    return property(strides)
+
+
+def unsigned(value: Any) -> Any:
+    """A saved integer as PyTorch shows it: -1 as 2**64 - 1."""
+    if value.__class__ is int:
+        return value if value >= 0 else value + 2**64
+    if isinstance(value, tuple | list):
+        return tuple([unsigned(each) for each in value])
+    return value
 
 
 def shown(value: Any) -> Any:
@@ -474,7 +505,7 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
     mode = state.mode
     state.mode = NO_GRAD
     try:
-        result = op.function(*arguments)
+        result = op.call(op.function, arguments)
     finally:
         state.mode = mode
     array: np.ndarray = result._array
@@ -507,29 +538,47 @@ def refuse_overlap(target: np.ndarray) -> None:
 
 
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
-    """`out=`: the results are written into given tensors, which are resized if need be (V20)."""
+    """`out=` of an operator of the table."""
+    check = op.out if callable(op.out) else None
+    return compute_into(op.label, lambda *given: op.call(op.function, given), arguments, out, check)
+
+
+def compute_into(
+    label: str,
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    out: Any,
+    check: Callable[[np.ndarray, np.ndarray], None] | None = None,
+) -> Any:
+    """`out=`: the results are written into given tensors, which are resized if need be (V20).
+
+    For composite functions too: `function(*arguments)` computes what is written.  `check(out,
+    result)` may refuse what the usual rules allow.
+    """
     outs = out if isinstance(out, tuple | list) else (out,)
     for each in outs:
         if not isinstance(each, Tensor):
             raise TypeError(
-                f"{op.name}(): argument 'out' must be Tensor, not {type(each).__name__}"
+                f"{label}(): argument 'out' must be Tensor, not {type(each).__name__}"
             )
     state = local.state
     if not state.mode & NO_GRAD:
         involved = [each for each in (*_flat(arguments), *outs) if isinstance(each, Tensor)]
         if any(requires_grad(each) for each in involved):
             raise RuntimeError(
-                f"{op.name}(): functions with out=... arguments don't support automatic "
+                f"{label}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
             )
     mode = state.mode
     state.mode = NO_GRAD
     try:
-        results = op.function(*arguments)
+        results = function(*arguments)
     finally:
         state.mode = mode
     results = results if isinstance(results, tuple) else (results,)
     for each, result in zip(outs, results, strict=True):
+        if check is not None:
+            check(each._array, result._array)
         write_out(each, result._array)
     return out
 
@@ -566,7 +615,7 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     mode = state.mode
     state.mode = mode & NO_GRAD
     try:
-        result = op.function(*arguments)
+        result = op.call(op.function, arguments)
     finally:
         state.mode = mode
     outputs = result if isinstance(result, tuple | list) else (result,)
@@ -577,7 +626,7 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
         if node is not None and isinstance(node, TableNode):
             pack_saved(node, state.saved_hooks[-1])
     if mode & DUAL:
-        forward_ad.propagate(op, arguments, outputs)
+        tangents.propagate(op, arguments, outputs)
     return result
 
 
@@ -596,7 +645,7 @@ def run_inplace_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Ten
     before = target._grad_fn
     tangent_of_result = None
     if mode & DUAL:
-        tangent_of_result = forward_ad.tangent_for(op, arguments)
+        tangent_of_result = tangents.tangent_for(op, arguments)
     inference = target._counter is INFERENCE_COUNTER
     state.mode = mode & NO_GRAD
     try:
@@ -613,7 +662,7 @@ def run_inplace_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Ten
         if isinstance(node, TableNode):
             pack_saved(node, state.saved_hooks[-1])
     if mode & DUAL:
-        forward_ad.write_tangent(target, tangent_of_result)
+        tangents.write_tangent(target, tangent_of_result)
     return target
 
 
@@ -628,8 +677,9 @@ PROPERTIES: dict[str, Any] = {
     "shape": lambda value: _array_of(value).shape if not isinstance(value, list | tuple) else [_array_of(each).shape for each in value],
     "dtype": lambda value: _array_of(value).dtype,
     "ndim": lambda value: _array_of(value).ndim,
-    "strides": lambda value: element_strides(_array_of(value)),
+    "strides": lambda value: _array_of(value).strides,
     "numel": lambda value: _array_of(value).size,
+    "geometry": lambda value: geometry(_array_of(value)),
 }
 
 
@@ -657,4 +707,4 @@ def helpers() -> dict[str, Any]:
     }
 
 
-__all__ = ["INFERENCE_TEXT", "TableNode", "helpers", "run_inplace", "run_out"]
+__all__ = ["INFERENCE_TEXT", "TableNode", "compute_into", "helpers", "run_inplace", "run_out"]

@@ -183,11 +183,17 @@ def storage_offset(array: np.ndarray) -> int:
 
 
 def element_strides(array: np.ndarray) -> tuple[int, ...]:
-    """Strides counted in elements, for empty arrays the row-major ones, as PyTorch gives them."""
-    if array.size:
+    """Strides counted in elements; row-major for empty arrays, to which NumPy gives zeros."""
+    strides = array.strides
+    if array.size or any(strides):
         itemsize = array.itemsize
-        return tuple([stride // itemsize for stride in array.strides])
+        return tuple([stride // itemsize for stride in strides])
     return row_major_strides(array.shape)
+
+
+def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Shape, strides and offset in the storage, counted in elements."""
+    return array.shape, element_strides(array), storage_offset(array)
 
 
 def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -75,8 +75,11 @@ class AccumulateGrad(Node):
 
     def _run_post_accumulate_hooks(self, hooks: HookDict) -> None:
         for hook in list(hooks.values()):
-            if hook(self.variable) is not None:
+            result = hook(self.variable)
+            if isinstance(result, Tensor):
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            if result is not None:
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
 def _is_own_memory(grad: np.ndarray, variable: Tensor) -> bool:

@@ -45,6 +45,7 @@ class GraphTask:
         "keep_graph",
         "needed",
         "outer",
+        "reached",
         "wanted",
     )
 
@@ -59,6 +60,7 @@ class GraphTask:
         self.captured: dict[int, Any] = {}
         self.callbacks: list[Callable[[], None]] = []
         self.outer: GraphTask | None = None
+        self.reached: dict[Node, int] = {}  # every node this pass can reach
 
 
 def count_incoming(roots: Iterable[Node]) -> dict[Node, int]:
@@ -124,7 +126,7 @@ def _drain(callbacks: list[Callable[[], None]]) -> Iterable[Callable[[], None]]:
 
 
 def _loop(roots: Sequence[Root], task: GraphTask, state: Any) -> None:
-    missing = count_incoming([node for node, _, _ in roots])
+    task.reached = missing = count_incoming([node for node, _, _ in roots])
     pending: dict[Node, list[Any]] = {}
     owned: set[tuple[Node, int]] = set()
     ready: list[tuple[int, int, Node]] = []

@@ -1,185 +1,159 @@
-"""Forward-mode AD: tangents that travel with tensors while a dual level is open.
+"""`taper.autograd.forward_ad`: forward-mode differentiation with dual tensors.
 
-Owns: how a tangent follows from an operator's declaration.  A tangent hangs on the tensor
-(`_meta.tangent`), not on the level, so it dies with the tensor (D10).
+>>> import taper
+>>> import taper.autograd.forward_ad as fwAD
+>>> with fwAD.dual_level():
+...     x = fwAD.make_dual(taper.tensor([2.0]), taper.tensor([1.0]))
+...     print(fwAD.unpack_dual(x * x).tangent)
+tensor([4.])
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from taper.autograd.state import DUAL, local
-from taper.autograd.views import meta_of
-from taper.opdef import LINEAR, MULTILINEAR, POINTWISE, TENSOR_KINDS, Op
-from taper.tensor import Tensor
+from taper.autograd.tangents import set_tangent
+from taper.autograd.tangents import tangent as tangent_of
+from taper.tensor import Tensor, wrap
+
+_current_level = -1
 
 
-def tangent(tensor: Any) -> Tensor | None:
-    """The tangent of a tensor, None if it has none."""
-    if not isinstance(tensor, Tensor) or tensor._meta is None:
-        return None
-    return tensor._meta.tangent
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` returns."""
+
+    primal: Tensor
+    tangent: Tensor | None
 
 
-def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> None:
-    """Give the outputs of a call the tangents that follow from those of its arguments."""
-    tangents = tangent_for(op, arguments, outputs)
-    if tangents is None:
-        return
-    several = tangents if isinstance(tangents, tuple | list) else (tangents,)
-    for output, found in zip(outputs, several, strict=False):
-        if found is not None and (output.dtype.is_floating_point or output.dtype.is_complex):
-            meta_of(output).tangent = _fitted(found, output)
-
-
-def _fitted(found: Tensor, output: Tensor) -> Tensor:
-    if found._array.shape != output._array.shape:
-        found = found.expand(output._array.shape).clone()
-    if found._array.dtype != output._array.dtype:
-        found = found.to(output.dtype)
-    return found
-
-
-def tangent_for(
-    op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None
-) -> Any:
-    """The tangents of a call's outputs; None if no argument has one."""
-    flat = [each for value in arguments for each in (value if isinstance(value, list | tuple) else [value])]
-    if all(tangent(each) is None for each in flat):
-        return None
-    if op.tangent is None:
-        if not op.differentiable:
-            return None
-        raise NotImplementedError(
-            f"Trying to use forward AD with {op.name} that does not support it because it has not "
-            "been implemented yet."
+def enter_dual_level() -> int:
+    """Open a level; tangents exist only inside one."""
+    global _current_level
+    state = local.state
+    if state.dual_level >= 0:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment, but you are trying to use "
+            "multiple levels"
         )
+    state.dual_level += 1
+    state.mode |= DUAL
+    _current_level = state.dual_level
+    return state.dual_level
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level; the tangents made in it vanish."""
+    global _current_level
+    state = local.state
+    if state.dual_level < 0:
+        raise RuntimeError(
+            "Trying to exit a forward AD level but no level exists, make sure that "
+            "enter_dual_level() is called before"
+        )
+    if level is not None and level != state.dual_level:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This "
+            "is not supported."
+        )
+    state.dual_level -= 1
+    state.mode &= ~DUAL
+    state.dual_generation += 1
+    _current_level = state.dual_level
+
+
+class dual_level:  # noqa: N801 - PyTorch's name
+    """A block in which duals exist."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A tensor on the same memory as `tensor` that carries `tangent`."""
+    if (local.state.dual_level if level is None else level) < 0:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
+    if not isinstance(tensor, Tensor) or not isinstance(tangent, Tensor):
+        raise TypeError("make_dual(): expected two tensors")
+    for name, each in (("primal", tensor), ("tangent", tangent)):
+        if not (each.dtype.is_floating_point or each.dtype.is_complex):
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {each.dtype}"
+            )
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(tensor._array.shape)} while "
+            f"the given forward gradient is of size {list(tangent._array.shape)}."
+        )
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(
+            "Expected tangent to not have a forward gradient: it has a forward gradient at the "
+            "same level."
+        )
+    if tangent_of(tensor) is not None:
+        raise RuntimeError(
+            "Expected primal to not have a forward gradient: it has a forward gradient at the "
+            "same level."
+        )
+    dual = _alias(tensor)
+    if tangent._array.strides != tensor._array.strides and tensor._array.size:
+        array = np.empty_like(tensor._array, dtype=tangent._array.dtype)
+        array[...] = tangent._array
+        carried = wrap(array) if not tangent.requires_grad else tangent.clone()
+    else:
+        carried = tangent
+    set_tangent(dual, carried)
+    return dual
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """A view of the whole tensor that shares its history."""
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
     try:
-        return _by_kind(op, arguments, outputs)
+        return tensor.view_as(tensor)
     finally:
         state.mode = mode
 
 
-def _by_kind(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None) -> Any:
-    if op.tangent == LINEAR:
-        return op.function(*_linear_arguments(op, arguments))
-    if op.tangent == MULTILINEAR:
-        terms = []
-        for position, param in enumerate(op.params):
-            found = tangent(arguments[position]) if param.kind in TENSOR_KINDS else None
-            if found is not None:
-                terms.append(op.function(*arguments[:position], found, *arguments[position + 1 :]))
-        return _total(terms)
-    if outputs is None:
-        outputs = _outputs(op, arguments)
-    if op.tangent == POINTWISE:
-        return _pointwise(op, arguments, outputs)
-    return _by_rule(op, arguments, outputs)
-
-
-def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
-    result = op.function(*arguments)
-    return result if isinstance(result, tuple | list) else (result,)
-
-
-def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
-    """Tangents in the place of tensors, zero where there is none."""
-    replaced = []
-    for param, value in zip(op.params, arguments, strict=True):
-        if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
-            replaced.append(value)
-        elif param.kind == "tensors":
-            replaced.append([_or_zero(each) for each in value])
-        else:
-            replaced.append(_or_zero(value) if isinstance(value, Tensor) else 0)
-    return replaced
-
-
-def _or_zero(value: Tensor) -> Tensor:
-    found = tangent(value)
-    return found if found is not None else value.detach().new_zeros(value._array.shape)
-
-
-def _pointwise(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> Any:
-    """The backward formulas with grad := tangent; conjugated around for complex tensors."""
-    terms = []
-    values = _named(op, arguments, outputs)
-    for param, value in zip(op.params, arguments, strict=True):
-        found = tangent(value) if param.kind in TENSOR_KINDS else None
-        formula = op.formula_for(param.name)
-        if found is None or formula is None:
-            continue
-        given = []
-        for kind, name, what in formula.sources:
-            if kind == "grad":
-                given.append(found.conj() if found.dtype.is_complex else found)
-            elif kind == "needs":
-                given.append(tuple(each == param.name for each in formula.wrt))
-            elif kind == "output":
-                given.append(outputs[name])
-            elif kind == "property":
-                given.append(_property(values[name], what))
-            else:
-                given.append(values[name])
-        result = formula.function(*given)
-        if len(formula.wrt) > 1:
-            result = result[formula.wrt.index(param.name)]
-        terms.append(result.conj() if result.dtype.is_complex else result)
-    return _total(terms)
-
-
-def _by_rule(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> Any:
-    """A rule written for the operator: it names `<tensor>_t`, parameters and results."""
-    values = _named(op, arguments, outputs)
-    given = []
-    for name in inspect.signature(op.tangent).parameters:
-        if name.endswith("_t") and name[:-2] in values:
-            value = values[name[:-2]]
-            several = isinstance(value, list | tuple)
-            given.append([tangent(each) for each in value] if several else tangent(value))
-        elif name.rpartition("_")[0] in values and name not in values:
-            head, _, what = name.rpartition("_")
-            given.append(_property(values[head], what))
-        else:
-            given.append(values[name])
-    return op.tangent(*given)
-
-
-def _named(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> dict[str, Any]:
-    values = dict(zip((param.name for param in op.params), arguments, strict=True))
-    values.update(zip(op.outputs, outputs, strict=False))
-    return values
-
-
-def _property(value: Tensor, what: str) -> Any:
-    if what == "strides":
-        return value.stride()
-    if what == "numel":
-        return value.numel()
-    return getattr(value._array, what)
-
-
-def _total(terms: list[Any]) -> Any:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def write_tangent(target: Tensor, found: Any) -> None:
-    """After a write in place: the target's tangent becomes `found`, in place where it has one."""
-    current = tangent(target)
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The primal (a view without tangent) and the tangent, None if there is none."""
+    if (local.state.dual_level if level is None else level) < 0:
+        return UnpackedDualTensor(tensor, None)
+    found = tangent_of(tensor)
     if found is None:
-        if current is not None:
-            current.zero_()
-        return
-    found = _fitted(found, target)
-    if current is None:
-        meta_of(target).tangent = found
-    elif found is not current:
-        current.copy_(found)
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(_alias(tensor), found)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return bool(local.state.mode & DUAL) or local.state.dual_level < 0
+
+
+class _set_fwd_grad_enabled:  # noqa: N801 - PyTorch's name
+    """Switch the propagation of tangents on or off for a block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = local.state.mode & DUAL
+        self._set(DUAL if mode and local.state.dual_level >= 0 else 0)
+
+    def _set(self, bits: int) -> None:
+        state = local.state
+        state.mode = (state.mode & ~DUAL) | bits
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        self._set(self.before)
+

@@ -91,6 +91,7 @@ class AutogradMeta:
         "post_accumulate_hooks",
         "retains_grad",
         "tangent",
+        "tangent_generation",
     )
 
     def __init__(self) -> None:
@@ -100,4 +101,5 @@ class AutogradMeta:
         self.post_accumulate_hooks: HookDict | None = None
         self.retains_grad = False
         self.tangent: Any = None
+        self.tangent_generation = 0
         self.grad_dtype: Any = None

@@ -80,6 +80,10 @@ class Node:
     def name(self) -> str:
         return self.public_name or type(self).__name__
 
+    def forward_name(self) -> str:
+        """The operation this node belongs to, as PyTorch's errors call it: `Add`, `Sum1`."""
+        return self.name().replace("Backward", "").removesuffix("0")
+
     def output_counter(self, nr: int) -> VersionCounter:
         """The version counter of output `nr`; a node that saved the output shares its own."""
         return VersionCounter()

@@ -54,11 +54,11 @@ def modified_error(
         f"operation: [{kind} {list(array.shape)}]"
     )
     if producer is not None:
-        text += f", which is output {nr} of {producer.name()},"
+        text += f", which is output {nr} of {producer.forward_name()},"
     text += f" is at version {counter.value}; expected version {expected} instead."
     text += (
         " Hint: enable anomaly detection to find the operation that failed to compute its "
-        "gradient, with torch.autograd.set_detect_anomaly(True)."
+        "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
     if node.code is not None:
         text += f"\nIt was saved by {node.name()} at {describe((node.code, node.offset))}"
@@ -216,9 +216,7 @@ class SavedTensor:
     __slots__ = ("_node", "_value")
 
     def __new__(cls, *arguments: Any) -> SavedTensor:
-        raise TypeError(
-            "Trying to create a SavedTensor object from Python is forbidden."
-        )
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     @property
     def data(self) -> Any:
@@ -245,7 +243,12 @@ class SavedTensor:
         """Pack the value at once with `pack_hook`; `unpack_hook` brings it back at every use."""
         value = self._value
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeError("register_hooks(): incompatible function arguments.")
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types "
+                "are supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: "
+                "collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked "
+                f"with: {self!r}, {pack_hook!r}, {unpack_hook!r}"
+            )
         if value.freed:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved "

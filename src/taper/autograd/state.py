@@ -33,8 +33,8 @@ class State:
     """What one thread knows about how operations run."""
 
     __slots__ = (
-        "callbacks",
         "current_node",
+        "dual_generation",
         "dual_level",
         "graph_task",
         "hooks_disabled",
@@ -53,6 +53,7 @@ class State:
         self.current_node: Any = None
         self.graph_task: Any = None
         self.dual_level = -1
+        self.dual_generation = 0  # a tangent of an earlier level has vanished
         self.multithreading = True
         self.view_replay = False
 

@@ -10,12 +10,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from taper import dtypes
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.autograd.meta import ASK, INFERENCE_COUNTER, VersionCounter
-from taper.autograd.state import INFERENCE, NO_GRAD, local
-from taper.autograd.views import alias, meta_of, requires_grad, version_counter
+from taper.autograd.meta import ASK, INFERENCE_COUNTER
+from taper.autograd.state import INFERENCE, local
+from taper.autograd.views import meta_of, requires_grad, version_counter
 from taper.tensor import Tensor, wrap
 
 
@@ -44,7 +43,9 @@ def _set_requires_grad(self: Tensor, value: Any) -> None:
             "computed variable in a subgraph that doesn't require differentiation use "
             "var_no_grad = var.detach()."
         )
-    set_leaf_flag(self, value, "only Tensors of floating point dtype can require gradients")
+    set_leaf_flag(
+        self, value, "only Tensors of floating point and complex dtype can require gradients"
+    )
 
 
 def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
@@ -67,7 +68,12 @@ def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
 @attach
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set `requires_grad` in place and return the tensor."""
-    self.requires_grad = requires_grad
+    if self.is_leaf:
+        set_leaf_flag(
+            self, requires_grad, "only Tensors of floating point dtype can require gradients"
+        )
+    else:
+        self.requires_grad = requires_grad
     return self
 
 
@@ -116,14 +122,18 @@ def _set_grad(self: Tensor, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}"
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
         )
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._array.dtype != self._array.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype "
-            f"'{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype"
+            f"attempting to assign a gradient with dtype '{value.dtype.scalar_type.lower()}' to a "
+            f"tensor with grad_dtype '{self.dtype.scalar_type}'. The gradient must match the "
+            "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+            "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+            "downstream systems that assume they match."
         )
     if value._array.shape != self._array.shape:
         raise RuntimeError(
@@ -263,7 +273,7 @@ def detach_(self: Tensor) -> Tensor:
             "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
             "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-            "function in torch/optim/optimizer.py as a reference."
+            "function in torch/optim/optimizer.py as the solution."
         )
     if self._grad_fn is not None:
         version_counter(self)  # the node shares it, and is about to be forgotten
@@ -297,9 +307,9 @@ def _set_data(self: Tensor, value: Any) -> None:
             node.shape, node.dtype = self._array.shape, self._array.dtype
 
 
-def _deny_delete(name: str) -> Callable[[Tensor], None]:
+def _deny_delete(text: str) -> Callable[[Tensor], None]:
     def deny(self: Tensor) -> None:
-        raise RuntimeError(f"cannot delete {name}")
+        raise RuntimeError(text)
 
     return deny
 
@@ -311,7 +321,7 @@ def _volatile(self: Tensor) -> bool:
 
 
 for _name, _property in {
-    "requires_grad": property(_get_requires_grad, _set_requires_grad, _deny_delete("requires_grad")),
+    "requires_grad": property(_get_requires_grad, _set_requires_grad, _deny_delete("requires_grad must be a bool")),
     "grad_fn": property(_get_grad_fn),
     "is_leaf": property(_is_leaf),
     "output_nr": property(_output_nr),
@@ -319,12 +329,12 @@ for _name, _property in {
     "retains_grad": property(_retains_grad),
     "_version": property(_version),
     "_base": property(_base),
-    "data": property(_get_data, _set_data, _deny_delete("data")),
+    "data": property(_get_data, _set_data, _deny_delete("Deleting tensor data is not allowed. Delete tensor instead!")),
     "_backward_hooks": property(
-        _get_backward_hooks, _set_backward_hooks, _deny_delete("_backward_hooks")
+        _get_backward_hooks,
+        _set_backward_hooks,
+        _deny_delete("Deletion of _backwards_hooks not allowed!"),
     ),
     "volatile": property(_volatile),
 }.items():
     setattr(Tensor, _name, _property)
-
-__all__ = ["alias", "dtypes", "NO_GRAD", "VersionCounter"]

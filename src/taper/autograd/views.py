@@ -210,33 +210,24 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
 # --- writing in place ------------------------------------------------------------------------
 
 
-_VIEW_KINDS = {
-    Creation.NO_GRAD: (
-        "A view was created in no_grad mode and {what} inplace with grad mode enabled. Given that "
-        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
-        "by moving both the view and the inplace either both inside the no_grad block (if you "
-        "don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-        "tracked)."
-    ),
-    Creation.INFERENCE: (
-        "A view was created in inference mode and {what} inplace in normal mode. Given that this "
-        "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-        "moving both the view and the inplace either both inside the inference_mode block (if "
-        "you don't want the inplace to be tracked) or both outside (if you want the inplace to "
-        "be tracked)."
-    ),
-    Creation.MULTIPLE: (
-        "{output} is a view and {what} inplace. This view is the output of a function that "
-        "returns multiple views. Such functions do not allow the output views to be modified "
-        "inplace. You should replace the inplace operation by an out-of-place one."
-    ),
-    Creation.FUNCTION: (
-        "{output} is a view and {what} inplace. This view was created inside a custom Function "
-        "(or because an input was returned as-is) and the autograd logic to handle view+inplace "
-        "would override the custom backward associated with the custom Function, leading to "
-        "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
-        "of the custom Function."
-    ),
+_MOVE_BOTH = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {block} block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+_REFUSALS = {
+    Creation.NO_GRAD: "{view} created in no_grad mode and {what} modified inplace with grad mode "
+    "enabled." + _MOVE_BOTH.format(block="no_grad"),
+    Creation.INFERENCE: "{view} created in inference mode and {what} modified inplace in normal "
+    "mode." + _MOVE_BOTH.format(block="inference_mode"),
+    Creation.MULTIPLE: "{output} is a view and {what} modified inplace. This view is the output of "
+    "a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one.",
+    Creation.FUNCTION: "{output} is a view and {what} modified inplace. This view was created "
+    "inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+    "output of the custom Function.",
 }
 
 
@@ -245,13 +236,11 @@ def refuse_view(view: Tensor, direct: bool) -> None:
     record = view._view
     if record.creation == Creation.PLAIN:
         return
-    if direct:
-        what = "is being modified"
-    else:
-        what = "its base or another view of its base has been modified"
+    what = "is being" if direct else "its base or another view of its base has been"
     node = view._grad_fn
-    output = f"Output {view._output_nr} of {node.name() if node is not None else 'None'}"
-    text = _VIEW_KINDS[record.creation].format(what=what, output=output)
+    output = f"Output {view._output_nr} of {'None' if node is None else node.forward_name()}"
+    made = "A view was" if node is None else f"{output} is a view of a view which was"
+    text = _REFUSALS[record.creation].format(what=what, output=output, view=made)
     place = describe((record.code, record.offset))
     raise RuntimeError(f"{text}\nThe view was made at {place}")
 

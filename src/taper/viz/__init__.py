@@ -39,7 +39,7 @@ def make_dot(
     names. `show_attrs` lists what each function keeps besides tensors, each value cut to
     `max_attr_chars` characters.
 
-    Differs: a leaf that a custom function saved stays blue; torchviz paints it orange.
+    Differs: a leaf that requires grad is always blue; torchviz paints some saved ones orange.
 
     >>> import taper
     >>> from taper.viz import make_dot
@@ -59,18 +59,23 @@ def make_dot(
 def make_dot_from_trace(trace: object) -> NoReturn:
     """Not available: there are no traces; `make_dot` draws the graph of any result."""
     raise NotImplementedError(
-        "make_dot_from_trace has been deprecated with torchviz's traces: use make_dot on a result"
+        "make_dot_from_trace: there are no traces to draw. Use make_dot on a result instead."
     )
 
 
 def _named(params: Mapping[str, Any] | Iterable[tuple[str, Any]] | None) -> dict[str, Any]:
     try:
-        named = dict(params or {})
+        named = dict(() if params is None else params)
     except (TypeError, ValueError):
+        named = {}
+        is_named = False
+    else:
+        is_named = all(isinstance(name, str) for name in named)
+    if not is_named:
         raise TypeError(
             "make_dot: expected a dict or an iterable of (name, tensor) for 'params', "
             f"got {type(params).__name__}"
-        ) from None
+        )
     for name, tensor in named.items():
         if not is_tensor(tensor):
             # The type that torchviz raises here.

@@ -40,6 +40,8 @@ def horizontal_coordinates(mesh: Mesh) -> list[float]:
             _fit_layer(mesh, layer, xs, both or [upward])
         for layer in reversed(mesh.layers):
             _fit_layer(mesh, layer, xs, both or [downward])
+    for layer in mesh.layers:  # what is seen first: each box in the middle below its inputs
+        _fit_layer(mesh, layer, xs, [upward])
     _straighten(mesh, xs, upward, downward)
     left = min((x - mesh.widths[point] / 2 for point, x in enumerate(xs)), default=0.0)
     return [x - left for x in xs]

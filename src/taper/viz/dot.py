@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 import subprocess
 import webbrowser
@@ -129,8 +128,8 @@ class Dot:
         """Write the DOT text to `filename` and the picture to `filename.<format>`.
 
         Returns the picture's path. `svg`, `gv` and `dot` are written without help; any other
-        format needs graphviz's program `dot`. `cleanup` leaves the DOT text out; `view` opens
-        the picture.
+        format needs graphviz's program `dot`. With `cleanup` the DOT text is not written;
+        `view` opens the picture.
         """
         format = self._checked_format(format)
         source_path = self._path(filename, directory)
@@ -139,8 +138,6 @@ class Dot:
         if not cleanup:
             _write_whole(source_path, self.source.encode())
         _write_whole(picture_path, content)
-        if cleanup:
-            source_path.unlink(missing_ok=True)
         if view:
             webbrowser.open(picture_path.resolve().as_uri())
         return str(picture_path)
@@ -229,7 +226,7 @@ def _run_graphviz(source: bytes, format: str) -> bytes:
 def _write_whole(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever sees half of it, and a failure leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(content)

@@ -94,7 +94,8 @@ class Graph:
         self._indices: dict[int, int] = {}
         self._unvisited: list[tuple[int, Any]] = []
         self._attribute_names: dict[type, list[str]] = {}
-        self._names = {id(tensor): name for name, tensor in dict(names or {}).items()}
+        self._named = dict(() if names is None else names)
+        self._names = {id(tensor): name for name, tensor in self._named.items()}
         for output in _checked(outputs):
             self._add_output(output)
         while self._unvisited:

@@ -160,6 +160,7 @@ class Mesh:
         return 6.0 if is_longest else 1.0
 
     def route(self, edge: int, xs: list[float], bands: Bands) -> list[Point]:
+        """The points of an edge from its tail to its head; see `Layout`."""
         upper, lower = self.arcs[edge]
         if edge in self.direct:
             points = [*self._leave(upper, xs[upper], bands), *self._arrive(lower, xs[lower], bands)]

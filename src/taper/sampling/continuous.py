@@ -1,0 +1,270 @@
+"""Distributions of real and complex numbers: uniform, normal, exponential, Cauchy, log-normal.
+
+Knows generators and NumPy arrays; must not know Tensor. Names and errors are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from taper import dtypes
+from taper.generator import Generator
+from taper.sampling import normals
+from taper.sampling.fill import C_NAMES, dtype_of, not_implemented, source, write
+from taper.sampling.normals import c_library, fused64, serial, uniform24, uniform53
+
+
+_LARGEST = {
+    dtype: dtypes.finfo(dtype).max
+    for dtype in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+}
+
+
+def uniform(
+    shape: Sequence[int],
+    dtype: np.dtype,
+    low: float = 0.0,
+    high: float = 1.0,
+    generator: Generator | None = None,
+) -> np.ndarray:
+    """A new array of numbers evenly distributed over [low, high).
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import uniform
+    >>> uniform((3,), np.dtype("float32"), generator=Generator().manual_seed(0))
+    array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
+    """
+    return uniform_(np.empty(shape, dtype), low, high, generator)
+
+
+def uniform_(
+    out: np.ndarray, low: float = 0.0, high: float = 1.0, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with numbers evenly distributed over [low, high); of a complex number, both parts.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import uniform_
+    >>> uniform_(np.empty(2), -1.0, 1.0, Generator().manual_seed(0))
+    array([0.940106  , 0.41563973])
+    """
+    dtype = dtype_of(out)
+    if dtype.is_complex and not out.size:
+        return out
+    part = dtype.to_real()
+    _check_uniform(dtype, part, low, high)
+    count = out.size * (2 if dtype.is_complex else 1)
+    draw = _uniform64 if part is dtypes.float64 else _uniform32
+    values = draw(source(generator), count, low, high)
+    if part.itemsize == 2 or (low, high) != (0.0, 1.0):
+        # Rounding can reach the bound that is excluded.
+        values = values.astype(part.numpy)
+        values[values == part.numpy.type(high)] = low
+    return write(out, values.view(out.dtype))
+
+
+def _uniform32(generator: Generator, count: int, low: float, high: float) -> np.ndarray:
+    if (low, high) == (0.0, 1.0):
+        return uniform24(generator, count)
+    first = np.float32(low)
+    # A fused multiply-add, and the scale of the 24 bits goes into its factor.
+    values = (generator.random32(count) & np.uint64(2**24 - 1)).astype(np.float64)
+    values *= float(np.float32(high) - first) * 2.0**-24
+    values += first
+    return values.astype(np.float32)
+
+
+def _uniform64(generator: Generator, count: int, low: float, high: float) -> np.ndarray:
+    values = uniform53(generator, count)
+    return values if (low, high) == (0.0, 1.0) else fused64(values, high - low, low)
+
+
+def _check_uniform(dtype: dtypes.dtype, part: dtypes.dtype, low: float, high: float) -> None:
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise not_implemented("check_uniform_bounds", dtype)
+    limit = _LARGEST[part]
+    for name, bound in (("from", low), ("to", high)):
+        if not -limit <= bound <= limit:
+            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[part]}")
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
+    if high - low > limit:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{part.scalar_type}>::max(), but "
+            f"found to={high:g} and from={low:g} which result in to-from to exceed the limit"
+        )
+
+
+def normal(
+    shape: Sequence[int],
+    dtype: np.dtype,
+    mean: float = 0.0,
+    std: float = 1.0,
+    generator: Generator | None = None,
+) -> np.ndarray:
+    """A new array of normally distributed numbers.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import normal
+    >>> normal((3,), np.dtype("float32"), generator=Generator().manual_seed(0))
+    array([ 1.5409961, -0.2934289, -2.1787894], dtype=float32)
+    """
+    return normal_(np.empty(shape, dtype), mean, std, generator)
+
+
+def normal_(
+    out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with normally distributed numbers.
+
+    A complex number has `mean` in both parts, and `std` is that of the whole number. Sixteen or
+    more numbers in a contiguous array are made in blocks, which gives others than one by one.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import normal_
+    >>> normal_(np.empty(2), 10.0, 0.1, Generator().manual_seed(0))
+    array([10.15409961,  9.97065711])
+    """
+    if not std >= 0.0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if not out.size:
+        return out
+    dtype = dtype_of(out)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise not_implemented("normal_kernel_cpu", dtype)
+    count = out.size
+    if dtype.is_complex:
+        count, std = 2 * count, std / math.sqrt(2.0)
+    part = dtype.to_real().numpy
+    if count < normals.BLOCK or not out.flags.c_contiguous:
+        values = serial(source(generator), count)
+    else:
+        values = normals.blocks(source(generator), count, part)
+    if (mean, std) != (0.0, 1.0):
+        if values.dtype == np.float64:
+            values = fused64(values, std, mean)
+        else:
+            values = normals.fused32(values, np.float32(std), np.float32(mean))
+    with np.errstate(over="ignore"):
+        return write(out, values.astype(part).view(out.dtype) if dtype.is_complex else values)
+
+
+def normal_from(
+    mean: np.ndarray | float, std: np.ndarray | float, generator: Generator | None = None
+) -> np.ndarray:
+    """Normally distributed numbers, each with a mean and a standard deviation of its own.
+
+    At least one of the two is an array, and they broadcast. The result is of the dtype of `mean`
+    if that is an array, else of `std`.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import normal_from
+    >>> normal_from(np.array([0.0, 100.0]), 1.0, Generator().manual_seed(0))
+    array([ 1.54099611, 99.70657109])
+    """
+    if isinstance(std, np.ndarray):
+        if std.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if not (std >= 0).all():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    like = mean if isinstance(mean, np.ndarray) else std
+    if not isinstance(like, np.ndarray):
+        raise TypeError("normal_from: expected an array for 'mean' or 'std', got two numbers")
+    out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), like.dtype)
+    normal_(out, 0.0, 1.0 if isinstance(std, np.ndarray) else std, generator)
+    if isinstance(std, np.ndarray):
+        out = _rounded(np.multiply, out, std)
+    if not isinstance(mean, np.ndarray):
+        mean = np.float32(mean).astype(out.dtype) if out.dtype.itemsize == 2 else mean
+    return _rounded(np.add, out, mean)
+
+
+def _rounded(function: np.ufunc, out: np.ndarray, other: np.ndarray | float) -> np.ndarray:
+    """`function` of both in the dtype of `out`; half precision computes in single precision."""
+    left = out.astype(np.float32) if out.dtype.itemsize == 2 else out
+    if isinstance(other, np.ndarray) and other.dtype.itemsize == 2:
+        other = other.astype(np.float32)
+    return np.asarray(function(left, other)).astype(out.dtype, copy=False)
+
+
+@np.errstate(over="ignore")
+def exponential_(
+    out: np.ndarray, lambd: float = 1.0, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with exponentially distributed numbers of rate `lambd`.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import exponential_
+    >>> exponential_(np.empty(2), 2.0, Generator().manual_seed(0))
+    array([1.75416309, 0.61519238])
+    """
+    if not lambd > 0.0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    if not out.size:
+        return out
+    if not dtype_of(out).is_floating_point:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {dtype_of(out).scalar_type}"
+        )
+    uniforms = uniform53(source(generator), out.size)
+    return write(out, -1.0 / lambd * c_library(math.log1p, -uniforms))
+
+
+@np.errstate(over="ignore")
+def cauchy_(
+    out: np.ndarray, median: float = 0.0, sigma: float = 1.0, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with numbers of the Cauchy distribution.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import cauchy_
+    >>> cauchy_(np.empty(2), generator=Generator().manual_seed(0))
+    array([10.59772933,  0.76476726])
+    """
+    if not sigma > 0.0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    if not dtype_of(out).is_floating_point:
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {C_NAMES[dtype_of(out)]}"
+        )
+    uniforms = uniform53(source(generator), out.size)
+    tangents = c_library(math.tan, math.pi * (uniforms - 0.5))
+    return write(out, fused64(tangents, sigma, median))
+
+
+@np.errstate(over="ignore")
+def log_normal_(
+    out: np.ndarray, mean: float = 1.0, std: float = 2.0, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with numbers whose logarithms are normally distributed.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.continuous import log_normal_
+    >>> log_normal_(np.empty(2), 0.0, 1.0, Generator().manual_seed(0))
+    array([4.66923902, 0.74570224])
+    """
+    if not std > 0.0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    if not out.size:
+        return out
+    if not dtype_of(out).is_floating_point:
+        raise not_implemented("log_normal_cpu", dtype_of(out))
+    logarithms = fused64(serial(source(generator), out.size), std, mean)
+    values = c_library(math.exp, np.minimum(logarithms, 709.0))
+    large = logarithms > 709.0
+    values[large] = np.exp(logarithms[large])
+    return write(out, values)

@@ -1,0 +1,272 @@
+"""Distributions of trials and counts: Bernoulli, dropout, geometric, Poisson, multinomial.
+
+Knows generators and NumPy arrays; must not know Tensor. Names and errors are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from taper import dtypes
+from taper.generator import Generator
+from taper.sampling.continuous import exponential_
+from taper.sampling.fill import (
+    WIDE_UNSIGNED,
+    dtype_of,
+    in_memory_order,
+    not_implemented,
+    source,
+    write,
+)
+from taper.sampling.normals import c_library, uniform24, uniform53
+
+
+def bernoulli_(
+    out: np.ndarray, p: np.ndarray | float = 0.5, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with ones, each with probability `p`, and zeros; an array `p` broadcasts to `out`.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.discrete import bernoulli_
+    >>> bernoulli_(np.empty(4), 0.5, Generator().manual_seed(0))
+    array([0., 0., 1., 0.])
+    """
+    if not isinstance(p, np.ndarray) and not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    if not out.size:
+        return out
+    dtype = dtype_of(out)
+    if dtype.is_complex or dtype in WIDE_UNSIGNED:
+        form = "tensor_cpu_self_" if isinstance(p, np.ndarray) else "scalar_cpu_"
+        raise not_implemented(f"bernoulli_{form}", dtype)
+    draw = uniform53
+    if isinstance(p, np.ndarray):
+        if not dtype_of(p).is_floating_point:
+            raise not_implemented("bernoulli_tensor_cpu_p_", dtype_of(p))
+        if not ((p >= 0) & (p <= 1)).all():
+            raise RuntimeError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
+                "message be improved?  If so, please report an enhancement request to PyTorch.)"
+            )
+        if p.dtype != np.float64:
+            draw, p = uniform24, p.astype(np.float32)
+        p = in_memory_order(np.broadcast_to(p, out.shape), out).ravel()
+    return write(out, draw(source(generator), out.size) < p)
+
+
+def dropout_mask_(
+    out: np.ndarray, p: float = 0.5, generator: Generator | None = None
+) -> np.ndarray:
+    """Fill with what ``dropout`` multiplies by: 0 with probability `p`, else ``1 / (1 - p)``.
+
+    Draws nothing when `p` is 0 or 1. For PyTorch's zeros `out` must have the strides of the
+    input (``np.empty_like`` gives them).
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.discrete import dropout_mask_
+    >>> dropout_mask_(np.empty(4), 0.5, Generator().manual_seed(0))
+    array([0., 0., 2., 0.])
+    """
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    dtype = dtype_of(out)
+    if p in (0.0, 1.0) or not out.size:
+        out[...] = 1 - int(p)
+        return out
+    if not dtype.is_floating_point and not dtype.is_complex and dtype not in WIDE_UNSIGNED:
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {dtype.scalar_type}"
+        )
+    bernoulli_(out, 1.0 - p, generator)
+    wide = out.dtype.type if out.dtype.itemsize > 4 else np.float32
+    out *= (wide(1.0) / wide(1.0 - p)).astype(out.dtype)
+    return out
+
+
+@np.errstate(over="ignore")
+def geometric_(out: np.ndarray, p: float, generator: Generator | None = None) -> np.ndarray:
+    """Fill with the number of trials until the first success of probability `p`.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.discrete import geometric_
+    >>> geometric_(np.empty(4), 0.1, Generator().manual_seed(0))
+    array([1., 4., 8., 1.])
+    """
+    if not 0.0 < p < 1.0:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    if not out.size:
+        return out
+    dtype = dtype_of(out)
+    if dtype in (dtypes.bool_, *WIDE_UNSIGNED) or dtype.is_complex:
+        raise not_implemented("geometric_cpu", dtype)
+    uniforms = uniform53(source(generator), out.size)
+    logarithms = c_library(math.log, np.maximum(uniforms, 5e-324))
+    logarithms[uniforms == 0.0] = -np.inf
+    values = np.ceil(logarithms / math.log1p(-p))
+    if not dtype.is_floating_point:
+        # What the processor makes of a number that is too large.
+        limit = 2.0**63 if dtype is dtypes.int64 else 2.0**31
+        values = np.where(values < limit, values, -limit).astype(np.int64)
+    return write(out, values)
+
+
+class _Lookahead:
+    """Uniform numbers one by one, for loops that do not know how many they need.
+
+    They are drawn in portions from a copy; `finish` moves the generator itself.
+    """
+
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
+        self._copy = generator.clone_state()
+        self._ready: list[float] = []
+        self._drawn = 0
+
+    def __call__(self) -> float:
+        if not self._ready:
+            self._ready = uniform53(self._copy, 1024)[::-1].tolist()
+            self._drawn += 1024
+        return self._ready.pop()
+
+    def finish(self) -> None:
+        self._generator.random64(self._drawn - len(self._ready))
+
+
+def poisson(rates: np.ndarray, generator: Generator | None = None) -> np.ndarray:
+    """Counts of events, each with the rate at its place in `rates`, in the same dtype.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.discrete import poisson
+    >>> poisson(np.array([1.0, 10.0, 100.0]), Generator().manual_seed(0))
+    array([  2.,  15., 109.])
+    """
+    if not dtype_of(rates).is_floating_point:
+        raise not_implemented("poisson_cpu", dtype_of(rates))
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    draw = _Lookahead(source(generator))
+    counts = [
+        _poisson_large(rate, draw) if rate >= 10.0 else _poisson_small(rate, draw)
+        for rate in rates.astype(np.float64).ravel().tolist()
+    ]
+    draw.finish()
+    return write(np.empty(rates.shape, rates.dtype), np.array(counts, np.int64))
+
+
+def _poisson_small(rate: float, draw: _Lookahead) -> int:
+    """Count how many uniform numbers can be multiplied before the product is below exp(-rate)."""
+    if rate == 0.0:
+        return 0
+    count, product, limit = 0, draw(), math.exp(-rate)
+    while product > limit:
+        count += 1
+        product *= draw()
+    return count
+
+
+def _poisson_large(rate: float, draw: _Lookahead) -> int:
+    """Hoermann's transformed rejection with squeeze (PTRS, 1993)."""
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    squeeze = 0.9277 - 3.6224 / (b - 2.0)
+    while True:
+        u = draw() - 0.5
+        v = draw()
+        us = 0.5 - abs(u)
+        value = (2.0 * a / us + b) * u + rate + 0.43 if us else math.inf
+        # A count beyond 64 bits becomes the smallest integer, as the processor has it.
+        k = math.floor(value) if abs(value) < 2.0**63 else -(2**63)
+        if us >= 0.07 and v <= squeeze:
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        accepted = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        if accepted <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+
+
+def multinomial(
+    probs: np.ndarray, count: int, replacement: bool = False, generator: Generator | None = None
+) -> np.ndarray:
+    """Indices of categories, `count` for each row, drawn with the row's (unnormalised) weights.
+
+    Differs: of equal quotients weight / random number, which without replacement occur in half
+    precision and among weights of zero, the one with the smaller index comes first.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.discrete import multinomial
+    >>> multinomial(np.array([0.0, 10.0, 3.0, 0.0]), 4, True, Generator().manual_seed(0))
+    array([2, 1, 1, 2])
+    """
+    _check_multinomial(probs, count, replacement)
+    if count > 1 and replacement:
+        return _with_replacement(probs, count, source(generator))
+    if not probs.size and probs.shape[-1] == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity."
+        )
+    if not ((probs >= 0) & (probs < np.inf)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not (probs > 0).any(axis=-1).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    quotients = exponential_(np.empty_like(probs), 1.0, generator)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        quotients = np.divide(probs, quotients)
+    if count == 1:
+        return np.argmax(quotients, axis=-1, keepdims=True)
+    negated = -quotients.astype(np.promote_types(quotients.dtype, np.float32))
+    return np.argsort(negated, axis=-1, kind="stable")[..., :count]
+
+
+def _check_multinomial(probs: np.ndarray, count: int, replacement: bool) -> None:
+    if probs.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    dtype = dtype_of(probs)
+    if not dtype.is_floating_point:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {dtype.scalar_type}"
+        )
+    if count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and count > probs.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if probs.shape[-1] > 2**24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+
+
+def _with_replacement(probs: np.ndarray, count: int, generator: Generator) -> np.ndarray:
+    wide = np.float64 if probs.dtype == np.float64 else np.float32
+    distributions = []
+    for row in np.atleast_2d(probs).astype(wide):
+        _check_weights(row)
+        sums = np.cumsum(row, dtype=wide)
+        cumulative = sums / sums[-1]
+        cumulative[-1] = 1.0
+        distributions.append(cumulative)
+    uniforms = uniform53(generator, len(distributions) * count).reshape(-1, count)
+    found = [np.searchsorted(*pair) for pair in zip(distributions, uniforms, strict=True)]
+    return np.array(found, np.int64).reshape(*probs.shape[:-1], count)
+
+
+def _check_weights(row: np.ndarray) -> None:
+    reason = "sum of probabilities <= 0"
+    usable = (row >= 0) & (row < np.inf)
+    if usable.all():
+        if row.sum() > 0:
+            return
+    elif row[np.argmin(usable)] >= 0:
+        reason = "encountering probability entry = infinity or NaN"
+    else:
+        reason = "encountering probability entry < 0"
+    raise RuntimeError(f"invalid multinomial distribution ({reason})")

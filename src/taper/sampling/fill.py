@@ -1,0 +1,66 @@
+"""What all distributions share: which generator, in which order an array is filled, errors.
+
+Knows generators, dtypes and NumPy arrays; must not know any distribution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taper import dtypes
+from taper import generator as generators
+from taper.generator import Generator
+
+C_NAMES = {
+    dtypes.bool_: "bool",
+    dtypes.uint8: "unsigned char",
+    dtypes.uint16: "short unsigned int",
+    dtypes.uint32: "unsigned int",
+    dtypes.uint64: "long unsigned int",
+    dtypes.int8: "signed char",
+    dtypes.int16: "short int",
+    dtypes.int32: "int",
+    dtypes.int64: "long int",
+    dtypes.float16: "c10::Half",
+    dtypes.bfloat16: "c10::BFloat16",
+    dtypes.float32: "float",
+    dtypes.float64: "double",
+    dtypes.complex64: "c10::complex<float>",
+    dtypes.complex128: "c10::complex<double>",
+}
+WIDE_UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+
+
+def dtype_of(values: np.ndarray) -> dtypes.dtype:
+    """The dtype of the elements."""
+    return dtypes.FROM_NUMPY[values.dtype]
+
+
+def source(generator: Generator | None) -> Generator:
+    """The generator to draw from: the given one, else the default one."""
+    return generators.default_generator if generator is None else generator
+
+
+def not_implemented(kernel: str, dtype: dtypes.dtype) -> NotImplementedError:
+    """The error for a dtype that PyTorch's `kernel` does not know."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.scalar_type}'")
+
+
+def in_memory_order(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """`values`, of the shape of `out`, with its dimensions in the order of `out`'s strides.
+
+    Counting through the result, the last dimension fastest, walks through the memory of `out`.
+    """
+    if out.flags.c_contiguous:
+        return values
+    return values.transpose(sorted(range(out.ndim), key=lambda dim: -abs(out.strides[dim])))
+
+
+def write(out: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Put `values`, in the order drawn, into `out`, and return `out`."""
+    if out.dtype.itemsize == 2 and values.dtype.itemsize == 8 and dtype_of(out).is_floating_point:
+        # PyTorch has no way from 64 bits to half precision but through single precision.
+        values = values.astype(np.float32)
+    target = in_memory_order(out, out)
+    target[...] = values.reshape(target.shape)
+    return out

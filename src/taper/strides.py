@@ -1,0 +1,146 @@
+"""Shapes and strides of arrays: which views exist, and how NumPy is told to make them.
+
+Owns the arithmetic behind the view operators.  Knows ndarrays; must not know Tensor.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+Shape = tuple[int, ...]
+
+
+def owner_of(array: ndarray) -> ndarray:
+    """The array that owns the memory `array` looks at."""
+    while isinstance(array.base, ndarray):
+        array = array.base
+    return array
+
+
+def strided(array: ndarray, shape: Shape, strides: Shape) -> ndarray:
+    """A view that starts at the first element of `array`; strides are in bytes.
+
+    Takes 0.5 us where `np.lib.stride_tricks.as_strided` takes 4.5, and is writable if `array` is.
+    """
+    if array.flags.c_contiguous:
+        try:
+            return ndarray(shape, array.dtype, array, 0, strides)
+        except (TypeError, ValueError):
+            pass  # it reaches outside the array, not necessarily outside its memory
+    owner = owner_of(array)
+    return within(owner, shape, strides, array.ctypes.data - owner.ctypes.data, array.dtype)
+
+
+def within(
+    owner: ndarray, shape: Shape, strides: Shape, offset: int, dtype: np.dtype[Any]
+) -> ndarray:
+    """A view of the memory of `owner` that starts `offset` bytes after its first element."""
+    if not owner.flags.forc:
+        owner = owner.ravel("K")
+    return ndarray(shape, dtype, owner, offset, strides)
+
+
+def row_major(shape: Sequence[int], step: int = 1) -> Shape:
+    """The strides of a contiguous array, in units of `step`."""
+    strides = []
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length or 1
+    strides.reverse()
+    return tuple(strides)
+
+
+def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
+    """The strides with which memory looks like `wanted`, None if a copy is needed.
+
+    Strides are in elements.  Both shapes are walked from the back.  Neighbouring dimensions that lie in memory as one are
+    joined to a block; the wanted dimensions must fill each block exactly.
+    """
+    if math.prod(shape) == 0:
+        return strides if shape == wanted else row_major(wanted)
+    result = [0] * len(wanted)
+    position = len(wanted) - 1
+    block_step = strides[-1] if strides else 1
+    block = filled = 1
+    for dim in reversed(range(len(shape))):
+        block *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == block * block_step):
+            continue
+        while position >= 0 and (filled < block or wanted[position] == 1):
+            result[position] = filled * block_step
+            filled *= wanted[position]
+            position -= 1
+        if filled != block:
+            return None
+        if dim:
+            block_step = strides[dim - 1]
+            block = filled = 1
+    while position >= 0 and not shape:
+        result[position] = 1
+        position -= 1
+    return tuple(result) if position < 0 else None
+
+
+def wanted_shape(shape: Shape, size: int) -> Shape:
+    """`shape` with its -1 replaced, checked against the number of elements."""
+    product = 1
+    unknown = -1
+    for position, length in enumerate(shape):
+        if length >= 0:
+            product *= length
+        elif length != -1:
+            raise RuntimeError(
+                f"invalid shape dimension {length} at index {position} of shape {list(shape)}"
+            )
+        elif unknown >= 0:
+            raise RuntimeError("only one dimension can be inferred")
+        else:
+            unknown = position
+    if unknown < 0:
+        if product != size:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+        return shape
+    if product == 0 and size == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    if product == 0 or size % product:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return (*shape[:unknown], size // product, *shape[unknown + 1 :])
+
+
+def integers(function: str, argument: str, values: Sequence[Any], position: int = 0) -> Shape:
+    """Sizes or dimensions given by the user as a tuple of Python integers."""
+    for each in values:
+        if type(each) is not int:
+            break
+    else:
+        return tuple(values)
+    found = []
+    for number, each in enumerate(values, 1):
+        try:
+            if isinstance(each, bool):
+                raise TypeError
+            found.append(operator.index(each))
+        except (TypeError, ValueError):
+            _refuse(function, argument, position, number, each)
+    return tuple(found)
+
+
+def _refuse(function: str, argument: str, position: int, number: int, value: Any) -> NoReturn:
+    if number == 1 and position:
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, "
+            f"but found element of type {type(value).__name__} at pos 0"
+        )
+    raise TypeError(
+        f"{function}(): argument '{argument}' failed to unpack the object at pos {number} with "
+        f'error "type must be tuple of ints,but got {type(value).__name__}"'
+    )
