@@ -1,57 +1,324 @@
-"""What all functions that make tensors share: sizes, dtype, device and the finished tensor.
+"""What all functions that make tensors share: sizes, options, `out=` and the finished tensor.
 
 Owns: reading `zeros(2, 3)`, `zeros((2, 3))` and `zeros(size=(2, 3))`, the options that every
-factory takes, and `requires_grad` and inference mode for what they make.  Knows no operator.
+factory takes, numbers as arguments, allocation, and `requires_grad` and inference mode for what
+is made.  Knows no operator.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from taper import device as devices
 from taper import dtypes
 from taper.autograd.meta import INFERENCE_COUNTER
-from taper.autograd.state import INFERENCE, local
+from taper.autograd.state import INFERENCE, NO_GRAD, local
+from taper.autograd.views import bump_version, requires_grad
+from taper.device import (
+    channels_last,
+    channels_last_3d,
+    preserve_format,
+    strided,
+    usable,
+)
+from taper.device import layout as Layout
+from taper.device import memory_format as MemoryFormat
+from taper.scalars import type_name
+from taper.strides import Shape, integers, row_major
 from taper.tensor import Tensor, wrap
 
+NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 
-def finish(array: np.ndarray, requires_grad: bool = False) -> Tensor:
-    """A new leaf on `array`; made in inference mode it is an inference tensor (I1)."""
+
+# Arguments.
+
+
+def shape_of(function: str, sizes: Sequence[Any], size: Any = None) -> Shape:
+    """The shape that the positional `sizes` or the keyword `size` give."""
+    if size is not None:
+        if sizes:
+            raise TypeError(f"{function}() got multiple values for argument 'size'")
+        return shape_argument(function, "size", 0, size)
+    if not sizes:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    if type(sizes[0]) is not int:
+        if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)):
+            return integers(function, "size", sizes[0], 1)
+        if not is_integer(sizes[0]):
+            if len(sizes) > 1:
+                raise TypeError(
+                    f"{function}() takes 1 positional argument but {len(sizes)} were given"
+                )
+            shape_argument(function, "size", 1, sizes[0])
+    return integers(function, "size", sizes, 1)
+
+
+def shape_argument(function: str, name: str, position: int, value: Any) -> Shape:
+    """An argument that must be a tuple or list of integers; position 0 is a keyword."""
+    if not isinstance(value, (list, tuple)):
+        _refuse(function, name, position, "tuple of ints", value)
+    return integers(function, name, value, position)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value counts as an integer: also NumPy's, and integer tensors of one element."""
+    if isinstance(value, bool) or isinstance(value, np.bool_):
+        return False
+    if isinstance(value, Tensor):
+        return value._array.ndim == 0 and value._array.dtype.kind in "iu"
+    return hasattr(value, "__index__")
+
+
+def integer(function: str, name: str, position: int, value: Any) -> int:
+    """An argument that must be an integer."""
+    if type(value) is int:
+        return value
+    if not is_integer(value):
+        _refuse(function, name, position, "int", value)
+    return operator.index(value)
+
+
+def number(function: str, name: str, position: int, value: Any) -> Any:
+    """An argument that must be a number: a Python number for it."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, np.generic):
+        category = dtypes.number_category(value)
+        return float(value) if category == dtypes.FLOATING else value.item()
+    if isinstance(value, Tensor) and not value._array.ndim and not requires_grad(value):
+        return value._array.item()
+    _refuse(function, name, position, "Number", value)
+
+
+def _refuse(function: str, name: str, position: int, wanted: str, value: Any) -> NoReturn:
+    where = f" (position {position})" if position else ""
+    raise TypeError(
+        f"{function}(): argument '{name}'{where} must be {wanted}, not {type_name(value)}"
+    )
+
+
+def tensor_argument(function: str, name: str, value: Any) -> np.ndarray:
+    """The array of a first argument that must be a Tensor."""
+    if not isinstance(value, Tensor):
+        _refuse(function, name, 1, "Tensor", value)
+    return value._array
+
+
+def options(
+    function: str,
+    dtype: Any,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = False,
+    default: dtypes.dtype | None = None,
+) -> dtypes.dtype:
+    """Check the options of a factory; the dtype is `dtype`, `default` or the default one."""
+    if layout is not None and layout is not strided:
+        _refuse_layout(function, layout)
+    usable(device, function)
+    if pin_memory:
+        refuse_pinning(function, pin_memory)
+    if dtype is None:
+        return dtypes.default.float if default is None else default
+    if type(dtype) is dtypes.dtype:
+        return dtype
+    return dtypes.as_dtype(dtype, function, "dtype")
+
+
+def _refuse_layout(function: str, layout: Any) -> NoReturn:
+    if not isinstance(layout, Layout):
+        _refuse(function, "layout", 0, "torch.layout", layout)
+    raise NotImplementedError(f"{layout} tensors are not provided: make a strided tensor")
+
+
+def refuse_pinning(function: str, pin_memory: Any) -> None:
+    """Raise for any `pin_memory` but False: there is no accelerator."""
+    if not isinstance(pin_memory, bool):
+        _refuse(function, "pin_memory", 0, "bool", pin_memory)
+    if pin_memory:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
+            "allocator is available on this system."
+        )
+
+
+def check_flag(function: str, value: Any, name: str = "requires_grad") -> None:
+    if type(value) is not bool and value is not None:
+        _refuse(function, name, 0, "bool", value)
+
+
+def check_memory_format(function: str, memory_format: Any) -> None:
+    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
+        _refuse(function, "memory_format", 0, "torch.memory_format", memory_format)
+
+
+# Memory.
+
+
+def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarray:
+    """A new array of a shape that the user gave, uninitialised or filled with one number."""
+    if shape and min(shape) < 0:
+        negative = next(length for length in shape if length < 0)
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
+        )
+    try:
+        if filled is None:
+            return np.empty(shape, dtype)
+        return np.full(shape, filled, dtype) if filled else np.zeros(shape, dtype)
+    except MemoryError:
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you "
+            f"tried to allocate {math.prod(shape) * dtype.itemsize} bytes. Error code 12 (Cannot "
+            "allocate memory)"
+        ) from None
+    except ValueError:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)}"
+        ) from None
+
+
+def strided_array(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> np.ndarray:
+    """An uninitialised array with strides in elements."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    reach = 1 + sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
+    flat = allocate((reach,), dtype)
+    return np.ndarray(shape, dtype, flat, 0, tuple([step * dtype.itemsize for step in strides]))
+
+
+_CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}
+
+
+def format_strides(shape: Shape, memory_format: Any) -> Shape | None:
+    """Strides of a memory format; None for row-major."""
+    rank = _CHANNELS_LAST.get(memory_format)
+    if rank is None:
+        return None
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
+    last = row_major((shape[0], *shape[2:], shape[1]))
+    return (last[0], last[-1], *last[1:-1])
+
+
+def strides_like(shape: Shape, strides: Shape) -> Shape:
+    """Strides of a gapless tensor whose dimensions lie in the order of the given ones.
+
+    If the given ones are gapless already they are returned.  Dimensions are ordered from the
+    innermost; one of stride 0 says nothing about its place and stays where it is.
+    """
+    if is_gapless(shape, strides):
+        return strides
+    order = list(reversed(range(len(shape))))
+    for i in range(1, len(order)):
+        at = i
+        for below in reversed(range(i)):
+            inner, outer = order[below], order[at]
+            if strides[inner] == 0 or strides[outer] == 0:
+                continue
+            if strides[inner] < strides[outer]:
+                break
+            if strides[inner] > strides[outer] or shape[inner] > shape[outer]:
+                order[below], order[at] = outer, inner
+                at = below
+    result = [0] * len(shape)
+    step = 1
+    for dim in order:
+        result[dim] = step
+        step *= shape[dim]
+    return tuple(result)
+
+
+def is_gapless(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements fill a block of memory, each place once, in some order of dimensions."""
+    step = 1
+    for stride, length in sorted(
+        (stride, length) for stride, length in zip(strides, shape, strict=True) if length > 1
+    ):
+        if stride != step:
+            return False
+        step *= length
+    return True
+
+
+def array_like(
+    array: np.ndarray, dtype: np.dtype[Any], memory_format: Any, filled: Any = None
+) -> np.ndarray:
+    """A new array of the shape of another, and of its order of dimensions if that is preserved."""
+    shape = array.shape
+    if memory_format is None or memory_format is preserve_format:
+        if array.flags.c_contiguous:
+            return allocate(shape, dtype, filled)
+        itemsize = array.itemsize
+        strides = strides_like(shape, tuple([step // itemsize for step in array.strides]))
+    else:
+        found = format_strides(shape, memory_format)
+        if found is None:
+            return allocate(shape, dtype, filled)
+        strides = found
+    made = strided_array(shape, strides, dtype)
+    if filled is not None:
+        made.fill(filled)
+    return made
+
+
+# The finished tensor.
+
+
+def finish(array: np.ndarray, requires_grad: Any = False) -> Tensor:
+    """A new leaf on `array`; made in inference mode it is an inference tensor."""
     made = wrap(array)
     if local.state.mode & INFERENCE:
         made._counter = INFERENCE_COUNTER
     if requires_grad:
-        if array.dtype.kind not in "fcV" or array.dtype not in dtypes.FROM_NUMPY:
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
+        check_differentiable(array.dtype)
         made._requires_grad = True
     return made
 
 
-def shape_of(function: str, size: Sequence[Any], name: str = "size") -> tuple[int, ...]:
-    """The shape that positional sizes mean: `(2, 3)` and `((2, 3),)` are the same."""
-    if len(size) == 1 and isinstance(size[0], list | tuple):
-        size = size[0]
-    shape = tuple([operator.index(each) for each in size])
-    for each in shape:
-        if each < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {each}: {list(shape)}"
-            )
-    return shape
+def check_differentiable(dtype: np.dtype[Any]) -> None:
+    if dtypes.FROM_NUMPY[dtype].category < dtypes.FLOATING:
+        raise RuntimeError(NO_INTEGER_GRADIENTS)
 
 
-def dtype_of(function: str, dtype: Any, default: dtypes.dtype | None = None) -> np.dtype:
-    """The NumPy dtype for the argument `dtype`; None is `default` or the default dtype."""
-    if dtype is None:
-        return dtypes.default.float_numpy if default is None else default.numpy
-    return dtypes.as_dtype(dtype, function, "dtype").numpy
+def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> dtypes.dtype:
+    """Check an `out=` tensor before anything is computed; its dtype is that of the result."""
+    if not isinstance(out, Tensor):
+        _refuse(function, "out", 0, "Tensor", out)
+    if dtype is not None and dtypes.as_dtype(dtype, function, "dtype") is not out.dtype:
+        raise RuntimeError(
+            f"dtype {dtypes.as_dtype(dtype, function, 'dtype').scalar_type} does not match dtype "
+            f"of out parameter ({out.dtype.scalar_type})"
+        )
+    if not local.state.mode & NO_GRAD and requires_grad(out):
+        raise RuntimeError(
+            f"aten::{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    if requires_grad_flag:
+        check_differentiable(out._array.dtype)
+    return out.dtype
+
+
+def into(out: Tensor, array: np.ndarray, requires_grad_flag: Any) -> Tensor:
+    """Put a new array into an `out=` tensor that `out_dtype` has accepted."""
+    if out._array.shape == array.shape:
+        out._array[...] = array
+    else:
+        out._array = array
+    bump_version(out)
+    if out.is_leaf:
+        out.requires_grad = bool(requires_grad_flag)
+    return out
+
+
+def dtype_of(function: str, dtype: Any, default: dtypes.dtype | None = None) -> np.dtype[Any]:
+    return options(function, dtype, default=default).numpy
 
 
 def check_device(function: str, device: Any) -> None:
-    devices.usable(device, function)
+    usable(device, function)

@@ -51,20 +51,29 @@ class Generator:
     5
     """
 
-    __slots__ = ("_float_normal", "_fresh", "_seed", "_twister", "next_normal")
+    __slots__ = ("_engine", "_float_normal", "_fresh", "_seed", "next_normal")
 
     next_normal: float | None
     """The second number of a pair of normals of which only the first was asked for."""
 
     def __init__(self, device: Any = None) -> None:
         _check_device(device)
-        self._twister = np.random.MT19937(0)
+        self._engine: Any = None
         self._start(DEFAULT_SEED)
+
+    @property
+    def _twister(self) -> Any:
+        """NumPy's MT19937; made at the first draw, since importing numpy.random takes 15 ms."""
+        if self._engine is None:
+            self._engine = np.random.MT19937(0)
+            self._engine._legacy_seeding(self._seed & 0xFFFFFFFF)
+        return self._engine
 
     def _start(self, seed: int) -> None:
         self._seed = seed
-        # Seeding of the reference implementation, which NumPy keeps for its RandomState.
-        self._twister._legacy_seeding(seed & 0xFFFFFFFF)
+        if self._engine is not None:
+            # Seeding of the reference implementation, which NumPy keeps for its RandomState.
+            self._engine._legacy_seeding(seed & 0xFFFFFFFF)
         # PyTorch's saved state tells "seeded, nothing drawn" from "all words used", NumPy's not.
         self._fresh = True
         self.next_normal = None

@@ -9,7 +9,6 @@ Long because: the text of one wrapper is easier to follow in one place.
 
 from __future__ import annotations
 
-import inspect
 import linecache
 import sys
 from types import FunctionType
@@ -22,7 +21,7 @@ from taper.autograd.meta import ASK, Creation
 from taper.autograd.provenance import internal, user_frame
 from taper.autograd.state import local
 from taper.autograd.views import accumulator, make_view, requires_grad
-from taper.opdef import NAMESPACE, Formula, Op, Param, registry
+from taper.opdef import NAMESPACE, REQUIRED, Formula, Op, Param, registry
 from taper.tensor import Tensor
 
 # Formulas that need a saved tensor tell the version it had; a Python number has none.
@@ -93,7 +92,7 @@ def _parameter_list(op: Op, out: bool) -> str:
             parts.append("*")
             starred = True
         text = param.public_name
-        if param.default is not inspect.Parameter.empty:
+        if param.default is not REQUIRED:
             if isinstance(param.default, _LITERALS):
                 text += f"={param.default!r}"
             else:
@@ -120,9 +119,13 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
         source.add(f"if out is not None:\n    return run_out(OP_{name}, {everything}, out)")
     first = op.params[0]
     if first.kind in ("tensor", "operand"):
-        source.add(
-            f"if type({first.public_name}) is ndarray:\n    return {_kernel_call(op, '')}"
-        )
+        on_arrays = _kernel_call(op, "")
+        if op.upcast:
+            on_arrays = (
+                f"{on_arrays} if {first.public_name}.itemsize != 2 "
+                f"else run_low(OP_{name}, {everything})"
+            )
+        source.add(f"if type({first.public_name}) is ndarray:\n    return {on_arrays}")
     source.add("state = local.state\nmode = state.mode")
     source.add(f"if mode > 1:\n    return run_in_mode(OP_{name}, state, {everything})")
     _add_unpacking(source, op, everything, dunder)
@@ -179,7 +182,10 @@ def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
         second = names[1]
         source.add(
             f"if p_{operands[1].public_name}:\n"
-            f"    scalar = SCALARS32.get({second}) if {first}.dtype is FLOAT32 else None\n"
+            f"    scalar = (\n"
+            f"        SCALARS32[type({second})].get({second}) "
+            f"if {first}.dtype is FLOAT32 else None\n"
+            f"    )\n"
             f"    if scalar is None:\n"
             f"        {slow}\n"
             f"    else:\n"
@@ -201,7 +207,16 @@ def _kernel_call(op: Op, prefix: str = "a_") -> str:
         if param.kind != "plain":
             value = f"{prefix}{value}"
         arguments.append(f"{param.name}={value}" if param.keyword_only else value)
-    return f"K_{op.name}({', '.join(arguments)})"
+    call = f"K_{op.name}({', '.join(arguments)})"
+    plain = [param for param in op.params if param.kind == "plain"]
+    if op.ufunc is None:
+        return call
+    tensors = ", ".join(f"{prefix}{each.public_name}" for each in op.params if each not in plain)
+    for param in plain:
+        NAMESPACE[f"D_{op.name}_{param.name}"] = param.default
+    usual = [f"{each.public_name} is D_{op.name}_{each.name}" for each in plain]
+    quick = f"U_{op.name}({tensors})"
+    return f"({quick} if {' and '.join(usual)} else {call})" if plain else quick
 
 
 def _add_kernel(source: Source, op: Op) -> None:
@@ -490,6 +505,12 @@ def _formula_arguments(
                 f"    a_{name} = a_{name}._array",
                 2,
             )
+            if kinds[name] == "operand":
+                source.add(
+                    f"elif node.dtype is FLOAT32:\n"
+                    f"    a_{name} = SCALARS32[type(a_{name})].get(a_{name}, a_{name})",
+                    2,
+                )
             arguments.append(f"a_{name}")
     return arguments
 
@@ -537,7 +558,8 @@ def define(name: str, text: str) -> FunctionType:
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
     """The real function for a lazy one: `variant` is "" or "dunder"."""
-    NAMESPACE[f"K_{op.name}"] = op.ufunc or op.kernel
+    NAMESPACE[f"K_{op.name}"] = op.kernel
+    NAMESPACE[f"U_{op.name}"] = op.ufunc
     NAMESPACE[f"F_{op.name}"] = op.function
     NAMESPACE[f"R_{op.name}"] = op.returns
     node_class(op)

@@ -21,7 +21,6 @@ from taper.autograd.meta import INFERENCE_COUNTER, Creation, VersionCounter
 from taper.autograd.node import FREED, LIVE, Node
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import (
-    INFERENCE_TEXT,
     freed_error,
     general_form,
     handle,
@@ -52,8 +51,9 @@ SCALARS = frozenset(
 FLOAT32 = np.dtype(np.float32)
 LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
-# 0-d float32 arrays of Python numbers in use: NumPy takes 0.8 us longer for a Python number.
-SCALARS32: dict[Any, np.ndarray] = {}
+# 0-d float32 arrays of Python numbers in use: NumPy takes 0.5 us longer for a Python number.
+# By type, since 1, 1.0, True and 1+0j are one key but not one operand; bool and complex stay empty.
+SCALARS32: dict[type, dict[Any, np.ndarray]] = {int: {}, float: {}, bool: {}, complex: {}}
 _SCALARS_LIMIT = 4096
 
 
@@ -62,15 +62,19 @@ _SCALARS_LIMIT = 4096
 
 def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
     """A Python number as a 0-d array; integers wrap around as in PyTorch."""
-    if dtype is FLOAT32:
-        known = SCALARS32.get(number)
+    kind = number.__class__
+    if kind is int and not -(2**63) <= number < 2**64:
+        raise OverflowError("int too big to convert")
+    if dtype is FLOAT32 and (kind is int or kind is float):
+        cache = SCALARS32[kind]
+        known = cache.get(number)
         if known is not None:
             return known
         array = np.array(number, dtype)
-        # 0 and -0 are one key, and nan none.
-        if number and number == number and len(SCALARS32) < _SCALARS_LIMIT:
+        # 0.0 and -0.0 are one key, and nan none.
+        if (number or kind is int) and number == number and len(cache) < _SCALARS_LIMIT:
             array.flags.writeable = False
-            SCALARS32[number] = array
+            cache[number] = array
         return array
     try:
         return np.array(number, dtype)
@@ -81,21 +85,20 @@ def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
 def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands in the dtype the kernel wants; with `upcast`, also the low dtype to return to."""
     low = None
-    free = [
-        param.name in op.unpromoted
-        for param in op.params
-        if param.kind not in ("plain", "tensors")
-    ]
+    free = op.unpromoted
     operands = [
         value for value, skip in zip(values, free, strict=True) if value is not None and not skip
     ]
-    if op.promote is not None:
-        target = dtypes.result_type(operands)
-        if op.promote == FLOAT and target.category < 2:
-            target = dtypes.default.float
-        dtype = target.numpy
+    first = operands[0]
+    if op.promote is None or len(operands) == 1:
+        target = dtypes.FROM_NUMPY[first.dtype]
     else:
-        dtype = operands[0].dtype
+        target = dtypes.result_type(operands)
+    if op.promote == FLOAT and target.category < dtypes.FLOATING:
+        target = dtypes.default.float
+    if op.check is not None:
+        op.check(target, operands)
+    dtype = target.numpy
     if op.upcast and dtype in LOW_PRECISION:
         low = dtype
         dtype = FLOAT32
@@ -110,6 +113,20 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
         else:
             converted.append(value.astype(dtype))
     return (*converted, low) if op.upcast else tuple(converted)
+
+
+def run_low(op: Op, arguments: Sequence[Any]) -> Any:
+    """An `upcast` kernel on float16 or bfloat16 arrays of a formula: in float32, rounded once."""
+    low = arguments[0].dtype
+    if low not in LOW_PRECISION:
+        return op.call(op.kernel, arguments)
+    given = [
+        each.astype(FLOAT32)
+        if isinstance(each, np.ndarray | np.generic) and each.dtype in LOW_PRECISION
+        else each
+        for each in arguments
+    ]
+    return to_low(op.call(op.kernel, given), low)
 
 
 def to_low(result: Any, low: np.dtype) -> Any:
@@ -154,16 +171,20 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     """What an operator does when an argument is neither Tensor nor number.
 
     Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5).  Beside a Tensor,
-    a NumPy scalar is a number.
+    a NumPy scalar is a number.  Where PyTorch takes a number for the first tensor, it becomes one.
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in _flat(arguments)):
         if not any(isinstance(each, Tensor) for each in _flat(arguments)):
             return op.call(op.kernel, arguments)
-        plain = tuple(each.item() if isinstance(each, np.generic) else each for each in arguments)
-        if any(a is not b for a, b in zip(plain, arguments, strict=True)):
-            return op.call(op.function, plain)
+    plain = tuple([_python_number(each) for each in arguments])
+    if any(a is not b for a, b in zip(plain, arguments, strict=True)):
+        return op.call(op.function, plain)
     if dunder:
         return NotImplemented
+    if op.numbers and arguments[0].__class__ in NUMBERS:
+        others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
+        dtype = dtypes.result_type([arguments[0], *others]).numpy
+        return op.call(op.function, (wrap(np.array(arguments[0], dtype)), *arguments[1:]))
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
         if param.kind in ("tensor", "operand", "optional", "optional_operand"):
             allowed = isinstance(value, Tensor) or (
@@ -177,6 +198,18 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
         elif param.kind == "tensors":
             refuse_sequence(op, param.public_name, position, value)
     raise TypeError(f"{op.label}(): the arguments do not fit")
+
+
+def _python_number(value: Any) -> Any:
+    """A NumPy scalar or a number of a derived class as Python's own; anything else as it is."""
+    if isinstance(value, np.bool_):
+        return float(value)  # PyTorch takes it for a floating point number
+    if isinstance(value, np.generic):
+        return value.item()
+    for kind in (bool, int, float, complex):
+        if isinstance(value, kind):
+            return value if value.__class__ is kind else kind(value)
+    return value
 
 
 def refuse_sequence(op: Op, name: str, position: int, value: Any) -> None:
@@ -540,11 +573,13 @@ def refuse_overlap(target: np.ndarray) -> None:
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     """`out=` of an operator of the table."""
     check = op.out if callable(op.out) else None
-    return compute_into(op.label, lambda *given: op.call(op.function, given), arguments, out, check)
+    label = op.label if op.differentiable else None
+    outs = compute_into(label, lambda *given: op.call(op.function, given), arguments, out, check)
+    return outs if op.returns is None else op.returns.out_type(outs)
 
 
 def compute_into(
-    label: str,
+    label: str | None,
     function: Callable[..., Any],
     arguments: Sequence[Any],
     out: Any,
@@ -553,7 +588,8 @@ def compute_into(
     """`out=`: the results are written into given tensors, which are resized if need be (V20).
 
     For composite functions too: `function(*arguments)` computes what is written.  `check(out,
-    result)` may refuse what the usual rules allow.
+    result)` may refuse what the usual rules allow.  Without a `label` the function has no gradient
+    to lose, and inputs may require one.
     """
     outs = out if isinstance(out, tuple | list) else (out,)
     for each in outs:
@@ -562,7 +598,7 @@ def compute_into(
                 f"{label}(): argument 'out' must be Tensor, not {type(each).__name__}"
             )
     state = local.state
-    if not state.mode & NO_GRAD:
+    if label is not None and not state.mode & NO_GRAD:
         involved = [each for each in (*_flat(arguments), *outs) if isinstance(each, Tensor)]
         if any(requires_grad(each) for each in involved):
             raise RuntimeError(
@@ -692,6 +728,7 @@ def helpers() -> dict[str, Any]:
         "bad_arguments": bad_arguments,
         "prepare": prepare,
         "to_low": to_low,
+        "run_low": run_low,
         "explain": explain,
         "SCALARS32": SCALARS32,
         "NUMBERS": NUMBERS,
@@ -707,4 +744,4 @@ def helpers() -> dict[str, Any]:
     }
 
 
-__all__ = ["INFERENCE_TEXT", "TableNode", "compute_into", "helpers", "run_inplace", "run_out"]
+__all__ = ["TableNode", "compute_into", "helpers", "run_inplace", "run_out"]

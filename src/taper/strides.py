@@ -23,18 +23,27 @@ def owner_of(array: ndarray) -> ndarray:
     return array
 
 
-def strided(array: ndarray, shape: Shape, strides: Shape) -> ndarray:
-    """A view that starts at the first element of `array`; strides are in bytes.
+def strided(
+    array: ndarray,
+    shape: Shape,
+    strides: Shape,
+    offset: int = 0,
+    dtype: np.dtype[Any] | None = None,
+) -> ndarray:
+    """A view that starts `offset` bytes after the first element of `array`; strides are in bytes.
 
     Takes 0.5 us where `np.lib.stride_tricks.as_strided` takes 4.5, and is writable if `array` is.
     """
+    dtype = dtype or array.dtype
     if array.flags.c_contiguous:
         try:
-            return ndarray(shape, array.dtype, array, 0, strides)
+            return ndarray(shape, dtype, array, offset, strides)
         except (TypeError, ValueError):
             pass  # it reaches outside the array, not necessarily outside its memory
     owner = owner_of(array)
-    return within(owner, shape, strides, array.ctypes.data - owner.ctypes.data, array.dtype)
+    if 0 in shape:
+        return within(owner, shape, strides, 0, dtype)
+    return within(owner, shape, strides, array.ctypes.data - owner.ctypes.data + offset, dtype)
 
 
 def within(
@@ -59,8 +68,8 @@ def row_major(shape: Sequence[int], step: int = 1) -> Shape:
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     """The strides with which memory looks like `wanted`, None if a copy is needed.
 
-    Strides are in elements.  Both shapes are walked from the back.  Neighbouring dimensions that lie in memory as one are
-    joined to a block; the wanted dimensions must fill each block exactly.
+    Strides are in elements.  Both shapes are walked from the back.  Neighbouring dimensions that
+    lie in memory as one are joined to a block; the wanted dimensions must fill each block exactly.
     """
     if math.prod(shape) == 0:
         return strides if shape == wanted else row_major(wanted)
@@ -144,3 +153,97 @@ def _refuse(function: str, argument: str, position: int, number: int, value: Any
         f"{function}(): argument '{argument}' failed to unpack the object at pos {number} with "
         f'error "type must be tuple of ints,but got {type(value).__name__}"'
     )
+
+
+def overlaps(shape: Shape, strides: Shape) -> bool:
+    """Whether two elements may lie in one place; errs on the side of True."""
+    reach = 0
+    for step, length in sorted(zip(strides, shape, strict=True)):
+        if length > 1:
+            if step <= reach:
+                return True
+            reach += step * (length - 1)
+    return False
+
+
+def extent(shape: Shape, strides: Shape) -> int:
+    """How many elements lie between the first and the end of the last; 0 if there are none."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(length - 1) * step for length, step in zip(shape, strides, strict=True)])
+
+
+def is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements fill a piece of memory without gaps and without overlap."""
+    expected = 1
+    for step, length in sorted(zip(strides, shape, strict=True)):
+        if length == 1:
+            continue
+        if step != expected:
+            return False
+        expected *= length
+    return True
+
+
+def preserved_strides(shape: Shape, strides: Shape) -> Shape:
+    """Dense strides in the order of the given ones: what a copy that keeps the layout has.
+
+    Dimensions of step 0 have no order of their own and stay where they are among the others.
+    """
+    if 0 in shape or is_dense(shape, strides):
+        return strides
+    order = list(range(len(shape) - 1, -1, -1))  # innermost first
+    for start in range(1, len(order)):
+        moving = start
+        for before in range(start - 1, -1, -1):
+            inner, outer = order[before], order[moving]
+            steps = strides[inner], strides[outer]
+            if 0 in steps or (steps[0] == steps[1] and shape[inner] <= shape[outer]):
+                continue
+            if steps[0] < steps[1]:
+                break
+            order[before], order[moving] = outer, inner
+            moving = before
+    result = [0] * len(shape)
+    step = 1
+    for dim in order:
+        result[dim] = step
+        step *= shape[dim]
+    return tuple(result)
+
+
+def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> ndarray:
+    """Uninitialised memory seen with the given strides, which are in elements."""
+    memory = np.empty(max(extent(shape, strides), 1), dtype)
+    itemsize = memory.itemsize
+    return ndarray(shape, dtype, memory, 0, tuple([step * itemsize for step in strides]))
+
+
+_CHANNELS_LAST = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0)}
+
+
+def format_strides(shape: Shape, name: str) -> Shape:
+    """The strides of a memory format: contiguous_format, channels_last or channels_last_3d."""
+    order = _CHANNELS_LAST.get(name)
+    if order is None:
+        return row_major(shape)
+    if len(order) != len(shape):
+        raise RuntimeError(
+            f"required rank {len(order)} tensor to use {name} format"
+        )
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim] or 1
+    return tuple(strides)
+
+
+def has_format(array: ndarray, name: str) -> bool:
+    """Whether an array lies in memory as a memory format says; dimensions of length 1 may not."""
+    order = _CHANNELS_LAST.get(name)
+    if order is None:
+        return array.flags.c_contiguous
+    if array.ndim != len(order):
+        return False
+    return array.transpose(order[::-1]).flags.c_contiguous

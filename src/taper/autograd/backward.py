@@ -255,7 +255,8 @@ def _gradients(
     for position in range(len(inputs)):
         value = captured.get(position)
         if isinstance(value, np.ndarray):
-            value = given.get(id(value)) or wrap(value)
+            tensor = given.get(id(value))
+            value = wrap(value) if tensor is None else tensor
         results.append(value)
     return results
 

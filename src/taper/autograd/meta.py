@@ -30,6 +30,14 @@ class VersionCounter:
         self.offset = 0
 
 
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+    "inference mode in computation tracked by autograd. To work around this, you can make a clone "
+    "to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+    "`torch.inference_mode()`."
+)
+
+
 class InferenceCounter:
     """Stands in the place of the counter of an inference tensor, which has no version."""
 
@@ -37,7 +45,8 @@ class InferenceCounter:
 
     @property
     def value(self) -> int:
-        raise RuntimeError("Inference tensors do not track version counter.")
+        # Only somebody who saves the tensor asks for its version here.
+        raise RuntimeError(INFERENCE_SAVED)
 
 
 INFERENCE_COUNTER = InferenceCounter()

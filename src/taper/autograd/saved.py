@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
+from taper.autograd.meta import INFERENCE_COUNTER, INFERENCE_SAVED, VersionCounter
 from taper.autograd.node import FREED, PACKED, Node
 from taper.autograd.provenance import describe
 from taper.autograd.state import NO_GRAD, local
@@ -29,12 +29,6 @@ FREED_TEXT = (
     "they have already been freed). Saved intermediate values of the graph are freed when you "
     "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
     "through the graph a second time or if you need to access saved tensors after calling backward."
-)
-INFERENCE_TEXT = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-    "inference mode in computation tracked by autograd. To work around this, you can make a clone "
-    "to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
-    "`torch.inference_mode()`."
 )
 
 
@@ -101,7 +95,7 @@ class SavedValue:
         if tensor is None:
             return
         if tensor._counter is INFERENCE_COUNTER:
-            raise RuntimeError(INFERENCE_TEXT)
+            raise RuntimeError(INFERENCE_SAVED)
         self.counter = version_counter(tensor)
         self.version = self.counter.value
         self.array = tensor._array

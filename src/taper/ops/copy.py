@@ -121,9 +121,7 @@ def to(input: Tensor, *args: Any, dtype: Any = None, copy: bool = False) -> Tens
 
 
 @composite(public=False)
-def new_empty_strided(
-    input: Tensor, size: Any, stride: Any, dtype: Any = None
-) -> Tensor:
+def new_empty_strided(input: Tensor, size: Any, stride: Any, dtype: Any = None) -> Tensor:
     """An uninitialised tensor with the given strides."""
     chosen = (dtype or input.dtype).numpy
     reach = 1

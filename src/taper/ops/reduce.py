@@ -1,8 +1,8 @@
-"""Sums, means and products over all or some dimensions.
+"""Sums, means, products and their kin over all or some dimensions.
 
-Owns: the reductions that add or multiply.  PyTorch's overloads are separate primitives with nodes
-of their own (`SumBackward0` over everything, `SumBackward1` over dimensions); the public function
-picks one.  Knows no other family.
+Owns: the reductions that add, multiply or count.  PyTorch's overloads are separate primitives with
+nodes of their own (`SumBackward0` over everything, `SumBackward1` over dimensions); the public
+function picks one.
 """
 
 from __future__ import annotations
@@ -10,143 +10,552 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.autograd.state import local
+from taper.autograd.views import requires_grad
+from taper.opdef import FLOAT, LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opruntime import compute_into, run_out
+from taper.ops.along import filled, in_dtype_of
+from taper.ops.cumulative import has_zero, leave_one_out
+from taper.ops.shape import expand_to, reshape, sizes
+from taper.ops.unary import conj, exp
+from taper.reduction import (
+    ABSENT,
+    FLOAT32,
+    INT64,
+    LOW_PRECISION,
+    Dims,
+    Shape,
+    axes_of,
+    count_of,
+    dims_of,
+    is_expandable,
+    kept_shape,
+    scalar_type,
+    sum_array,
+)
 from taper.tensor import Tensor, wrap_dim
 
-Dims = tuple[int, ...] | None
-
-ABSENT: Any = object()
-"""The dimension argument that was not given; None is given and means all, with another node."""
-
-_FLOAT32 = np.dtype(np.float32)
 _add = np.add.reduce
 
 
-def dims_of(dim: Any) -> Dims:
-    """A `dim` argument as what operators take: a tuple, or None for all dimensions."""
-    if dim is None:
-        return None
-    if type(dim) is int:
-        return (dim,)
-    return tuple(dim) if isinstance(dim, (tuple, list)) else (int(dim),)
+# --- gradients of reductions -----------------------------------------------------------------
 
 
-def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions to reduce, counted from the front and checked; none given means all."""
-    if not dim:
-        return tuple(range(ndim))
-    axes = tuple([wrap_dim(each, ndim) for each in dim])
-    for position, each in enumerate(axes):
-        if each in axes[:position]:
-            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
-    return axes if ndim else ()
+def unreduced(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
+    """A gradient with the reduced dimensions back, of length 1: it broadcasts to `shape`."""
+    if keepdim or not shape or not grad.ndim:
+        return grad
+    return reshape(grad, kept_shape(shape, dim))
 
 
-def expand_reduced(grad: Any, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Any:
-    """The gradient of a reduction, repeated along what was reduced.  Takes arrays and Tensors."""
-    if isinstance(grad, Tensor):
-        if not keepdim:
-            for axis in sorted(axes_of(dim, len(shape))):
-                grad = grad.unsqueeze(axis)
-        return grad.expand(shape)
-    if not grad.ndim or not dim:
-        # Every element is the one: 0.4 us, np.broadcast_to takes 3.
-        return np.ndarray(shape, grad.dtype, grad, 0, (0,) * len(shape))
-    if not keepdim:
-        grad = np.expand_dims(grad, axes_of(dim, len(shape)))
-    return np.broadcast_to(grad, shape)
+def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
+    """The gradient of a sum: repeated along what was reduced."""
+    if not shape:
+        return grad
+    return expand_to(unreduced(grad, shape, dim, keepdim), tuple(shape))
 
 
-@op(name="sum_all", node="SumBackward0", tangent=LINEAR, public=False, method=False)
+# --- sum -------------------------------------------------------------------------------------
+
+
+@op(label="sum", node="SumBackward0", tangent=LINEAR, public=False, method=False)
 def sum_all(self: Array, dtype: Any = None) -> Array:
     """The sum of all elements."""
-    return _add(self, axis=None)
+    if dtype is None and self.dtype is FLOAT32:
+        return _add(self, None)
+    return sum_array(self, None, False, dtype and dtype.numpy)
 
 
 @derivative(sum_all, wrt="self")
-def sum_all_self(grad: Any, self_shape: Any) -> Any:
-    return expand_reduced(grad, self_shape, None, False)
+def sum_all_self(grad: Any, self_shape: Shape) -> Any:
+    if grad.__class__ is ndarray:
+        # Every element is the one: 0.4 us, np.broadcast_to takes 3.
+        return ndarray(self_shape, grad.dtype, grad, 0, (0,) * len(self_shape))
+    return expand_to(grad, self_shape)
 
 
-@op(name="sum_dim", node="SumBackward1", tangent=LINEAR, public=False, method=False)
+@op(label="sum", node="SumBackward1", tangent=LINEAR, out=True, public=False, method=False)
 def sum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
     """The sum along dimensions."""
-    return _add(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
+    return sum_array(self, axes_of(dim, self.ndim), keepdim, dtype and dtype.numpy)
 
 
 @derivative(sum_dim, wrt="self")
-def sum_dim_self(grad: Any, self_shape: Any, dim: Dims, keepdim: bool) -> Any:
-    return expand_reduced(grad, self_shape, dim, keepdim)
+def sum_dim_self(grad: Any, self_shape: Shape, dim: Dims, keepdim: bool) -> Any:
+    return spread(grad, self_shape, dim, keepdim)
 
 
 @composite()
-def sum(input: Any, dim: Any = ABSENT, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum of all elements, or along dimensions."""
+def sum(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
+) -> Tensor:
+    """The sum of all elements, or along dimensions; of integers in int64.
+
+    `axis` and `keepdims` are NumPy's names of `dim` and `keepdim`.
+
+    >>> import taper
+    >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([4., 6.])
+    """
     if dim is ABSENT:
-        return sum_all(input, dtype)
-    return sum_dim(input, dims_of(dim), keepdim, dtype)
+        if axis is ABSENT and out is None:
+            return sum_all(input, dtype and checked_dtype(dtype, input))
+        dim = axis
+    arguments = (input, dims_of(_given(dim, "sum"), "sum"), keepdim or keepdims)
+    if out is not None:
+        return run_out(sum_dim.op, (*arguments, out_dtype(dtype, out)), out)
+    return sum_dim(*arguments, dtype and checked_dtype(dtype, input))
 
 
-@op(name="mean_all", node="MeanBackward0", tangent=LINEAR, public=False, method=False)
+def _given(dim: Any, function: str) -> Any:
+    if dim is ABSENT:
+        raise TypeError(f'{function}() with out= needs "dim"')
+    return dim
+
+
+def checked_dtype(dtype: Any, input: Tensor) -> Any:
+    """A `dtype` argument; integers have no gradient."""
+    if dtype.category < dtypes.FLOATING and not local.state.mode and requires_grad(input):
+        raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
+    return dtype
+
+
+def out_dtype(dtype: Any, out: Tensor) -> Any:
+    """The dtype to compute in for an `out=` tensor: its own; another one may not be asked for."""
+    if dtype is not None and dtype is not out.dtype:
+        names = {dtypes.float64: "double", dtypes.float32: "float", dtypes.int64: "long int"}
+        wanted, got = (names.get(each, each.name) for each in (dtype, out.dtype))
+        raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {got} instead")
+    return out.dtype
+
+
+@composite(public=False)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over whatever broadcasting would add to `size`, so that the result has that shape.
+
+    >>> import taper
+    >>> taper.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    wanted = sizes("sum_to_size", "size", size)
+    shape = input._array.shape
+    lead = len(shape) - len(wanted)
+    if not is_expandable(wanted, shape):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    added = tuple(range(lead)) + tuple(
+        lead + nr for nr, want in enumerate(wanted) if want == 1 != shape[lead + nr]
+    )
+    total = sum_dim(input, added, True) if added else input
+    return reshape(total, wanted) if lead else total
+
+
+# --- nansum, nanmean -------------------------------------------------------------------------
+
+
+@op(name="nansum_dim", label="nansum", node="NansumBackward0", public=False, method=False, out=True)
+def nansum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
+    """The sum along dimensions, NaN counted as zero."""
+    if self.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if self.dtype.kind in "fV":
+        self = filled(self, self != self, 0)
+    return sum_array(self, axes_of(dim, self.ndim), keepdim, dtype and dtype.numpy)
+
+
+@derivative(nansum_dim, wrt="self")
+def nansum_self(grad: Any, self: Any, dim: Dims, keepdim: bool) -> Any:
+    return unreduced(grad, self.shape, dim, keepdim) * (self == self)
+
+
+@tangent_of(nansum_dim)
+def nansum_tangent(self: Tensor, self_t: Tensor, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
+    return sum_dim(filled(self_t, self != self, 0.0), dim, keepdim, dtype)
+
+
+@composite()
+def nansum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum of all elements, or along dimensions, with NaN counted as zero.
+
+    >>> import taper
+    >>> taper.nansum(taper.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    dims = dims_of(dim, "nansum")
+    if out is not None:
+        return run_out(nansum_dim.op, (input, dims, keepdim, out_dtype(dtype, out)), out)
+    return nansum_dim(input, dims, keepdim, dtype and checked_dtype(dtype, input))
+
+
+@composite()
+def nanmean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean of the elements that are no NaN, of all or along dimensions.
+
+    >>> import taper
+    >>> taper.nanmean(taper.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    if out is not None:
+        return compute_into("nanmean", nanmean, (input, dim, keepdim), out)
+    if input._array.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{scalar_type(input._array.dtype)}"
+        )
+    dims = dims_of(dim, "nanmean")
+    total = nansum_dim(input, dims, keepdim, dtype)
+    present = input.detach()
+    return total / sum_dim(present == present, dims, keepdim)
+
+
+# --- mean ------------------------------------------------------------------------------------
+
+
+def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
+    """The mean of an array; float16 and bfloat16 are averaged in float32."""
+    if dtype is None:
+        target = array.dtype
+        if target.kind not in "fcV":
+            raise RuntimeError(
+                "mean(): could not infer output dtype. Input dtype must be either a floating "
+                f"point or complex dtype. Got: {scalar_type(target)}"
+            )
+    else:
+        target = dtype.numpy
+        if target.kind not in "fcV":
+            raise RuntimeError(
+                "mean(): could not infer output dtype. Optional dtype must be either a floating "
+                f"point or complex dtype. Got: {scalar_type(target)}"
+            )
+    count = array.size if axes is None else count_of(array.shape, axes) if array.ndim else 1
+    if target in LOW_PRECISION:
+        total = sum_array(array, axes, keepdims, FLOAT32)
+        return (total / FLOAT32.type(count)).astype(target)
+    return sum_array(array, axes, keepdims, target) / target.type(count)
+
+
+@op(label="mean", node="MeanBackward0", tangent=LINEAR, out=True, public=False, method=False)
 def mean_all(self: Array, dtype: Any = None) -> Array:
     """The mean of all elements."""
-    return _add(self, axis=None) / self.dtype.type(self.size)
+    if dtype is None and self.dtype is FLOAT32:
+        return _add(self, None) / self.size
+    return mean_array(self, None, False, dtype)
 
 
 @derivative(mean_all, wrt="self")
-def mean_all_self(grad: Any, self_shape: Any, self_numel: int) -> Any:
-    return expand_reduced(grad / self_numel, self_shape, None, False)
+def mean_all_self(grad: Any, self_shape: Shape, self_numel: int) -> Any:
+    if grad.__class__ is ndarray and self_numel:
+        return ndarray(
+            self_shape,
+            grad.dtype,
+            grad.dtype.type(grad.item() / self_numel),
+            0,
+            (0,) * len(self_shape),
+        )
+    return expand_to(grad, self_shape) / self_numel
 
 
-@op(name="mean_dim", node="MeanBackward1", tangent=LINEAR, public=False, method=False)
+@op(label="mean", node="MeanBackward1", tangent=LINEAR, out=True, public=False, method=False)
 def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
     """The mean along dimensions."""
-    axes = axes_of(dim, self.ndim)
-    return np.mean(self, axis=axes, keepdims=keepdim)
+    return mean_array(self, axes_of(dim, self.ndim), keepdim, dtype)
 
 
 @derivative(mean_dim, wrt="self")
-def mean_dim_self(
-    grad: Any, self_shape: Any, self_numel: int, dim: Dims, keepdim: bool
-) -> Any:
-    count = 1
-    for axis in axes_of(dim, len(self_shape)):
-        count *= self_shape[axis]
-    return expand_reduced(grad, self_shape, dim, keepdim) / count
+def mean_dim_self(grad: Any, self_shape: Shape, self_numel: int, dim: Dims, keepdim: bool) -> Any:
+    return spread(grad / count_of(self_shape, dim), self_shape, dim, keepdim)
 
 
 @composite()
-def mean(input: Any, dim: Any = ABSENT, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The mean of all elements, or along dimensions."""
+def mean(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
+) -> Tensor:
+    """The mean of all elements, or along dimensions.
+
+    `axis` and `keepdims` are NumPy's names of `dim` and `keepdim`.
+
+    >>> import taper
+    >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([2., 3.])
+    """
     if dim is ABSENT:
-        return mean_all(input, dtype)
-    return mean_dim(input, dims_of(dim), keepdim, dtype)
+        if axis is ABSENT:
+            if out is None:
+                return mean_all(input, dtype)
+            return run_out(mean_all.op, (input, out_dtype(dtype, out)), out)
+        dim = axis
+    arguments = (input, dims_of(dim, "mean"), keepdim or keepdims)
+    if out is not None:
+        return run_out(mean_dim.op, (*arguments, out_dtype(dtype, out)), out)
+    return mean_dim(*arguments, dtype)
 
 
-@op(public=False, method=False, node="VarBackward0", name="var_correction")
-def var_correction(
-    self: Array, dim: Dims, correction: float | None, keepdim: bool = False
-) -> Array:
-    """The variance along dimensions."""
-    axes = axes_of(dim, self.ndim)
-    return np.var(self, axis=axes, ddof=1 if correction is None else correction, keepdims=keepdim)
+# --- prod ------------------------------------------------------------------------------------
 
 
-@derivative(var_correction, wrt="self")
-def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim: bool) -> Any:
-    count = 1
-    for axis in axes_of(dim, self.ndim):
-        count *= self.shape[axis]
-    scale = 2.0 / (count - (1 if correction is None else correction))
-    grad = expand_reduced(grad, tuple(self.shape), dim, keepdim)
-    return scale * grad * (self - mean_dim(self, dim, True))
+def _product(array: np.ndarray, axis: int | None, keepdims: bool, dtype: Any) -> Any:
+    target = dtype.numpy if dtype is not None else array.dtype
+    if dtype is None and target.kind not in "fcV":
+        target = INT64
+    if array.dtype is not target:
+        array = array.astype(target)
+    return np.multiply.reduce(array, axis, target, None, keepdims)
+
+
+@op(label="prod", node="ProdBackward0", public=False, method=False)
+def prod_all(self: Array, dtype: Any = None) -> Array:
+    """The product of all elements."""
+    return _product(self, None, False, dtype)
+
+
+@op(label="prod", node="ProdBackward1", out=True, public=False, method=False)
+def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: Any = None) -> Array:
+    """The product along a dimension."""
+    axis = wrap_dim(dim, self.ndim)
+    return _product(self, axis if self.ndim else None, keepdim, dtype)
+
+
+@derivative(prod_all, wrt="self")
+def prod_all_self(grad: Any, self: Any, result: Any) -> Any:
+    self = in_dtype_of(self, grad)
+    if not has_zero(self):
+        return (grad * conj(result)) / conj(self)
+    if isinstance(self, Tensor):
+        others = prod_dim(leave_one_out(reshape(self, (-1,)), 0), 1)
+        return reshape(grad * conj(others), self.shape)
+    return grad * conj(_product_of_others(self, None))
+
+
+@derivative(prod_dim, wrt="self")
+def prod_dim_self(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
+    if not self.ndim:
+        return grad
+    grad = unreduced(grad, self.shape, (dim,), keepdim)
+    self = in_dtype_of(self, grad)
+    if not has_zero(self):
+        return (grad * conj(unreduced(result, self.shape, (dim,), keepdim))) / conj(self)
+    axis = wrap_dim(dim, self.ndim)
+    if isinstance(self, Tensor):
+        return grad * conj(prod_dim(leave_one_out(self, axis), axis + 1))
+    return grad * conj(_product_of_others(self, axis))
+
+
+def _product_of_others(array: np.ndarray, axis: int | None) -> np.ndarray:
+    """The product of all elements but each one, when some are zero."""
+    zeros = array == 0
+    count = _add(zeros, axis, INT64, None, True)
+    rest = filled(array, zeros, 1)
+    product = np.multiply.reduce(rest, axis, None, None, True)
+    return filled(filled(product / rest, (count == 1) & ~zeros, 0), count > 1, 0)
+
+
+@tangent_of(prod_all)
+def prod_all_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
+    return sum_all(conj(prod_all_self(result.detach() * 0 + 1, self, result)) * self_t)
+
+
+@tangent_of(prod_dim)
+def prod_dim_tangent(
+    self: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool
+) -> Tensor:
+    partial = prod_dim_self(result.detach() * 0 + 1, self, result, dim, keepdim)
+    return sum_dim(conj(partial) * self_t, (dim,), keepdim)
 
 
 @composite()
-def var(
-    input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = 1
-) -> Any:
-    """The variance of all elements, or along dimensions."""
-    return var_correction(input, dims_of(dim), correction if unbiased else 0, keepdim)
+def prod(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The product of all elements, or along one dimension; of integers in int64.
+
+    >>> import taper
+    >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+    tensor([ 2., 12.])
+    """
+    if dim is ABSENT and out is None:
+        return prod_all(input, dtype and checked_dtype(dtype, input))
+    if isinstance(dim, tuple | list) or dim is None or dim is ABSENT:
+        raise TypeError("prod() received an invalid combination of arguments: dim must be int")
+    if out is not None:
+        return run_out(prod_dim.op, (input, dim, keepdim, out_dtype(dtype, out)), out)
+    return prod_dim(input, dim, keepdim, dtype and checked_dtype(dtype, input))
+
+
+# --- logsumexp -------------------------------------------------------------------------------
+
+
+@op(
+    promote=FLOAT,
+    upcast=True,
+    label="logsumexp",
+    node="LogsumexpBackward0",
+    out=True,
+    public=False,
+    method=False,
+)
+def logsumexp_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """The logarithm of the sum of exponentials along dimensions."""
+    axes = axes_of(dim, self.ndim)
+    real = self.real if self.dtype.kind == "c" else self
+    high = np.maximum.reduce(real, axes, keepdims=True, initial=-np.inf)
+    high = filled(high, np.isinf(high), 0)
+    total = sum_array(np.exp(self - high), axes, keepdim, None)
+    return np.log(total) + (high if keepdim else high.reshape(np.shape(total)))
+
+
+@derivative(logsumexp_dim, wrt="self")
+def logsumexp_self(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
+    grad = unreduced(grad, self.shape, dim, keepdim)
+    return grad * conj(exp(self - unreduced(result, self.shape, dim, keepdim)))
+
+
+@tangent_of(logsumexp_dim)
+def logsumexp_tangent(
+    self: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdim: bool
+) -> Tensor:
+    share = exp(self - unreduced(result, self.shape, dim, keepdim))
+    return sum_dim(share * self_t, dim, keepdim)
+
+
+@composite()
+def logsumexp(
+    input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of exponentials along dimensions, without overflow.
+
+    >>> import taper
+    >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
+    tensor(1000.6931)
+    """
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
+    dims = dims_of(dim, "logsumexp")
+    if out is not None:
+        return run_out(logsumexp_dim.op, (input, dims, keepdim), out)
+    return logsumexp_dim(input, dims, keepdim)
+
+
+# --- any, all, count_nonzero -----------------------------------------------------------------
+
+
+def _truth(ufunc: np.ufunc, array: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """A logical reduction; of uint8 in uint8, and over no dimension element by element."""
+    axes = () if dim == () else axes_of(dim, array.ndim)
+    found = ufunc.reduce(array, axes, bool, None, keepdim)
+    return np.asarray(found).astype(np.uint8) if array.dtype == np.uint8 else found
+
+
+def _only_bool(name: str) -> Any:
+    def check(out: np.ndarray, result: np.ndarray) -> None:
+        if out.dtype.kind != "b" and out.dtype != np.uint8:
+            raise RuntimeError(
+                f"{name} only supports bool tensor for result, got: {scalar_type(out.dtype)}"
+            )
+
+    return check
+
+
+@op(label="any", out=_only_bool("any"), public=False, method=False)
+def any_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """Whether an element is true along dimensions."""
+    return _truth(np.logical_or, self, dim, keepdim)
+
+
+@op(label="all", out=_only_bool("all"), public=False, method=False)
+def all_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """Whether all elements are true along dimensions."""
+    return _truth(np.logical_and, self, dim, keepdim)
+
+
+@composite()
+def any(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """Whether any element is true (not zero), of all or along dimensions.
+
+    >>> import taper
+    >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+    dims = dims_of(axis if dim is None else dim, "any")
+    if out is not None:
+        return run_out(any_dim.op, (input, dims, keepdim), out)
+    return any_dim(input, dims, keepdim)
+
+
+@composite()
+def all(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """Whether all elements are true (not zero), of all or along dimensions.
+
+    >>> import taper
+    >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
+    tensor([ True, False])
+    """
+    dims = dims_of(axis if dim is None else dim, "all")
+    if out is not None:
+        return run_out(all_dim.op, (input, dims, keepdim), out)
+    return all_dim(input, dims, keepdim)
+
+
+@op(label="count_nonzero", public=False, method=False)
+def count_nonzero_dim(self: Array, dim: Dims) -> Array:
+    """How many elements are not zero along dimensions."""
+    return _add(self != 0, axes_of(dim, self.ndim), INT64)
+
+
+@composite()
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, of all or along dimensions.
+
+    >>> import taper
+    >>> taper.count_nonzero(taper.tensor([0, 3, 0, 4]))
+    tensor(2)
+    """
+    return count_nonzero_dim(input, dims_of(dim, "count_nonzero"))

@@ -133,6 +133,7 @@ def _random_bounds(dtype: dtypes.dtype, low: int, high: int | None) -> tuple[int
     return inner_low, inner_stop
 
 
+@np.errstate(over="ignore")
 def _rounded_integer(dtype: dtypes.dtype, value: int) -> int:
     """`value` as the dtype holds it; beyond 64 bits what the processor makes of it."""
     rounded = float(np.float32(value).astype(dtype.numpy) if dtype.itemsize < 8 else value)

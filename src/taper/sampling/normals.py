@@ -21,7 +21,7 @@ from taper.generator import Generator
 BLOCK = 16
 """How many normals are made together; fewer are made one after the other."""
 
-_CHUNK = 16384  # pairs at a time: intermediate arrays stay in the cache
+_CHUNK = 8192  # pairs at a time: intermediate arrays stay in the cache
 
 
 def uniform24(generator: Generator, count: int) -> np.ndarray:
@@ -59,19 +59,19 @@ def fused32(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float3
 def fused64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     """``a * b + c`` in float64 with one rounding, from the rounding errors of both steps."""
     product = a * b
-    a_high, b_high = _high_half(a), _high_half(np.float64(b))
+    a_high, b_high = _high_half(a), _high_half(np.array(b))
     a_low, b_low = a - a_high, b - b_high
     error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
     total = product + c
     rest = total - product
     lost = (product - (total - rest)) + (c - rest)
-    fused: np.ndarray = total + (lost + error)
+    fused = total + (lost + error)
     # Splitting a huge number overflows where the plain formula may not.
     np.copyto(fused, total, where=~np.isfinite(fused))
     return fused
 
 
-def _high_half(value: np.ndarray | np.float64) -> np.ndarray:
+def _high_half(value: np.ndarray) -> np.ndarray:
     shifted = value * 134217729.0
     return shifted - (shifted - value)
 
@@ -81,24 +81,20 @@ def serial(generator: Generator, count: int) -> np.ndarray:
 
     They come in pairs; when the last one of a pair is not asked for, the generator keeps it.
     """
-    values = np.empty(count)
-    start = 0
+    values = []
     if count and generator.next_normal is not None:
-        values[0], start = generator.next_normal, 1
+        values.append(generator.next_normal)
         generator.next_normal = None
-    pairs = (count - start + 1) // 2
-    if not pairs:
-        return values
-    uniforms = uniform53(generator, 2 * pairs)
-    radius = np.sqrt(-2.0 * c_library(math.log1p, -uniforms[1::2]))
-    angle = 2.0 * math.pi * uniforms[0::2]
-    both = np.empty(2 * pairs)
-    both[0::2] = radius * c_library(math.cos, angle)
-    both[1::2] = radius * c_library(math.sin, angle)
-    values[start:] = both[: count - start]
-    if (count - start) % 2:
-        generator.next_normal = float(both[-1])
-    return values
+    pairs = (count - len(values) + 1) // 2
+    uniforms = uniform53(generator, 2 * pairs).tolist()
+    for first, second in zip(uniforms[0::2], uniforms[1::2], strict=True):
+        radius = math.sqrt(-2.0 * math.log1p(-second))
+        angle = 2.0 * math.pi * first
+        values.append(radius * math.cos(angle))
+        values.append(radius * math.sin(angle))
+    if len(values) > count:
+        generator.next_normal = values.pop()
+    return np.array(values, np.float64)
 
 
 def blocks(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
@@ -192,9 +188,9 @@ def _log32(x: np.ndarray) -> np.ndarray:
     """Natural logarithm of float32 numbers in (0, 1]."""
     bits = x.view(np.int32)
     mantissa = ((bits & 0x7FFFFF) | 0x3F000000).view(np.float32)  # in [0.5, 1)
-    small = mantissa < np.float32(math.sqrt(0.5))
+    small = (mantissa < np.float32(math.sqrt(0.5))).astype(np.int32)
     exponent = ((bits >> 23) - 126 - small).astype(np.float32)
-    x = (mantissa - _ONE) + np.where(small, mantissa, np.float32(0.0))
+    x = (mantissa - _ONE) + (mantissa.view(np.int32) & -small).view(np.float32)
     square = x * x
     y = _polynomial(_LOG, x) * x
     y = fused32(y, square, exponent * _LN2_LOW)
@@ -212,8 +208,8 @@ def _sincos32(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cosine = _polynomial(_COS, square) * square
     cosine = fused32(cosine, square, -(square * _HALF)) + _ONE
     sine = fused32(_polynomial(_SIN, square) * square, angle, angle)
-    swapped = (octant & 2) != 0
-    sine, cosine = np.where(swapped, cosine, sine), np.where(swapped, sine, cosine)
-    np.negative(sine, out=sine, where=(octant & 4) != 0)
-    np.negative(cosine, out=cosine, where=((octant + 2) & 4) != 0)
-    return sine, cosine
+    # Exchange the two in every second quadrant, then the signs, all without a branch.
+    exchanged = (sine.view(np.int32) ^ cosine.view(np.int32)) & -(octant >> 1 & 1)
+    sine_bits = sine.view(np.int32) ^ exchanged ^ ((octant & 4) << 29)
+    cosine_bits = cosine.view(np.int32) ^ exchanged ^ ((octant + 2 & 4) << 29)
+    return sine_bits.view(np.float32), cosine_bits.view(np.float32)

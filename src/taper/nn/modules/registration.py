@@ -232,7 +232,8 @@ class Registration:
 
     def _assign_buffer(self, name: str, value: Tensor | None, persistent: bool) -> None:
         """Through `register_buffer`, which subclasses override, some without `persistent`."""
-        if "persistent" in inspect.signature(self.register_buffer).parameters:
+        usual = type(self).register_buffer is Registration.register_buffer
+        if usual or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
             return
         if not persistent:

@@ -63,17 +63,35 @@ class DeclarationError(TypeError):
     """A declaration in the operator table that makes no sense; raised at import."""
 
 
+REQUIRED: Any = inspect.Parameter.empty  # the default of a parameter that has none
+
+
 class Param:
     """A parameter of an operator."""
 
     __slots__ = ("default", "keyword_only", "kind", "name", "public_name")
 
-    def __init__(self, parameter: inspect.Parameter) -> None:
-        self.name = parameter.name
-        self.public_name = "input" if parameter.name == "self" else parameter.name
-        self.kind = _KINDS.get(parameter.annotation, "plain")
-        self.default = parameter.default
-        self.keyword_only = parameter.kind is parameter.KEYWORD_ONLY
+    def __init__(self, name: str, default: Any, keyword_only: bool, annotation: Any) -> None:
+        self.name = name
+        self.public_name = "input" if name == "self" else name
+        self.kind = _KINDS.get(annotation, "plain")
+        self.default = default
+        self.keyword_only = keyword_only
+
+
+def parameters_of(function: Any) -> list[Param]:
+    """The parameters of a plain function, read off its code: `inspect` takes 50 us for it."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    defaults = function.__defaults__ or ()
+    values = [REQUIRED] * (code.co_argcount - len(defaults)) + list(defaults)
+    keywords = function.__kwdefaults__ or {}
+    values += [keywords.get(name, REQUIRED) for name in names[code.co_argcount :]]
+    annotations = function.__annotations__
+    return [
+        Param(name, value, nr >= code.co_argcount, annotations.get(name))
+        for nr, (name, value) in enumerate(zip(names, values, strict=True))
+    ]
 
 
 class Formula:
@@ -90,9 +108,9 @@ class Formula:
         self.wrt = wrt
         self.sources = []
         self.accepts_none = False
-        for name, parameter in inspect.signature(function).parameters.items():
-            self.sources.append(self._source(op, function, name))
-            if name.startswith("grad_") and parameter.default is None:
+        for param in parameters_of(function):
+            self.sources.append(self._source(op, function, param.name))
+            if param.name.startswith("grad_") and param.default is None:
                 self.accepts_none = True
         for name in wrt:
             if name not in op.tensor_names:
@@ -144,16 +162,21 @@ class Op:
         self.method: bool = options["method"]
         self.inplace_name: str = options["inplace_name"] or f"{self.name}_"
         self.many_outputs: bool = options["many_outputs"]
-        self.unpromoted: tuple[str, ...] = options["unpromoted"]
+        self.check: Callable[[Any, Sequence[Any]], None] | None = options["check"]
+        self.numbers: bool = options["numbers"]
         self.lazy_functions: dict[str, Any] = {}
-        self.signature = inspect.signature(kernel)
-        self.params = [Param(each) for each in self.signature.parameters.values()]
+        self.params = parameters_of(kernel)
         self.keyword_names = tuple(each.name for each in self.params if each.keyword_only)
         self.tensor_names = tuple(each.name for each in self.params if each.kind in TENSOR_KINDS)
+        # Which of the tensors that promotion sees it leaves alone.
+        self.unpromoted = tuple(
+            each.name in options["unpromoted"]
+            for each in self.params
+            if each.kind not in ("plain", "tensors")
+        )
         self.formulas: list[Formula] = []
         self.node_class: Any = None
         self.function: Any = None
-        self.doc = inspect.getdoc(kernel) or ""
 
     @property
     def differentiable(self) -> bool:
@@ -167,13 +190,27 @@ class Op:
 
     def arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Positional arguments in declaration order, defaults filled in."""
-        if kwargs:
-            kwargs = {("self" if name == "input" else name): kwargs[name] for name in kwargs}
-        elif len(args) == len(self.params):
+        if not kwargs and len(args) == len(self.params):
             return tuple(args)
-        bound = self.signature.bind(*args, **kwargs)
+        bound = self.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
-        return tuple(bound.arguments.values())
+        return tuple(bound.arguments[each.public_name] for each in self.params)
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.kernel) or ""
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The public signature; `inspect` finds it here through the function's `__wrapped__`."""
+        kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        parameters = [
+            inspect.Parameter(each.public_name, kinds[each.keyword_only], default=each.default)
+            for each in self.params
+        ]
+        if self.out:
+            parameters.append(inspect.Parameter("out", kinds[1], default=None))
+        return inspect.Signature(parameters)
 
     def call(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Call the operator's kernel or function with arguments in declaration order."""
@@ -201,34 +238,22 @@ def _stub_template(*args: Any, **kwargs: Any) -> Any:
     return first_use("@name@")(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def lazy_function(name: str, doc: str, signature: inspect.Signature | None) -> Any:
+def lazy_function(entry: Op, variant: str = "") -> Any:
     """A function that is compiled when first called.
 
     `opcompile` then gives this very object its real `__code__`, so whoever imported it calls
     the compiled code from then on (0.3 ms an operator are not spent at import).
     """
     code = _stub_template.__code__
-    consts = tuple(name if each == "@name@" else each for each in code.co_consts)
-    public = name.split(":")[0]
-    code = code.replace(co_consts=consts, co_name=public, co_qualname=public)
-    function: Any = types.FunctionType(code, NAMESPACE, public)
-    function.__doc__ = doc
+    label = f"{entry.name}:{variant}"
+    consts = tuple(label if each == "@name@" else each for each in code.co_consts)
+    code = code.replace(co_consts=consts, co_name=entry.name, co_qualname=entry.name)
+    function: Any = types.FunctionType(code, NAMESPACE, entry.name)
+    function.__doc__ = entry.kernel.__doc__
     function.__module__ = "taper"
-    if signature is not None:
-        function.__signature__ = signature
+    function.__wrapped__ = entry  # where `inspect.signature` looks
+    entry.lazy_functions[variant] = function
     return function
-
-
-def _public_signature(entry: Op) -> inspect.Signature:
-    parameters = [
-        inspect.Parameter(each.public_name, original.kind, default=each.default)
-        for each, original in zip(entry.params, entry.signature.parameters.values(), strict=True)
-    ]
-    if entry.out:
-        parameters.append(
-            inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
-        )
-    return inspect.Signature(parameters)
 
 
 def op(
@@ -246,6 +271,8 @@ def op(
     outputs: tuple[str, ...] = ("result",),
     many_outputs: bool = False,
     unpromoted: tuple[str, ...] = (),
+    check: Callable[[Any, Sequence[Any]], None] | None = None,
+    numbers: bool = False,
     nondifferentiable: tuple[int, ...] = (),
     returns: Any = None,
     ufunc: Any = None,
@@ -264,12 +291,16 @@ def op(
     out                there is `out=`; a function of the destination's array and the result's
                        may refuse what the usual rules for `out=` allow
     unpromoted         tensors that `promote` leaves alone (conditions, indices)
+    check              called with the common dtype and the operands (arrays and numbers) where
+                       they are not all float32; raises where PyTorch refuses a dtype
+    numbers            the first tensor may be a Python number, too
     upcast             float16 and bfloat16 are computed in float32 and rounded once
     outputs            names of the outputs, if there are several
     many_outputs       the kernel returns a list whose length depends on the input (split)
     nondifferentiable  numbers of outputs that carry no gradient
     returns            a class (named tuple) to wrap several outputs in
-    ufunc              the NumPy ufunc that the kernel is; called without the Python function
+    ufunc              the NumPy ufunc that the kernel is while its plain parameters have their
+                       defaults; called without the Python function
     public, method     whether it shows in the `taper` namespace and on Tensor
     """
     options = dict(locals())
@@ -280,19 +311,22 @@ def op(
             raise DeclarationError(f"operator {entry.name} is declared twice")
         registry[entry.name] = entry
         entry.node_name = entry.node_name or camel_case(entry.name) + "Backward0"
-        function = lazy_function(entry.name, entry.doc, _public_signature(entry))
+        function = lazy_function(entry)
         function.op = entry
-        entry.function = entry.lazy_functions[""] = function
+        entry.function = function
         if entry.method:
             methods[entry.name] = function
         if entry.inplace:
-            methods[entry.inplace_name] = _inplace_method(entry)
+            methods[entry.inplace_name] = inplace_function(function)
         return function
 
     return declare
 
 
-def _inplace_method(entry: Op) -> Callable[..., Any]:
+def inplace_function(function: Any) -> Callable[..., Any]:
+    """The operator as a function that writes its result into its first argument."""
+    entry: Op = function.op
+
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
         return NAMESPACE["run_inplace"](entry, entry.arguments((self, *args), kwargs))
 
@@ -305,7 +339,7 @@ def operator_method(function: Any) -> Any:
     """The function as a method for Python's operators: NotImplemented where the other is no operand."""
     entry: Op = function.op
     if "dunder" not in entry.lazy_functions:
-        entry.lazy_functions["dunder"] = lazy_function(entry.name + ":dunder", entry.doc, None)
+        lazy_function(entry, "dunder")
     return entry.lazy_functions["dunder"]
 
 

@@ -1,0 +1,236 @@
+"""Module: the base of all layers and models.
+
+Puts together the parts (`registration`, `calls`, `statedict`) and owns what concerns the whole
+tree at once: conversion, training mode, gradients, and `repr`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+from taper import dtypes
+from taper.autograd.grad_mode import no_grad
+from taper.nn.modules.calls import (
+    Calls,
+    register_module_backward_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
+from taper.nn.modules.registration import (
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
+from taper.ops.convert import parse_to
+from taper.ops.creation import empty_like
+from taper.tensor import Tensor
+
+
+class Module(StateDict, Calls):
+    """A layer or a model: parameters, buffers and submodules, and a `forward` that uses them.
+
+    >>> import taper
+    >>> from taper import nn
+    >>> class Twice(nn.Module):
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> Twice()(taper.ones(2))
+    tensor([2., 2.])
+    """
+
+    dump_patches: bool = False
+
+    # --- conversion --------------------------------------------------------------------------
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the values of all parameters, their gradients and all buffers by `fn` of them.
+
+        Parameters stay the same objects, so optimizers keep working.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            with no_grad():
+                param.data = fn(param.data)
+            grad = param.grad
+            if grad is not None:
+                with no_grad():
+                    grad.data = fn(grad.data)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def apply(self, fn: Callable[[Any], None]) -> Self:
+        """Call `fn` on every submodule, children first, and on the module itself.
+
+        >>> from taper import nn
+        >>> model = nn.Sequential(nn.ReLU()).apply(lambda module: print(type(module).__name__))
+        ReLU
+        Sequential
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert dtype or device of the module in place; integer tensors keep their dtype.
+
+        Called as `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`.
+        """
+        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                    f"dtype={dtype}"
+                )
+            if dtype.is_complex:
+                warnings.warn(
+                    "Complex modules are a new feature under active development whose design may "
+                    "change, and some modules might not work as expected when using complex "
+                    "tensors as parameters or buffers. Please file an issue at "
+                    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
+                    "complex module does not work as expected.",
+                    stacklevel=2,
+                )
+
+        def converted(tensor: Tensor) -> Tensor:
+            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking)
+
+        return self._apply(converted)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move to a device without copying: the values are arbitrary afterwards."""
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
+
+    def type(self, dst_type: Any) -> Self:
+        """Convert all parameters and buffers to a type such as taper.float64."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """Convert floating point parameters and buffers to float32."""
+        return self._to_floating(dtypes.float32)
+
+    def double(self) -> Self:
+        """Convert floating point parameters and buffers to float64."""
+        return self._to_floating(dtypes.float64)
+
+    def half(self) -> Self:
+        """Convert floating point parameters and buffers to float16."""
+        return self._to_floating(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """Convert floating point parameters and buffers to bfloat16."""
+        return self._to_floating(dtypes.bfloat16)
+
+    def _to_floating(self, dtype: Any) -> Self:
+        return self._apply(
+            lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor
+        )
+
+    def cpu(self) -> Self:
+        """Move to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move to a CUDA device."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def share_memory(self) -> Self:
+        """Move the tensors to memory shared between processes."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Not available: a module always runs its `forward` directly."""
+        raise NotImplementedError("Module.compile is not available; call the module as it is.")
+
+    # --- training ----------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode for the whole tree; layers such as Dropout behave accordingly."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Set evaluation mode for the whole tree."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set `requires_grad` of all parameters."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or fill them with zeros."""
+        for param in self.parameters():
+            grad = param.grad
+            if grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+                continue
+            if grad.grad_fn is not None:
+                grad.detach_()
+            else:
+                grad.requires_grad_(False)
+            grad.zero_()
+
+    # --- repr --------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses of the `repr`, for subclasses to define.
+
+        >>> from taper import nn
+        >>> nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        children = [
+            f"({name}): {indented(repr(module))}" for name, module in self._modules.items()
+        ]
+        if not children and len(extra_lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        body = "\n  ".join(extra_lines + children)
+        return f"{self._get_name()}(\n  {body}\n)"
+
+
+def indented(text: str) -> str:
+    """All lines but the first two columns to the right."""
+    return text.replace("\n", "\n  ")
+
+
+__all__ = [
+    "Module",
+    "_IncompatibleKeys",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]

@@ -1,0 +1,262 @@
+"""Running sums, products, extrema and differences along one dimension.
+
+Sums and products are accumulated in float64 and rounded once, as PyTorch does on the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper import return_types
+from taper.opdef import LINEAR, Array, derivative, op, tangent_of
+from taper.ops.along import filled, in_dtype_of, put_along, take_along
+from taper.ops.unary import conj, exp, log
+from taper.reduction import FLOAT64, INT64, not_implemented
+from taper.tensor import Tensor, wrap, wrap_dim
+
+
+def _accumulated(ufunc: np.ufunc, array: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
+    """`ufunc.accumulate` along a dimension in PyTorch's result dtype and precision."""
+    dim = wrap_dim(dim, array.ndim)
+    if dtype is not None:
+        target = dtype.numpy
+        array = array if array.dtype is target else array.astype(target)
+    else:
+        target = array.dtype if array.dtype.kind in "fcV" else INT64
+    if not array.ndim:
+        return array.astype(target)
+    if target.kind in "fV":
+        return ufunc.accumulate(array, dim, FLOAT64).astype(target, copy=False)
+    if target.kind == "c":
+        return ufunc.accumulate(array, dim, np.complex128).astype(target, copy=False)
+    return ufunc.accumulate(array, dim, target)
+
+
+# --- cumsum ----------------------------------------------------------------------------------
+
+
+@op(tangent=LINEAR, inplace=True, out=True)
+def cumsum(self: Array, dim: int, *, dtype: Any = None) -> Array:
+    """The sum of the elements up to each one along a dimension; of integers in int64.
+
+    >>> import taper
+    >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 3., 6.])
+    """
+    return _accumulated(np.add, self, dim, dtype)
+
+
+@derivative(cumsum, wrt="self")
+def cumsum_self(grad: Any, dim: int) -> Any:
+    return reverse_cumsum(grad, dim)
+
+
+@op(tangent=LINEAR, public=False, method=False)
+def reverse_cumsum(self: Array, dim: int) -> Array:
+    """The sum of the elements from each one to the end."""
+    if not self.ndim:
+        return self.copy()
+    total = _accumulated(np.add, np.flip(self, dim), dim, None)
+    return np.ascontiguousarray(np.flip(total, dim))
+
+
+@derivative(reverse_cumsum, wrt="self")
+def reverse_cumsum_self(grad: Any, dim: int) -> Any:
+    return cumsum(grad, dim)
+
+
+# --- cumprod ---------------------------------------------------------------------------------
+
+
+@op(inplace=True, out=True)
+def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
+    """The product of the elements up to each one along a dimension; of integers in int64.
+
+    >>> import taper
+    >>> taper.cumprod(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 2., 6.])
+    """
+    return _accumulated(np.multiply, self, dim, dtype)
+
+
+@derivative(cumprod, wrt="self")
+def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if not self.ndim:
+        return grad
+    self = in_dtype_of(self, grad)
+    if not has_zero(self):
+        return reverse_cumsum(grad * conj(result), dim) / conj(self)
+    if isinstance(grad, Tensor):
+        dim = wrap_dim(dim, self.ndim)
+        others = conj(cumprod(leave_one_out(self, dim), dim + 1))
+        return (others * _not_before(self, dim) * grad.unsqueeze(dim)).sum(dim + 1)
+    # What precedes the first zero is as above; its own gradient is that of the product without it.
+    zeros_so_far = np.cumsum(self == 0, dim)
+    first = (self == 0) & (zeros_so_far == 1)
+    ordinary = reverse_cumsum(grad * conj(result), dim) / np.where(zeros_so_far, 1, conj(self))
+    at_first = reverse_cumsum(grad * conj(cumprod(filled(self, first, 1), dim)), dim)
+    return np.where(first, at_first, filled(ordinary, zeros_so_far > 0, 0))
+
+
+@tangent_of(cumprod)
+def cumprod_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    if not self.ndim:
+        return self_t
+    if not has_zero(self):
+        return result * cumsum(self_t / self, dim)
+    dim = wrap_dim(dim, self.ndim)
+    others = cumprod(leave_one_out(self, dim), dim + 1)
+    return (others * _not_before(self, dim) * self_t.unsqueeze(dim + 1)).sum(dim)
+
+
+def has_zero(values: Any) -> bool:
+    """Whether an array or Tensor has a zero, where products cannot be divided by a factor."""
+    array = values._array if isinstance(values, Tensor) else values
+    return not array.all()
+
+
+def leave_one_out(values: Tensor, dim: int) -> Tensor:
+    """A new dimension before `dim`: its entry i holds the values with a one in place i.
+
+    Products over it are those without factor i, differentiable to any order also at zeros.
+    """
+    length = values._array.shape[dim]
+    shape = values._array.shape
+    copies = values.unsqueeze(dim).expand(*shape[:dim], length, *shape[dim:])
+    return copies.masked_fill(_square(np.eye(length, dtype=bool), values, dim), 1.0)
+
+
+def _not_before(values: Tensor, dim: int) -> Tensor:
+    """One where the position along the second of two equal dimensions is not before the first."""
+    length = values._array.shape[dim]
+    return _square(np.triu(np.ones((length, length), values._array.dtype)), values, dim)
+
+
+def _square(matrix: np.ndarray, values: Tensor, dim: int) -> Tensor:
+    return wrap(matrix.reshape(*matrix.shape, *(1,) * (values.ndim - dim - 1)))
+
+
+# --- cummax, cummin --------------------------------------------------------------------------
+
+
+def _running(ufunc: np.ufunc, name: str, array: np.ndarray, dim: int) -> tuple[Any, Any]:
+    """Running extrema with the place of each: of equal elements the last; NaN wins."""
+    if array.dtype.kind == "c":
+        raise not_implemented(f"{name}_cpu", array.dtype)
+    dim = wrap_dim(dim, array.ndim)
+    if not array.ndim:
+        return array.copy(), np.zeros((), INT64)
+    values = ufunc.accumulate(array, dim)
+    shape = (-1,) + (1,) * (array.ndim - dim - 1)
+    places = np.arange(array.shape[dim]).reshape(shape)
+    reached = (array == values) | (array != array)
+    return values, np.maximum.accumulate(np.where(reached, places, 0), dim)
+
+
+@op(
+    outputs=("values", "indices"),
+    nondifferentiable=(1,),
+    returns=return_types.cummax,
+    out=True,
+)
+def cummax(self: Array, dim: int) -> tuple[Array, Array]:
+    """The largest element up to each one along a dimension, and where it is.
+
+    >>> import taper
+    >>> taper.cummax(taper.tensor([1.0, 3.0, 2.0]), dim=0).indices
+    tensor([0, 1, 1])
+    """
+    return _running(np.maximum, "cummax", self, dim)
+
+
+@op(
+    outputs=("values", "indices"),
+    nondifferentiable=(1,),
+    returns=return_types.cummin,
+    out=True,
+)
+def cummin(self: Array, dim: int) -> tuple[Array, Array]:
+    """The smallest element up to each one along a dimension, and where it is.
+
+    >>> import taper
+    >>> taper.cummin(taper.tensor([2.0, 3.0, 1.0]), dim=0).values
+    tensor([2., 2., 1.])
+    """
+    return _running(np.minimum, "cummin", self, dim)
+
+
+@derivative(cummax, wrt="self")
+@derivative(cummin, wrt="self")
+def running_self(grad_values: Any, self: Any, indices: Any, dim: int) -> Any:
+    return put_along(grad_values, tuple(self.shape), dim, indices, True, False)
+
+
+@tangent_of(cummax)
+@tangent_of(cummin)
+def running_tangent(self_t: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, None]:
+    return take_along(self_t, dim, indices), None
+
+
+# --- logcumsumexp ----------------------------------------------------------------------------
+
+
+@op(out=True)
+def logcumsumexp(self: Array, dim: int) -> Array:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow.
+
+    >>> import taper
+    >>> taper.logcumsumexp(taper.tensor([0.0, 0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
+    if self.dtype.kind not in "fcV":
+        raise not_implemented("logcumsumexp_out_cpu", self.dtype)
+    dim = wrap_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy()
+    if self.dtype.kind != "c":
+        return np.logaddexp.accumulate(self, dim, FLOAT64).astype(self.dtype, copy=False)
+    # Complex: relative to the largest real part so far.
+    high = np.maximum.accumulate(self.real, dim).max(dim, keepdims=True, initial=-np.inf)
+    high = np.where(np.isfinite(high), high, 0)
+    return (np.log(np.cumsum(np.exp(self - high), dim)) + high).astype(self.dtype)
+
+
+@derivative(logcumsumexp, wrt="self")
+def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if not self.ndim:
+        return grad
+    if _is_complex(self):
+        return reverse_cumsum(grad * conj(exp(-result)), dim) * conj(exp(self))
+    # In logarithms, for positive and negative gradients apart, so that nothing overflows.
+    positive = _flipped(_log_positive(grad) - result, dim)
+    negative = _flipped(_log_positive(-grad) - result, dim)
+    return exp(_flipped(logcumsumexp(positive, dim), dim) + self) - exp(
+        _flipped(logcumsumexp(negative, dim), dim) + self
+    )
+
+
+@tangent_of(logcumsumexp)
+def logcumsumexp_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    if not self.ndim:
+        return self_t
+    if _is_complex(self):
+        return cumsum(self_t * exp(self), dim) * exp(-result)
+    positive = logcumsumexp(_log_positive(self_t) + self, dim)
+    negative = logcumsumexp(_log_positive(-self_t) + self, dim)
+    return exp(positive - result) - exp(negative - result)
+
+
+def _is_complex(value: Any) -> bool:
+    return (value._array if isinstance(value, Tensor) else value).dtype.kind == "c"
+
+
+def _log_positive(value: Any) -> Any:
+    """The logarithm of positive elements, -inf for others, with a gradient of zero there."""
+    others = value <= 0
+    return filled(log(filled(value, others, 1.0)), others, float("-inf"))
+
+
+def _flipped(value: Any, dim: int) -> Any:
+    return value.flip(dim) if isinstance(value, Tensor) else np.flip(value, dim)

@@ -1,0 +1,143 @@
+"""What reductions share: their dimensions, and sums of arrays in PyTorch's precision.
+
+Knows arrays and plain values only; the operators are in `ops`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from taper.dtypes import FROM_NUMPY
+from taper.tensor import wrap_dim
+
+Dims: TypeAlias = tuple[int, ...] | None
+Shape: TypeAlias = tuple[int, ...]
+
+ABSENT: Any = object()
+"""A `dim` argument that was not given.  None is given: it means all, and has another node."""
+
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+INT64 = np.dtype(np.int64)
+LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+_add = np.add.reduce
+
+# NumPy adds rows one by one when it reduces an outer dimension; longer ones are cut into blocks.
+_LONG = 1024
+_BLOCK = 256
+
+
+# --- dimensions ------------------------------------------------------------------------------
+
+
+def dims_of(dim: Any, function: str) -> Dims:
+    """A `dim` argument as the operators take it: a tuple, or None for all dimensions."""
+    if type(dim) is int:
+        return (dim,)
+    if dim is None:
+        return None
+    try:
+        if isinstance(dim, tuple | list):
+            return tuple([each if type(each) is int else operator.index(each) for each in dim])
+        return (operator.index(dim),)
+    except TypeError:
+        raise TypeError(
+            f"{function}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}"
+        ) from None
+
+
+def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """The dimensions to reduce, counted from the front and checked; none given means all."""
+    if not dim:
+        return tuple(range(ndim))
+    axes = tuple([wrap_dim(each, ndim) for each in dim])
+    if len(axes) > 1:
+        for position, each in enumerate(axes):
+            if each in axes[:position]:
+                raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return axes if ndim else ()
+
+
+def kept_shape(shape: Shape, dim: Dims) -> Shape:
+    """The shape of the result of a reduction with `keepdim=True`."""
+    axes = axes_of(dim, len(shape))
+    return tuple([1 if nr in axes else length for nr, length in enumerate(shape)])
+
+
+def count_of(shape: Shape, dim: Dims) -> int:
+    """How many elements are reduced to one."""
+    return math.prod([shape[axis] for axis in axes_of(dim, len(shape))])
+
+
+def is_expandable(shape: Shape, wide: Shape) -> bool:
+    """Whether a tensor of `shape` broadcasts to the shape `wide`."""
+    lead = len(wide) - len(shape)
+    return lead >= 0 and all(
+        length in (1, wanted) for length, wanted in zip(shape, wide[lead:], strict=True)
+    )
+
+
+def without(shape: Shape, dim: int) -> Shape:
+    """A shape without one of its dimensions."""
+    return shape[:dim] + shape[dim + 1 :]
+
+
+def refuse_empty(array: np.ndarray, axis: int, function: str) -> None:
+    """Raise PyTorch's error if there is nothing to choose from along a dimension."""
+    if array.ndim and not array.shape[axis]:
+        raise IndexError(f"{function}(): Expected reduction dim {axis} to have non-zero size.")
+
+
+def not_implemented(kernel: str, dtype: np.dtype) -> NotImplementedError:
+    """The error of a PyTorch kernel that does not know a dtype."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(dtype)}'")
+
+
+def scalar_type(dtype: np.dtype) -> str:
+    """PyTorch's name of a NumPy dtype in error texts."""
+    return FROM_NUMPY[dtype].scalar_type
+
+
+# --- sums ------------------------------------------------------------------------------------
+
+
+def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | None) -> Any:
+    """The sum of an array in `dtype`, by default int64 for integers.
+
+    float16 and bfloat16 are added in float32, as in PyTorch.
+    """
+    source = array.dtype
+    if dtype is None:
+        dtype = source if source.kind in "fcV" else INT64
+    elif dtype is not source and not np.can_cast(source, dtype, "same_kind"):
+        array = array.astype(dtype)
+    if dtype in LOW_PRECISION:
+        return add_blocks(array, axes, keepdims, FLOAT32).astype(dtype)
+    return add_blocks(array, axes, keepdims, dtype)
+
+
+def add_blocks(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype) -> Any:
+    """`np.add.reduce` that stays accurate when a long outer dimension is reduced alone."""
+    if axes is not None and len(axes) == 1:
+        axis = axes[0]
+        if array.shape[axis] >= _LONG and array.strides[axis] != array.itemsize:
+            return _add_long(array, axis, keepdims, dtype)
+    return _add(array, axes, dtype, None, keepdims)
+
+
+def _add_long(array: np.ndarray, axis: int, keepdims: bool, dtype: np.dtype) -> Any:
+    shape = array.shape
+    blocks = shape[axis] // _BLOCK
+    whole = (slice(None),) * axis + (slice(blocks * _BLOCK),)
+    rest = (slice(None),) * axis + (slice(blocks * _BLOCK, None),)
+    cut = array[whole].reshape(*shape[:axis], blocks, _BLOCK, *shape[axis + 1 :])
+    total = add_blocks(_add(cut, axis + 1, dtype), (axis,), keepdims, dtype)
+    if shape[axis] % _BLOCK:
+        total = total + _add(array[rest], axis, dtype, None, keepdims)
+    return total

@@ -1,0 +1,72 @@
+"""The named tuples that operators with several results return, as in `torch.return_types`.
+
+>>> import taper
+>>> taper.return_types.max((1, 2)).indices
+2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Any
+
+all_return_types: list[type] = []
+
+
+class _ReturnType(tuple[Any, ...]):
+    """A tuple whose items have names; `n_fields` and its kin are those of a C struct sequence."""
+
+    __slots__ = ()
+
+    n_fields = 0
+    n_sequence_fields = 0
+    n_unnamed_fields = 0
+    out_type: Any = None  # what a call with out= returns
+
+    def __new__(cls, sequence: Iterable[Any], /) -> _ReturnType:
+        if not hasattr(sequence, "__iter__"):
+            raise TypeError("constructor requires a sequence")
+        items = tuple(sequence)
+        if len(items) != cls.n_fields:
+            raise TypeError(
+                f"{cls.__module__}.{cls.__name__}() takes a {cls.n_fields}-sequence "
+                f"({len(items)}-sequence given)"
+            )
+        return tuple.__new__(cls, items)
+
+    def __repr__(self) -> str:
+        names: tuple[str, ...] = getattr(type(self), "__match_args__", ())
+        items = ",\n".join(f"{name}={value!r}" for name, value in zip(names, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{items})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self),)
+
+
+def named_tuple(name: str, *fields: str) -> Any:
+    """The class of results called `fields`; `name` is its attribute of this module."""
+    members: dict[str, Any] = {
+        "__slots__": (),
+        "__match_args__": fields,
+        "__module__": __name__,
+        "n_fields": len(fields),
+        "n_sequence_fields": len(fields),
+    }
+    members.update({field: property(itemgetter(nr)) for nr, field in enumerate(fields)})
+    made = type(name, (_ReturnType,), members)
+    all_return_types.append(made)
+    return made
+
+
+def _register(name: str, *fields: str) -> None:
+    made = globals()[name] = named_tuple(name, *fields)
+    made.out_type = globals()[f"{name}_out"] = named_tuple(f"{name}_out", *fields)
+
+
+for _name in ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian"):
+    _register(_name, "values", "indices")
+_register("sort", "values", "indices")
+_register("topk", "values", "indices")
+_register("aminmax", "min", "max")
+_register("frexp", "mantissa", "exponent")

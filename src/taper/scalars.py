@@ -1,0 +1,155 @@
+"""Python numbers as elements of a dtype, with PyTorch's checks and words.
+
+Two ways exist in PyTorch, and they differ: `tensor([300], dtype=uint8)` reads an element, while
+`full((1,), 300, dtype=uint8)` converts a number once and fills with it.  Knows NumPy's numbers
+and arrays; must not know Tensor.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+
+FLOAT32 = np.dtype(np.float32)
+
+# The names in the texts of `fill`: those of the C++ types.
+_C_NAMES = {
+    "bool": "bool",
+    "int32": "int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type in messages: with its module, unless built in or `Tensor`."""
+    kind = type(value)
+    module = kind.__module__
+    # C types carry their module in the name that PyTorch prints, Python classes do not.
+    heap = bool(kind.__flags__ & (1 << 9))
+    if heap or module == "builtins":
+        return kind.__name__
+    return f"{module}.{kind.__name__}"
+
+
+def _overflow(name: str) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def _fits(value: Any, which: dtypes.dtype) -> bool:
+    """Whether an integer or a float lies in the range of an integer dtype."""
+    limits = np.iinfo(which.numpy)
+    if isinstance(value, float):
+        # Compared as floats: the largest int64 is then 2**63.
+        return float(limits.min) <= value <= float(limits.max)
+    lowest = limits.min if which.is_signed else -limits.max  # unsigned integers wrap around once
+    return bool(lowest <= value <= limits.max)
+
+
+def _wrapped(value: int, which: dtypes.dtype) -> int:
+    bits = 8 * which.itemsize
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if which.is_signed and value >> (bits - 1) else value
+
+
+# Reading an element.
+
+
+def element(value: Any, which: dtypes.dtype) -> Any:
+    """One element of nested data as a Python number that NumPy can store as `which`."""
+    if isinstance(value, np.generic) and not isinstance(value, np.uint64):
+        value = value.item() if not which.is_floating_point or value.dtype.kind != "c" else value
+    if which.category == dtypes.BOOL:
+        return _truth(value)
+    if which.category == dtypes.INTEGER:
+        return _integer(value, which)
+    if which.is_complex and hasattr(value, "__complex__"):
+        return complex(value)
+    return math.ldexp(value, 0)  # `float` would also read text
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, (bool, int, float, complex)):
+        return bool(value)
+    return bool(operator.index(value))
+
+
+def _integer(value: Any, which: dtypes.dtype) -> int:
+    if which is dtypes.uint64:
+        return _unsigned64(value)
+    if not isinstance(value, float):
+        value = operator.index(value)
+        if not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
+    if not _fits(value, which):
+        raise _overflow(which.name)
+    return _wrapped(int(value), which)
+
+
+def _unsigned64(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError("an integer is required")
+    if value < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if value >= 2**64:
+        raise OverflowError("int too big to convert")
+    return value
+
+
+def array_of_elements(values: list[Any], which: dtypes.dtype) -> np.ndarray:
+    """A flat array of elements, each converted and checked on its own."""
+    return stored([element(value, which) for value in values], which)
+
+
+def stored(numbers: Any, which: dtypes.dtype) -> np.ndarray:
+    """Python numbers, one or a list, as an array; half precision is rounded from float32."""
+    if which.itemsize == 2 and which.is_floating_point:
+        return np.array(numbers, FLOAT32).astype(which.numpy)
+    return np.array(numbers, which.numpy)
+
+
+# Filling with a number.
+
+
+def filler(value: Any, which: dtypes.dtype) -> Any:
+    """The number to fill an array of `which` with; an error where it does not fit."""
+    if type(value) is float and which is dtypes.float32:
+        if -3.4028234663852886e38 <= value <= 3.4028234663852886e38 or not math.isfinite(value):
+            return value
+        raise _overflow("float")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError(
+            "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
+        )
+    if which.category == dtypes.BOOL:
+        return bool(value)
+    if isinstance(value, complex) and not which.is_complex:
+        if value.imag:
+            raise _overflow(_c_name(which))
+        value = value.real
+    if which.category == dtypes.INTEGER:
+        if not _fits_filler(value, which):
+            raise _overflow(_c_name(which))
+        return _wrapped(int(value), which)
+    number = stored(value, which)
+    if which is not dtypes.bfloat16 and not np.isinf(value) and np.isinf(number):
+        raise _overflow(_c_name(which))
+    return number
+
+
+def _fits_filler(value: Any, which: dtypes.dtype) -> bool:
+    # A negative integer wraps around in the largest unsigned dtype, whatever it is.
+    return (which is dtypes.uint64 and type(value) is int) or _fits(value, which)
+
+
+def _c_name(which: dtypes.dtype) -> str:
+    return _C_NAMES.get(which.name, f"{which.name}_t")

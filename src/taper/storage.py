@@ -1,0 +1,406 @@
+"""Storages: the memory that tensors look at, as bytes or as elements of one dtype.
+
+A storage is a view of the memory, made when asked for; tensors do not hold it.  So two calls of
+`untyped_storage()` give equal objects, not the same one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import operator
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from taper import dtypes
+from taper.device import CPU, device, usable
+from taper.memory import BYTE, all_bytes, on_bytes, owner_of
+from taper.scalars import array_of_elements, element, stored
+from taper.tensor import Tensor, wrap
+from taper.userwarning import warn_once
+
+
+class _Common:
+    """What both kinds of storage have; `_memory` is the flat array of bytes."""
+
+    __slots__ = ("_memory",)
+
+    _memory: np.ndarray
+    is_cuda = False
+    is_sparse = False
+
+    @property
+    def device(self) -> device:
+        """Where the memory is: on the CPU."""
+        return CPU
+
+    @property
+    def _cdata(self) -> int:
+        return self._memory.ctypes.data
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return self._memory.ctypes.data if self._memory.size else 0
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._memory.size
+
+    def get_device(self) -> int:
+        """-1: the memory is on the CPU."""
+        return -1
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """False: there is no accelerator to pin memory for."""
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether other processes, forked after `share_memory_`, see the same memory."""
+        return is_shared(self._memory)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> NoReturn:
+        usable("cuda", "cuda")
+        raise AssertionError("unreachable: every accelerator was refused")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return False
+        return self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+
+    def __hash__(self) -> int:
+        return hash(self._memory.ctypes.data)
+
+
+class UntypedStorage(_Common):
+    """Memory as a sequence of bytes.
+
+    >>> import taper
+    >>> taper.tensor([1, 2], dtype=taper.int8).untyped_storage().tolist()
+    [1, 2]
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = 0, *, device: Any = None) -> None:
+        usable(device, "UntypedStorage")
+        if isinstance(data, int):
+            self._memory = np.zeros(data, BYTE)
+        else:
+            self._memory = array_of_elements(list(data), dtypes.uint8)
+
+    def size(self) -> int:
+        """The size in bytes."""
+        return self._memory.size
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """1: elements are bytes."""
+        return 1
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise RuntimeError("Trying to slice with a step of {index.step}, but only 1 is ok")
+            return on_memory(self._memory[index])
+        return int(self._memory[_checked(index, len(self))])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._memory[index] = element(value, dtypes.uint8)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._memory.tolist())
+
+    def tolist(self) -> list[int]:
+        """The bytes as a list of integers."""
+        return self._memory.tolist()
+
+    def fill_(self, value: Any) -> UntypedStorage:
+        """Set every byte."""
+        self._memory.fill(element(value, dtypes.uint8))
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> UntypedStorage:
+        """Copy all bytes of another storage of the same size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(
+                f"size mismatch: expected {self.nbytes()} bytes, got {source.nbytes()}"
+            )
+        self._memory[...] = source._memory
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A copy with its own memory."""
+        return on_memory(self._memory.copy())
+
+    def cpu(self) -> UntypedStorage:
+        """The storage itself: it is on the CPU."""
+        return self
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Change the size in bytes of a storage that no tensor looks at.
+
+        Differs: the memory of a tensor cannot move under it; use `Tensor.resize_`.
+        """
+        if size == self._memory.size:
+            return self
+        if self._memory.base is not None:
+            raise NotImplementedError(
+                "the storage of a tensor cannot be resized: use resize_() of the tensor"
+            )
+        fresh = np.zeros(size, BYTE)
+        kept = min(size, self._memory.size)
+        fresh[:kept] = self._memory[:kept]
+        self._memory = fresh
+        return self
+
+    def share_memory_(self) -> NoReturn:
+        raise NotImplementedError(
+            "the storage of a tensor cannot move: use share_memory_() of the tensor"
+        )
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
+        known = memo.get(id(self))
+        if known is None:
+            known = memo[id(self)] = on_memory(copied_memory(self._memory, memo))
+        return known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_untyped, (self._memory.tobytes(),)
+
+    def __repr__(self) -> str:
+        lines = "\n ".join(str(each) for each in self.tolist())
+        return f" {lines}\n[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
+
+
+class TypedStorage(_Common):
+    """Memory as a sequence of elements of one dtype; deprecated in PyTorch.
+
+    >>> import taper
+    >>> taper.TypedStorage([1.0, 2.0], dtype=taper.float32).tolist()
+    [1.0, 2.0]
+    """
+
+    __slots__ = ("dtype",)
+
+    dtype: dtypes.dtype
+
+    def __init__(
+        self, data: Any = 0, *, wrap_storage: Any = None, dtype: Any = None, device: Any = None
+    ) -> None:
+        usable(device, "TypedStorage")
+        self.dtype = dtypes.default.float if dtype is None else dtype
+        if wrap_storage is not None:
+            self._memory = wrap_storage._memory
+        elif isinstance(data, UntypedStorage):
+            self._memory = data._memory
+        elif isinstance(data, int):
+            self._memory = np.zeros(data * self.dtype.itemsize, BYTE)
+        else:
+            self._memory = array_of_elements(list(data), self.dtype).view(BYTE)
+
+    @property
+    def _elements(self) -> np.ndarray:
+        return self._memory.view(self.dtype.numpy)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return on_memory(self._memory)
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._memory.size // self.dtype.itemsize
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements[_checked(index, len(self))].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements[index] = stored(element(value, self.dtype), self.dtype)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return self._elements.tolist()
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set every element."""
+        self._elements.fill(stored(element(value, self.dtype), self.dtype))
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> TypedStorage:
+        """Copy all elements of another storage, converted if its dtype differs."""
+        if isinstance(source, UntypedStorage) or source.dtype is self.dtype:
+            self.untyped().copy_(source)
+        else:
+            self._elements[...] = source._elements
+        return self
+
+    def clone(self) -> TypedStorage:
+        """A copy with its own memory."""
+        return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
+
+    def cpu(self) -> TypedStorage:
+        """The storage itself: it is on the CPU."""
+        return self
+
+    def type(self) -> str:
+        """PyTorch's name of the legacy class: 'torch.FloatStorage'."""
+        return f"torch.{self.dtype.scalar_type}Storage"
+
+    def resize_(self, size: int) -> TypedStorage:
+        """Change the number of elements; see `UntypedStorage.resize_`."""
+        self._memory = self.untyped().resize_(size * self.dtype.itemsize)._memory
+        return self
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
+        return TypedStorage(wrap_storage=self.untyped().__deepcopy__(memo), dtype=self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_typed, (self._memory.tobytes(), self.dtype)
+
+    def __repr__(self) -> str:
+        lines = "\n ".join(str(each) for each in self.tolist())
+        kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device=cpu)"
+        return f" {lines}\n[{kind} of size {len(self)}]"
+
+
+def _conversion(which: dtypes.dtype) -> Any:
+    def convert(self: Any) -> TypedStorage:
+        elements = self._elements if isinstance(self, TypedStorage) else self._memory
+        converted = elements.astype(which.numpy).view(BYTE)
+        return TypedStorage(wrap_storage=on_memory(converted), dtype=which)
+
+    convert.__doc__ = f"The elements as a new storage of {which!r}."
+    return convert
+
+
+class LegacyStorage(type):
+    """The class of `FloatStorage` and the like, which make TypedStorages of one dtype."""
+
+    dtype: dtypes.dtype
+
+    def __call__(cls, data: Any = 0, *, wrap_storage: Any = None, device: Any = None) -> Any:
+        return TypedStorage(data, wrap_storage=wrap_storage, dtype=cls.dtype, device=device)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+
+LEGACY: dict[str, LegacyStorage] = {}
+"""`FloatStorage`, `LongStorage` ...: under their names in the `torch` namespace."""
+
+
+def on_memory(memory: np.ndarray) -> UntypedStorage:
+    """The storage on a flat array of bytes."""
+    storage = object.__new__(UntypedStorage)
+    storage._memory = memory
+    return storage
+
+
+def _checked(index: Any, length: int) -> int:
+    position = operator.index(index)
+    if not -length <= position < length:
+        raise IndexError(f"index {position} out of range for storage of size {length}")
+    return position
+
+
+def _rebuild_untyped(data: bytes) -> UntypedStorage:
+    return on_memory(np.frombuffer(bytearray(data), BYTE))
+
+
+def _rebuild_typed(data: bytes, which: dtypes.dtype) -> TypedStorage:
+    return TypedStorage(wrap_storage=_rebuild_untyped(data), dtype=which)
+
+
+# Tensors and their storages.
+
+
+def storage_of(tensor: Tensor) -> UntypedStorage:
+    """All the memory that the tensor's elements lie in."""
+    return on_memory(all_bytes(tensor._array))
+
+
+def typed_storage_of(tensor: Tensor) -> TypedStorage:
+    """`Tensor.storage()`, which PyTorch deprecates."""
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
+        "the only storage class. This should only matter to you if you are using storages "
+        "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+        "tensor.storage()"
+    )
+    return TypedStorage(wrap_storage=storage_of(tensor), dtype=tensor.dtype)
+
+
+def tensor_on(
+    storage: Any,
+    which: dtypes.dtype,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+) -> Tensor:
+    """A tensor on the memory of a storage; `offset` and `strides` count elements."""
+    return wrap(on_bytes(storage._memory, which.numpy, offset, shape, strides))
+
+
+def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
+    """A copy of a storage's bytes, made once in a `deepcopy`, so that sharing stays sharing."""
+    copies = memo.setdefault("taper", {})
+    key = (memory.ctypes.data, memory.size)
+    if key not in copies:
+        copies[key] = memory.copy()
+    return copies[key]
+
+
+def is_shared(array: np.ndarray) -> bool:
+    """Whether the memory is a mapping that forked processes share."""
+    return isinstance(owner_of(array).base, mmap.mmap)
+
+
+def shared_copy(array: np.ndarray) -> np.ndarray:
+    """The same elements in memory that processes forked from now on share."""
+    memory = all_bytes(array)
+    mapping = mmap.mmap(-1, max(memory.size, 1))
+    flat = np.frombuffer(mapping, BYTE, memory.size)
+    flat[...] = memory
+    offset = array.ctypes.data - memory.ctypes.data if array.size else 0
+    return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
+
+
+_CONVERSIONS = {
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "complex_float": dtypes.complex64,
+    "complex_double": dtypes.complex128,
+}
+
+for _name, _which in _CONVERSIONS.items():
+    setattr(_Common, _name, _conversion(_which))
+    _class = f"{_which.scalar_type}Storage"
+    _members = {"dtype": _which, "__module__": "taper", "__doc__": f"Storages of {_which!r}."}
+    LEGACY[_class] = LegacyStorage(_class, (), _members)

@@ -1,0 +1,54 @@
+"""Warnings that point at the user's line, however deep in the library they arise."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from taper.autograd.provenance import user_frame
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn on behalf of the innermost line outside the package."""
+    frame = user_frame(sys._getframe(1))
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__", "<unknown>"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+_given: set[str] = set()
+_always = False
+
+
+def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn the first time in this process, or each time after `set_warn_always(True)`."""
+    if message not in _given or _always:
+        _given.add(message)
+        warn_user(message, category)
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Whether warnings that are given once in a process are given each time.
+
+    >>> import taper
+    >>> taper.set_warn_always(False)
+    """
+    global _always
+    if not isinstance(b, bool):
+        raise TypeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether `set_warn_always` is on.
+
+    >>> import taper
+    >>> taper.is_warn_always_enabled()
+    False
+    """
+    return _always

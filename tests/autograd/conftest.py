@@ -1,0 +1,16 @@
+"""The tests here take the library as the fixture `torch`, the way users write `import taper as torch`.
+
+The parity suite runs the same tests with PyTorch in its place, so every expectation is PyTorch's.
+A test marked `taper_only` is about something that PyTorch does not have.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import taper
+
+
+@pytest.fixture
+def torch():
+    return taper

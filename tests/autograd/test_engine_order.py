@@ -1,0 +1,329 @@
+"""E12 to E29: the order of a pass, sums of gradients, accumulation, edges."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+from autograd_probe import error, values
+
+
+def noting(torch, ran):
+    class Note(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, name):
+            ctx.name = name
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            ran.append(ctx.name)
+            return grad * 1, None
+
+    return Note
+
+
+def test_e12_the_node_recorded_last_runs_first(torch):
+    ran = []
+    note = noting(torch, ran)
+    x = torch.ones(2, requires_grad=True)
+    a = note.apply(x, "a")
+    b = note.apply(x, "b")
+    c = note.apply(a, "c")
+    (b + c).sum().backward()
+    assert ran == ["c", "b", "a"]
+
+
+def test_e12_a_set_sequence_number_changes_the_choice_between_ready_nodes(torch):
+    ran = []
+    note = noting(torch, ran)
+    x = torch.ones(2, requires_grad=True)
+    a = note.apply(x, "a")
+    b = note.apply(x, "b")
+    c = a + b
+    a.grad_fn._set_sequence_nr(c.grad_fn._sequence_nr() + 5)
+    c.sum().backward()
+    assert ran == ["a", "b"]
+
+
+def test_e12_an_accumulator_runs_as_soon_as_it_is_ready(torch):
+    ran = []
+    note = noting(torch, ran)
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    w.register_post_accumulate_grad_hook(lambda leaf: ran.append("w"))
+    x.register_post_accumulate_grad_hook(lambda leaf: ran.append("x"))
+    y = note.apply(note.apply(x, "first"), "second")
+    (y * w).sum().backward()
+    assert ran == ["w", "second", "first", "x"]
+
+
+def test_e13_a_node_reached_on_several_paths_runs_once(torch):
+    seen = []
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    y.register_hook(lambda grad: seen.append(values(grad)))
+    (y * 2 + y * 5 + y).backward()
+    assert seen == [8.0]
+    assert values(x.grad) == 24.0
+
+
+def test_e14_a_gradient_that_somebody_sees_is_not_changed(torch):
+    x = torch.ones(2, requires_grad=True)
+    given = torch.ones(2)
+    torch.autograd.backward([x, x.clone(), x * 1], [given, given, given])
+    assert values(given) == [1.0, 1.0]
+    assert values(x.grad) == [3.0, 3.0]
+    x.grad.add_(1)
+    assert values(given) == [1.0, 1.0]
+
+
+def test_e14_receivers_of_one_gradient_do_not_share_it(torch):
+    a = torch.ones(2, requires_grad=True)
+    b = torch.ones(2, requires_grad=True)
+    seen = []
+    a.register_hook(seen.append)
+    (a + b).backward(torch.ones(2))
+    assert a.grad is not b.grad
+    a.grad.mul_(7)
+    assert values(b.grad) == [1.0, 1.0]
+    (a + b + a).backward(torch.ones(2))
+    assert values(seen[0]) == [1.0, 1.0]
+
+
+def test_e15_an_undefined_gradient_flows_as_none(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    rows = x.unbind()
+    rows[1].sum().backward()
+    assert values(x.grad) == [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+
+    class Stop(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    y = torch.ones(2, requires_grad=True)
+    seen = []
+    z = y * 3
+    z.register_hook(seen.append)
+    Stop.apply(z).sum().backward()
+    assert seen == [None]
+    assert y.grad is None
+    assert torch.autograd.grad(Stop.apply(y * 3).sum(), y, allow_unused=True) == (None,)
+
+
+def test_e16_the_first_gradient_never_aliases_what_the_user_gave(torch):
+    x = torch.ones(2, requires_grad=True)
+    given = torch.ones(2)
+    x.clone().backward(given)
+    assert x.grad is not given
+    assert x.grad.data_ptr() != given.data_ptr()
+
+
+def test_e16_later_gradients_are_added_in_place(torch):
+    x = torch.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    kept, address = x.grad, x.grad.data_ptr()
+    (x * 3).sum().backward()
+    assert x.grad is kept
+    assert x.grad.data_ptr() == address
+    assert values(kept) == [5.0, 5.0]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_e16_under_create_graph_gradients_are_added_out_of_place(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    run = torch.autograd.backward
+    run(x * x, create_graph=True)
+    first = x.grad
+    assert type(first.grad_fn).__name__ == "CopyBackwards"
+    run(x * x, create_graph=True)
+    assert x.grad is not first
+    assert values(first) == 4.0
+    assert values(x.grad) == 8.0
+    assert x.grad.grad_fn.name() == "AddBackward0"
+    assert values(torch.autograd.grad(x.grad, x)[0]) == 4.0
+
+
+def test_e17_a_fresh_gradient_has_the_strides_of_a_dense_leaf(torch):
+    leaf = torch.ones(3, 2).t().requires_grad_()
+    (leaf * 2).sum().backward()
+    assert leaf.grad.stride() == (1, 2)
+    sparse = torch.ones(2, 4).as_strided((2, 2), (4, 2)).requires_grad_()
+    (sparse * 2).sum().backward()
+    assert sparse.grad.stride() == (2, 1)
+
+
+def test_e17_the_layout_policy_can_be_switched_off(torch):
+    leaf = torch.ones(3, 2).t().requires_grad_()
+    given = torch.ones(2, 3)
+    with torch.autograd.enforce_grad_layout_policy(False):
+        (leaf * 1).backward(given)
+    assert leaf.grad.stride() == (3, 1)
+    leaf.grad = None
+    (leaf * 1).backward(given)
+    assert leaf.grad.stride() == (1, 2)
+
+
+def test_e18_gradients_are_fitted_to_the_input(torch):
+    row = torch.ones(3, requires_grad=True)
+    column = torch.ones(2, 1, requires_grad=True)
+    scalar = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    (row * column * scalar).sum().backward()
+    assert values(row.grad) == [2.0, 2.0, 2.0]
+    assert values(column.grad) == [[3.0], [3.0]]
+    assert values(scalar.grad) == 6.0
+    assert (row.grad.dtype, scalar.grad.dtype) == (torch.float32, torch.float64)
+
+
+def returning(torch, result):
+    class Return(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return result
+
+    return Return
+
+
+def test_e18_a_gradient_that_does_not_fit_is_an_error(torch):
+    x = torch.ones(2, requires_grad=True)
+    wrong = returning(torch, torch.ones(3))
+    assert error(lambda: wrong.apply(x).sum().backward()) == (
+        "RuntimeError: Function ReturnBackward returned an invalid gradient at index 0 - got [3] "
+        "but expected shape compatible with [2]"
+    )
+    complex_grad = returning(torch, torch.ones(2, dtype=torch.complex64))
+    assert error(lambda: complex_grad.apply(x).sum().backward()) == (
+        "RuntimeError: Function ReturnBackward returned an invalid gradient at index 0 - expected "
+        "type torch.float32 but got torch.complex64"
+    )
+    assert x.grad is None
+    wide = returning(torch, torch.ones(4, 2, dtype=torch.float64))
+    wide.apply(x).sum().backward()
+    assert values(x.grad) == [4.0, 4.0]
+    assert x.grad.dtype is torch.float32
+
+
+def test_e19_tensors_without_elements_work(torch):
+    x = torch.ones(4, 0, requires_grad=True)
+    (x * 2).sum().backward()
+    assert list(x.grad.shape) == [4, 0]
+    y = torch.ones(3, 1, requires_grad=True)
+    (y * x.detach().t()[:0].sum()).sum().backward()
+    assert values(y.grad) == [[0.0], [0.0], [0.0]]
+
+
+def test_e20_a_deep_graph_runs_and_is_freed(torch):
+    x = torch.ones(1, requires_grad=True)
+    y = x
+    for _ in range(150_000):
+        y = y + 1
+    y.sum().backward()
+    assert values(x.grad) == [1.0]
+    del y
+
+
+def test_e21_an_exception_in_backward_reaches_the_caller(torch):
+    class Broken(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise KeyError("from the backward")
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(KeyError, match="from the backward") as caught:
+        Broken.apply(x * 1).sum().backward()
+    assert 'raise KeyError("from the backward")' in "".join(traceback.format_tb(caught.tb))
+    (x * 2).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+
+
+def test_e21_an_exception_in_a_hook_stops_the_pass(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+
+    def refuse(grad):
+        raise ZeroDivisionError("in the hook")
+
+    handle = y.register_hook(refuse)
+    assert error(lambda: y.sum().backward()) == "ZeroDivisionError: in the hook"
+    assert x.grad is None
+    handle.remove()
+    y.sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+
+
+def test_e22_nodes_that_lead_to_no_input_do_not_run(torch):
+    ran = []
+    note = noting(torch, ran)
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    total = note.apply(note.apply(x, "x"), "x again") * note.apply(w, "w")
+    torch.autograd.grad(total.sum(), x)
+    assert ran == ["x again", "x"]
+
+
+def test_e23_grad_runs_the_hooks_of_a_captured_leaf_but_not_its_accumulator(torch):
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    x.register_hook(lambda grad: seen.append("hook"))
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append("accumulated"))
+    y = x * 2
+    y.grad_fn.next_functions[0][0].register_prehook(lambda grads: seen.append("pre"))
+    torch.autograd.grad(y.sum(), x)
+    assert seen == ["hook"]
+    assert x.grad is None
+
+
+def test_e24_gradient_edges_stand_for_tensors(torch):
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    z = y * y
+    leaf, middle, end = edge_of(x), edge_of(y), edge_of(z)
+    assert leaf.node is y.grad_fn.next_functions[0][0]
+    assert (middle.node, middle.output_nr) == (y.grad_fn, 0)
+    found = torch.autograd.grad(end, [leaf, middle, x], retain_graph=True)
+    assert [values(each) for each in found] == [36.0, 12.0, 36.0]
+    torch.autograd.backward(end)
+    assert values(x.grad) == 36.0
+    assert error(lambda: edge_of(torch.ones(2))) == (
+        "RuntimeError: It is not possible to get the gradient edge for a Tensor that does not "
+        "require gradients"
+    )
+    assert error(lambda: torch.autograd.grad(edge_of(torch.ones(2, requires_grad=True)), x)) == (
+        "RuntimeError: grad can be implicitly created only for scalar outputs"
+    )
+
+
+def test_e25_an_edge_stays_where_it_was_taken(torch):
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor([2.0], requires_grad=True).clone()
+    before = edge_of(x)
+    x *= 5
+    found = torch.autograd.grad((x * 1).sum(), [before, x])
+    assert [values(each) for each in found] == [[5.0], [1.0]]
+
+
+def test_e26_an_edge_keeps_the_graph_and_cannot_be_materialized(torch):
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * x
+    edge = edge_of(y)
+    del y
+    assert values(torch.autograd.grad(edge, x)[0]) == 4.0
+    other = edge_of(torch.ones(2, requires_grad=True) * 2)
+    assert error(lambda: torch.autograd.grad(x * x, [other], materialize_grads=True)) == (
+        "RuntimeError: materialize_grads cannot be used when the given input is a GradientEdge"
+    )
