@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from taper.dtypes import dtype
+from numpy import ndarray
+
+from taper.dtypes import FLOATING, FROM_NUMPY, dtype
 
 Check: TypeAlias = Callable[[dtype, Sequence[Any]], None]
 
@@ -49,3 +51,13 @@ def all_of(*checks: Check) -> Check:
             each(common, operands)
 
     return check
+
+
+def require_whole(kernel: str, values: ndarray, *also: str) -> None:
+    """Raise PyTorch's error of a missing kernel unless an array holds whole numbers or bool.
+
+    For kernels to call, since `check` is not asked about float32; `also` names further dtypes.
+    """
+    kind = FROM_NUMPY[values.dtype]
+    if kind.category >= FLOATING or kind.name in also:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind.scalar_type}'")

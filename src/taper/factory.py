@@ -17,19 +17,14 @@ import numpy as np
 from taper import dtypes
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import INFERENCE, NO_GRAD, local
+from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.views import bump_version, requires_grad
-from taper.device import (
-    channels_last,
-    channels_last_3d,
-    preserve_format,
-    strided,
-    usable,
-)
 from taper.device import layout as Layout
 from taper.device import memory_format as MemoryFormat
+from taper.device import preserve_format, strided, usable
 from taper.scalars import type_name
-from taper.strides import Shape, integers, row_major
-from taper.tensor import Tensor, wrap
+from taper.strides import Shape, empty_with, format_strides, integers, preserved_strides
+from taper.tensor import Tensor, element_strides, wrap
 
 NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 
@@ -60,13 +55,13 @@ def shape_of(function: str, sizes: Sequence[Any], size: Any = None) -> Shape:
 def shape_argument(function: str, name: str, position: int, value: Any) -> Shape:
     """An argument that must be a tuple or list of integers; position 0 is a keyword."""
     if not isinstance(value, (list, tuple)):
-        _refuse(function, name, position, "tuple of ints", value)
+        refuse(function, name, position, "tuple of ints", value)
     return integers(function, name, value, position)
 
 
 def is_integer(value: Any) -> bool:
     """Whether a value counts as an integer: also NumPy's, and integer tensors of one element."""
-    if isinstance(value, bool) or isinstance(value, np.bool_):
+    if isinstance(value, (bool, np.bool_, np.ndarray)):
         return False
     if isinstance(value, Tensor):
         return value._array.ndim == 0 and value._array.dtype.kind in "iu"
@@ -78,7 +73,7 @@ def integer(function: str, name: str, position: int, value: Any) -> int:
     if type(value) is int:
         return value
     if not is_integer(value):
-        _refuse(function, name, position, "int", value)
+        refuse(function, name, position, "int", value)
     return operator.index(value)
 
 
@@ -91,10 +86,11 @@ def number(function: str, name: str, position: int, value: Any) -> Any:
         return float(value) if category == dtypes.FLOATING else value.item()
     if isinstance(value, Tensor) and not value._array.ndim and not requires_grad(value):
         return value._array.item()
-    _refuse(function, name, position, "Number", value)
+    refuse(function, name, position, "Number", value)
 
 
-def _refuse(function: str, name: str, position: int, wanted: str, value: Any) -> NoReturn:
+def refuse(function: str, name: str, position: int, wanted: str, value: Any) -> NoReturn:
+    """Raise the error of an argument of the wrong type; position 0 is a keyword."""
     where = f" (position {position})" if position else ""
     raise TypeError(
         f"{function}(): argument '{name}'{where} must be {wanted}, not {type_name(value)}"
@@ -104,7 +100,7 @@ def _refuse(function: str, name: str, position: int, wanted: str, value: Any) ->
 def tensor_argument(function: str, name: str, value: Any) -> np.ndarray:
     """The array of a first argument that must be a Tensor."""
     if not isinstance(value, Tensor):
-        _refuse(function, name, 1, "Tensor", value)
+        refuse(function, name, 1, "Tensor", value)
     return value._array
 
 
@@ -131,14 +127,14 @@ def options(
 
 def _refuse_layout(function: str, layout: Any) -> NoReturn:
     if not isinstance(layout, Layout):
-        _refuse(function, "layout", 0, "torch.layout", layout)
+        refuse(function, "layout", 0, "torch.layout", layout)
     raise NotImplementedError(f"{layout} tensors are not provided: make a strided tensor")
 
 
 def refuse_pinning(function: str, pin_memory: Any) -> None:
     """Raise for any `pin_memory` but False: there is no accelerator."""
     if not isinstance(pin_memory, bool):
-        _refuse(function, "pin_memory", 0, "bool", pin_memory)
+        refuse(function, "pin_memory", 0, "bool", pin_memory)
     if pin_memory:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
@@ -148,12 +144,12 @@ def refuse_pinning(function: str, pin_memory: Any) -> None:
 
 def check_flag(function: str, value: Any, name: str = "requires_grad") -> None:
     if type(value) is not bool and value is not None:
-        _refuse(function, name, 0, "bool", value)
+        refuse(function, name, 0, "bool", value)
 
 
 def check_memory_format(function: str, memory_format: Any) -> None:
     if memory_format is not None and not isinstance(memory_format, MemoryFormat):
-        _refuse(function, "memory_format", 0, "torch.memory_format", memory_format)
+        refuse(function, "memory_format", 0, "torch.memory_format", memory_format)
 
 
 # Memory.
@@ -167,82 +163,25 @@ def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarr
             f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
         )
     try:
-        if filled is None:
-            return np.empty(shape, dtype)
-        return np.full(shape, filled, dtype) if filled else np.zeros(shape, dtype)
+        if filled is not None and not filled:
+            return np.zeros(shape, dtype)
+        made = np.empty(shape, dtype)
     except MemoryError:
-        raise RuntimeError(
-            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you "
-            f"tried to allocate {math.prod(shape) * dtype.itemsize} bytes. Error code 12 (Cannot "
-            "allocate memory)"
-        ) from None
+        raise out_of_memory(math.prod(shape) * dtype.itemsize) from None
     except ValueError:
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(shape)}"
         ) from None
+    if filled is not None:
+        made.fill(filled)
+    return made
 
 
-def strided_array(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> np.ndarray:
-    """An uninitialised array with strides in elements."""
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    reach = 1 + sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
-    flat = allocate((reach,), dtype)
-    return np.ndarray(shape, dtype, flat, 0, tuple([step * dtype.itemsize for step in strides]))
-
-
-_CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}
-
-
-def format_strides(shape: Shape, memory_format: Any) -> Shape | None:
-    """Strides of a memory format; None for row-major."""
-    rank = _CHANNELS_LAST.get(memory_format)
-    if rank is None:
-        return None
-    if len(shape) != rank:
-        raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
-    last = row_major((shape[0], *shape[2:], shape[1]))
-    return (last[0], last[-1], *last[1:-1])
-
-
-def strides_like(shape: Shape, strides: Shape) -> Shape:
-    """Strides of a gapless tensor whose dimensions lie in the order of the given ones.
-
-    If the given ones are gapless already they are returned.  Dimensions are ordered from the
-    innermost; one of stride 0 says nothing about its place and stays where it is.
-    """
-    if is_gapless(shape, strides):
-        return strides
-    order = list(reversed(range(len(shape))))
-    for i in range(1, len(order)):
-        at = i
-        for below in reversed(range(i)):
-            inner, outer = order[below], order[at]
-            if strides[inner] == 0 or strides[outer] == 0:
-                continue
-            if strides[inner] < strides[outer]:
-                break
-            if strides[inner] > strides[outer] or shape[inner] > shape[outer]:
-                order[below], order[at] = outer, inner
-                at = below
-    result = [0] * len(shape)
-    step = 1
-    for dim in order:
-        result[dim] = step
-        step *= shape[dim]
-    return tuple(result)
-
-
-def is_gapless(shape: Shape, strides: Shape) -> bool:
-    """Whether the elements fill a block of memory, each place once, in some order of dimensions."""
-    step = 1
-    for stride, length in sorted(
-        (stride, length) for stride, length in zip(strides, shape, strict=True) if length > 1
-    ):
-        if stride != step:
-            return False
-        step *= length
-    return True
+def out_of_memory(nbytes: int) -> RuntimeError:
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+        f"memory: you tried to allocate {nbytes} bytes. Error code 12 (Cannot allocate memory)"
+    )
 
 
 def array_like(
@@ -253,14 +192,10 @@ def array_like(
     if memory_format is None or memory_format is preserve_format:
         if array.flags.c_contiguous:
             return allocate(shape, dtype, filled)
-        itemsize = array.itemsize
-        strides = strides_like(shape, tuple([step // itemsize for step in array.strides]))
+        strides = preserved_strides(shape, element_strides(array))
     else:
-        found = format_strides(shape, memory_format)
-        if found is None:
-            return allocate(shape, dtype, filled)
-        strides = found
-    made = strided_array(shape, strides, dtype)
+        strides = format_strides(shape, memory_format._name)
+    made = empty_with(shape, strides, dtype)
     if filled is not None:
         made.fill(filled)
     return made
@@ -288,7 +223,7 @@ def check_differentiable(dtype: np.dtype[Any]) -> None:
 def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> dtypes.dtype:
     """Check an `out=` tensor before anything is computed; its dtype is that of the result."""
     if not isinstance(out, Tensor):
-        _refuse(function, "out", 0, "Tensor", out)
+        refuse(function, "out", 0, "Tensor", out)
     if dtype is not None and dtypes.as_dtype(dtype, function, "dtype") is not out.dtype:
         raise RuntimeError(
             f"dtype {dtypes.as_dtype(dtype, function, 'dtype').scalar_type} does not match dtype "
@@ -312,13 +247,5 @@ def into(out: Tensor, array: np.ndarray, requires_grad_flag: Any) -> Tensor:
         out._array = array
     bump_version(out)
     if out.is_leaf:
-        out.requires_grad = bool(requires_grad_flag)
+        set_leaf_flag(out, bool(requires_grad_flag), NO_INTEGER_GRADIENTS)
     return out
-
-
-def dtype_of(function: str, dtype: Any, default: dtypes.dtype | None = None) -> np.dtype[Any]:
-    return options(function, dtype, default=default).numpy
-
-
-def check_device(function: str, device: Any) -> None:
-    usable(device, function)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from taper.strides import owner_of
+
 BYTE = np.dtype(np.uint8)
 
 
@@ -49,13 +51,6 @@ def adopt(array: np.ndarray) -> np.ndarray:
     nbytes = extent(array.shape, array.strides, array.itemsize)
     flat = bytes_at(array, array.ctypes.data, nbytes, not array.flags.writeable)
     return np.ndarray(array.shape, array.dtype, flat, 0, array.strides)
-
-
-def owner_of(array: np.ndarray) -> np.ndarray:
-    """The array at the end of the chain of bases: it stands for the whole storage."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def all_bytes(array: np.ndarray) -> np.ndarray:

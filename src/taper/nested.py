@@ -110,7 +110,8 @@ def _read_slowly(data: Any, which: dtypes.dtype | None) -> np.ndarray:
     return array_of_elements(values, which).reshape(shape)
 
 
-def _is_sequence(value: Any) -> bool:
+def is_sequence(value: Any) -> bool:
+    """Whether a value is read as a dimension and not as an element."""
     if isinstance(value, (dict, set, frozenset, Tensor, np.generic)):
         return False
     return hasattr(value, "__getitem__") and hasattr(value, "__len__")
@@ -119,7 +120,7 @@ def _is_sequence(value: Any) -> bool:
 def _shape_of(data: Any) -> tuple[int, ...]:
     """The lengths of the first elements, all the way down; the others are checked on reading."""
     shape: list[int] = []
-    while _is_sequence(data):
+    while is_sequence(data):
         if isinstance(data, np.ndarray) and not data.ndim:
             raise TypeError("len() of unsized object")
         shape.append(len(data))
@@ -142,7 +143,7 @@ def _inferred(data: Any) -> dtypes.dtype:
         return dtypes.of_array(np.asarray(data))
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type_name(data)}'")
-    if not _is_sequence(data):
+    if not is_sequence(data):
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     result = None
     for index in range(len(data)):
@@ -157,7 +158,7 @@ def _next_level(sequences: list[Any], dim: int, length: int) -> list[Any]:
     for sequence in sequences:
         if isinstance(sequence, Tensor) and sequence._array.ndim:
             sequence = list(sequence._array)
-        elif not _is_sequence(sequence):
+        elif not is_sequence(sequence):
             raise TypeError("not a sequence")
         if len(sequence) != length:
             raise ValueError(

@@ -29,6 +29,8 @@ NUMBER_VERSION = -1
 
 _LITERALS = (type(None), bool, int, str)
 
+SEQUENCES = ("tensors", "indices")
+
 # Properties that are attributes of the array: read in place, a call costs 0.2 us.
 _INLINE = {"shape": "shape", "dtype": "dtype", "ndim": "ndim", "strides": "strides", "numel": "size"}
 
@@ -147,6 +149,10 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> Non
             source.add(f"a_{value} = {value}._array", 2)
         elif param.kind == "tensors":
             source.add(f"a_{value} = [each._array for each in {value}]", 2)
+        elif param.kind == "indices":
+            source.add(
+                f"a_{value} = [None if each is None else each._array for each in {value}]", 2
+            )
         elif param.kind in ("operand", "optional", "optional_operand"):
             condition = {
                 "operand": f"type({value}) in NUMBERS",
@@ -168,7 +174,7 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> Non
 
 
 def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
-    names = [f"a_{param.public_name}" for param in operands if param.kind != "tensors"]
+    names = [f"a_{param.public_name}" for param in operands if param.kind not in SEQUENCES]
     whole = ", ".join(names)
     if op.upcast:
         source.add("low = None")
@@ -194,8 +200,9 @@ def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
             f"    {slow}"
         )
         return
+    promoted = [name for name, free in zip(names, op.unpromoted, strict=True) if not free]
     checks = " or ".join(
-        f"type({name}) is not ndarray or {name}.dtype is not FLOAT32" for name in names
+        f"type({name}) is not ndarray or {name}.dtype is not FLOAT32" for name in promoted
     )
     source.add(f"if {checks}:\n    {slow}")
 
@@ -247,7 +254,7 @@ def _add_result(source: Source, op: Op) -> None:
         rest = "".join(f"{param.public_name}, " for param in op.params[1:])
         step = f"(F_{op.name}, ({rest}))"
         if op.many_outputs:
-            creation = "MULTIPLE"
+            creation = "NO_GRAD_VIEW if mode else MULTIPLE"
             source.add(
                 f"ts = tuple([make_view({first}, each, {creation}, None) for each in r])"
             )
@@ -336,7 +343,7 @@ def _add_edges(source: Source, op: Op, params: list[Param], wanted: list[Param])
         elif has_edge(op, param):
             edges.append("None")
             numbers.append("0")
-    source.add(f"node.edges = ({', '.join(edges)},)\nnode.edge_nrs = ({', '.join(numbers)},)")
+    source.add(f"node._edges = ({', '.join(edges)},)\nnode._edge_nrs = ({', '.join(numbers)},)")
 
 
 def has_edge(op: Op, param: Param) -> bool:
@@ -356,7 +363,7 @@ def _add_saving(source: Source, op: Op) -> None:
             for each in needed_by(op, name)
         ]
         guard = " or ".join(guards)
-        if param.kind == "tensors":
+        if param.kind in SEQUENCES:
             source.add(
                 f"if {guard}:\n"
                 f"    node.kept_{name} = tuple({value})\n"
@@ -398,25 +405,25 @@ def _add_saving(source: Source, op: Op) -> None:
 
 
 _NODE_BASICS = """
-node.status = 0
-node.extra = None
+node._status = 0
+node._extra = None
 sequence = state.sequence
-node.sequence = sequence
+node._sequence = sequence
 state.sequence = sequence + 1
 frame = getframe(1)
 code = frame.f_code
 if internal.get(code.co_filename, True):
     frame = user_frame(frame)
     code = frame.f_code
-node.code = code
-node.offset = frame.f_lasti
+node._code = code
+node._offset = frame.f_lasti
 """
 
 
 def _add_outputs(source: Source, op: Op) -> None:
     source.add(_NODE_BASICS)
     if len(op.outputs) == 1 and not op.many_outputs:
-        source.add("node.shape = r.shape\nnode.dtype = r.dtype\nt._grad_fn = node")
+        source.add("node._shape = r.shape\nnode._dtype = r.dtype\nt._grad_fn = node")
         if not op.view:
             source.add("t._requires_grad = True")
         return
@@ -436,14 +443,14 @@ def apply_source(op: Op) -> str:
     """The text of `apply`: the formulas on arrays, for the gradients that are wanted."""
     source = Source()
     source.add(f"def apply_{op.name}(node, grads):", 0)
-    source.add("if node.status:\n    return apply_slowly(node, grads, False)")
+    source.add("if node._status:\n    return apply_slowly(node, grads, False)")
     params = [p for p in _differentiable_params(op) if has_edge(op, p)]
     if any(param.kind == "tensors" for param in params) or op.many_outputs:
         # The number of edges or gradients varies: not worth specialising.
         source.lines[-2:] = []
         source.add("return apply_slowly(node, grads, False)")
         return source.text()
-    source.add("edges = node.edges")
+    source.add("edges = node._edges")
     position = {param.name: index for index, param in enumerate(params)}
     for name in position:
         source.add(f"g_{name} = None")
@@ -454,6 +461,17 @@ def apply_source(op: Op) -> str:
         targets = ", ".join(f"g_{name}" for name in formula.wrt)
         source.add(f"{targets} = formula_{op.name}_{index}({', '.join(arguments)})", 2)
     source.add(f"return ({', '.join(f'g_{name}' for name in position)},)")
+    return source.text()
+
+
+def release_source(op: Op) -> str:
+    """The text of `release`: the saved tensors are dropped, plain values stay readable."""
+    source = Source()
+    source.add(f"def release_{op.name}(node, place):", 0)
+    for name in [*saved_names(op), *(op.outputs[nr] for nr in saved_outputs(op))]:
+        source.add(f"node.kept_{name} = None")
+    source.add("node._status = 1\nnode._freed_at = place")
+    source.add("if node._extra is not None:\n    release_packed(node)")
     return source.text()
 
 
@@ -486,6 +504,8 @@ def _formula_arguments(
                 2,
             )
             arguments.append(f"node.kept_{output}")
+        elif kinds[name] in SEQUENCES:
+            arguments.append(f"saved_arrays(node, {name!r})")
         elif kinds[name] == "tensor":
             source.add(
                 f"a_{name} = node.kept_{name}\n"
@@ -507,7 +527,7 @@ def _formula_arguments(
             )
             if kinds[name] == "operand":
                 source.add(
-                    f"elif node.dtype is FLOAT32:\n"
+                    f"elif node._dtype is FLOAT32:\n"
                     f"    a_{name} = SCALARS32[type(a_{name})].get(a_{name}, a_{name})",
                     2,
                 )
@@ -533,15 +553,20 @@ def node_class(op: Op) -> Any:
             "saved_tensor_names": tuple(tensors),
             "saved_output_names": tuple(outputs),
             "saved_plain_names": tuple(plain),
+            "_saves": bool(tensors or outputs),
         }
         members.update(opruntime.saved_properties_of(op, tensors, outputs, plain))
+        if op.node_name in ("CopyBackwards", "NotImplemented"):
+            members["_public_name"] = f"torch::autograd::{op.node_name}"
         op.node_class = type(op.node_name, (base,), members)
         NAMESPACE[f"N_{op.name}"] = op.node_class
         NAMESPACE[f"OP_{op.name}"] = op
         for index, formula in enumerate(op.formulas):
             NAMESPACE[f"formula_{op.name}_{index}"] = formula.function
         if op.differentiable:
-            op.node_class.apply = define(f"apply_{op.name}", apply_source(op))
+            op.node_class._run = define(f"apply_{op.name}", apply_source(op))
+        if op.node_class._saves:
+            op.node_class._release = define(f"release_{op.name}", release_source(op))
     return op.node_class
 
 
@@ -583,7 +608,7 @@ NAMESPACE.update(
     node_class=node_class,
     ndarray=np.ndarray,
     asarray=np.asarray,
-    new=Tensor.__new__,
+    new=object.__new__,
     Tensor=Tensor,
     local=local,
     getframe=sys._getframe,

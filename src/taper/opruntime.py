@@ -18,7 +18,9 @@ import numpy as np
 from taper import dtypes
 from taper.autograd import tangents
 from taper.autograd.meta import INFERENCE_COUNTER, Creation, VersionCounter
-from taper.autograd.node import FREED, LIVE, Node
+from taper.autograd.anomaly_mode import remember
+from taper.autograd.builtin import BuiltinNode
+from taper.autograd.node import FREED, LIVE
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import (
     freed_error,
@@ -27,7 +29,7 @@ from taper.autograd.saved import (
     pack_saved,
     read_saved,
 )
-from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
+from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
 from taper.autograd.views import (
     bump_version,
     check_inplace,
@@ -176,7 +178,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     if any(isinstance(each, np.ndarray | np.generic) for each in _flat(arguments)):
         if not any(isinstance(each, Tensor) for each in _flat(arguments)):
             return op.call(op.kernel, arguments)
-    plain = tuple([_python_number(each) for each in arguments])
+    plain = tuple([python_number(each) for each in arguments])
     if any(a is not b for a, b in zip(plain, arguments, strict=True)):
         return op.call(op.function, plain)
     if dunder:
@@ -185,6 +187,8 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
         others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
         dtype = dtypes.result_type([arguments[0], *others]).numpy
         return op.call(op.function, (wrap(np.array(arguments[0], dtype)), *arguments[1:]))
+    if op.signatures:
+        raise invalid_combination(op.label, arguments, op.signatures)
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
         if param.kind in ("tensor", "operand", "optional", "optional_operand"):
             allowed = isinstance(value, Tensor) or (
@@ -200,7 +204,19 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     raise TypeError(f"{op.label}(): the arguments do not fit")
 
 
-def _python_number(value: Any) -> Any:
+def invalid_combination(
+    label: str, arguments: Sequence[Any], signatures: Sequence[str]
+) -> TypeError:
+    """The error for arguments that fit none of a function's overloads."""
+    given = ", ".join(type(each).__name__ for each in arguments)
+    listed = "".join(f" * {each}\n" for each in signatures)
+    return TypeError(
+        f"{label}() received an invalid combination of arguments - got ({given}), but expected "
+        f"one of:\n{listed}"
+    )
+
+
+def python_number(value: Any) -> Any:
     """A NumPy scalar or a number of a derived class as Python's own; anything else as it is."""
     if isinstance(value, np.bool_):
         return float(value)  # PyTorch takes it for a floating point number
@@ -236,7 +252,14 @@ def _flat(arguments: Sequence[Any]) -> list[Any]:
 # --- nodes of the table ----------------------------------------------------------------------
 
 
-class TableNode(Node):
+def release_packed(node: Any) -> None:
+    """Drop saved values that were packed or looked at."""
+    for value in node._extra.saved.values():
+        for each in value if isinstance(value, tuple) else (value,):
+            each.release()
+
+
+class TableNode(BuiltinNode):
     """A node whose formulas stand in the operator table."""
 
     __slots__ = ()
@@ -246,21 +269,10 @@ class TableNode(Node):
     saved_output_names: tuple[str, ...]
     saved_plain_names: tuple[str, ...]
 
-    def apply_tensors(self, grads: list[Any]) -> Sequence[Any]:
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         return apply_slowly(self, grads, True)
 
-    def release(self) -> None:
-        if self.saved_tensor_names or self.saved_output_names:
-            for name in self.saved_tensor_names:
-                setattr(self, f"kept_{name}", None)
-            for name in self.saved_output_names:
-                setattr(self, f"kept_{name}", None)
-            if self.extra is not None:
-                for value in self.extra.saved.values():
-                    value.release()
-            self.status = FREED
-
-    def output_counter(self, nr: int) -> VersionCounter:
+    def _output_counter(self, nr: int) -> VersionCounter:
         name = self.op.outputs[nr] if nr < len(self.op.outputs) else None
         if name not in self.saved_output_names:
             return VersionCounter()
@@ -271,7 +283,7 @@ class TableNode(Node):
         return counter
 
     def zero_grad(self, nr: int) -> np.ndarray:
-        shape, dtype = self.output_metadata(nr)
+        shape, dtype = self._output_metadata(nr)
         return np.zeros(shape, dtype)
 
 
@@ -283,24 +295,24 @@ class ManyOutputsNode(TableNode):
     rest: list[tuple[tuple[int, ...], Any]]
 
     @property
-    def output_count(self) -> int:  # type: ignore[override]
+    def _output_count(self) -> int:  # type: ignore[override]
         return 1 + len(self.rest)
 
     def set_outputs(self, tensors: Sequence[Tensor]) -> None:
-        self.shape = tensors[0]._array.shape if tensors else ()
-        self.dtype = tensors[0]._array.dtype if tensors else None
+        self._shape = tensors[0]._array.shape if tensors else ()
+        self._dtype = tensors[0]._array.dtype if tensors else None
         self.rest = [(each._array.shape, each._array.dtype) for each in tensors[1:]]
 
-    def output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
-        return self.rest[nr - 1] if nr else (self.shape, self.dtype)
+    def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
+        return self.rest[nr - 1] if nr else (self._shape, self._dtype)
 
 
 def apply_slowly(node: Any, grads: list[Any], tensors: bool) -> Sequence[Any]:
     """The formulas of a node on arrays or Tensors, by name; what `opcompile.apply_source` unrolls."""
     op: Op = node.op
-    if node.status == FREED:
+    if node._status == FREED:
         raise freed_error(node)
-    edges = node.edges
+    edges = node._edges
     spans, position = {}, 0
     params = [param for param in op.params if op.formula_for(param.name) is not None]
     fixed = len([param for param in params if param.kind != "tensors"])
@@ -394,14 +406,26 @@ def saved_properties_of(
         members[f"_raw_saved_{name}"] = raw(name)
     for name in plain:
         members[f"_saved_{name}"] = stored(f"kept_{name}")
-    public = {"shape": "sym_sizes", "numel": "sym_numel"}
+    public = {"shape": "sym_sizes", "numel": "sym_numel", "ndim": "dim"}
+    lists = {param.name for param in op.params if param.kind == "tensors"}
     for formula in op.formulas:
         for kind, name, what in formula.sources:
+            if (name in op.saved_sizes and what == "shape") or name in lists:
+                continue
             if kind == "property" and what in public:
                 members[f"_saved_{name}_{public[what]}"] = stored(f"kept_{name}_{what}")
             elif kind == "property" and what == "strides":
                 members[f"_saved_{name}_sym_strides"] = strides_property(name)
+    for name, dims in op.saved_sizes.items():
+        for dim in dims:
+            label = dim if dim >= 0 else f"minus_{-dim}"
+            members[f"_saved_{name}_sym_argsize_{label}"] = size_property(name, dim)
     return members
+
+
+def size_property(name: str, dim: int) -> property:
+    """One length of a saved shape."""
+    return property(lambda node: getattr(node, f"kept_{name}_shape")[dim])
 
 
 def strides_property(name: str) -> property:
@@ -411,7 +435,7 @@ def strides_property(name: str) -> property:
         shape = getattr(node, f"kept_{name}_shape", None)
         if shape is not None and 0 in shape:
             return row_major_strides(shape)
-        return tuple(step // node.dtype.itemsize for step in getattr(node, f"kept_{name}_strides"))
+        return tuple(step // node._dtype.itemsize for step in getattr(node, f"kept_{name}_strides"))
 
     return property(strides)
 
@@ -438,8 +462,13 @@ def stale(node: Any, name: str) -> None:
 
 
 def version_of(tensor: Any) -> int:
-    counter = tensor._counter
+    counter = None if tensor is None else tensor._counter
     return 0 if counter is None else counter.value
+
+
+def saved_arrays(node: Any, name: str) -> tuple[Any, ...]:
+    """A saved sequence of tensors and Nones as arrays, version-checked."""
+    return tuple([None if each is None else each._array for each in read_saved(node, name)])
 
 
 def make_node(
@@ -451,12 +480,12 @@ def make_node(
     """
     node = node_class_of(op)()
     state = local.state
-    node.status = LIVE
-    node.extra = None
-    node.sequence = state.sequence
+    node._status = LIVE
+    node._extra = None
+    node._sequence = state.sequence
     state.sequence += 1
     frame = user_frame(sys._getframe(1))
-    node.code, node.offset = frame.f_code, frame.f_lasti
+    node._code, node._offset = frame.f_code, frame.f_lasti
     values = dict(zip((param.name for param in op.params), arguments, strict=True))
     edges: list[tuple[Any, int]] = []
     for param in op.params:
@@ -466,8 +495,8 @@ def make_node(
             edges += [gradient_edge(each) for each in values[param.name]]
         else:
             edges.append(gradient_edge(values[param.name]) if needs[param.name] else NO_EDGE)
-    node.edges = tuple(edge for edge, _ in edges)
-    node.edge_nrs = tuple(nr for _, nr in edges)
+    node._edges = tuple(edge for edge, _ in edges)
+    node._edge_nrs = tuple(nr for _, nr in edges)
     _fill_saved(op, node, {**values, **replaced}, needs)
     return node
 
@@ -478,7 +507,12 @@ def _fill_saved(op: Op, node: Any, values: dict[str, Any], needs: dict[str, bool
         wanted = any(needs[each] for wrt in guards for each in wrt)
         value = values[name] if wanted else None
         setattr(node, f"kept_{name}", value)
-        setattr(node, f"version_{name}", version_of(value) if isinstance(value, Tensor) else -1)
+        if isinstance(value, tuple | list):
+            setattr(node, f"kept_{name}", tuple(value))
+            setattr(node, f"version_{name}", tuple([version_of(each) for each in value]))
+        else:
+            version = version_of(value) if isinstance(value, Tensor) else -1
+            setattr(node, f"version_{name}", version)
     for name in node.saved_plain_names:
         setattr(node, f"kept_{name}", values[name])
     for formula in op.formulas:
@@ -494,36 +528,43 @@ def node_class_of(op: Op) -> Any:
 # --- in place and out= -----------------------------------------------------------------------
 
 
-def run_inplace(op: Op, arguments: tuple[Any, ...]) -> Tensor:
+def run_inplace(
+    op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None = None
+) -> Tensor:
     """`name_`: compute, check, write, count the write, and record it if it must be.
 
-    Everything that can fail happens before the write, so a failed call changes nothing.
+    Everything that can fail happens before the write, so a failed call changes nothing.  `write`
+    is a shorter way, which changes its array at once or raises.
     """
     target: Tensor = arguments[0]
     state = local.state
     if state.mode > 1:
-        return run_inplace_in_mode(op, state, arguments)
-    names = [param.name for param in op.params]
+        return run_inplace_in_mode(op, state, arguments, write)
+    first = op.params[0].name
     needs = {
-        name: isinstance(value, Tensor) and requires_grad(value)
-        for name, value in zip(names, arguments, strict=True)
-        if op.formula_for(name) is not None
+        param.name: isinstance(value, Tensor) and requires_grad(value)
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.name in op.wrt
     }
-    others = any(need for name, need in needs.items() if name != names[0])
+    others = any(need for name, need in needs.items() if name != first)
     record = check_inplace(target, others, state)
-    result = compute(op, arguments)
-    check_destination(target._array, result)
+    if write is None:
+        result = compute(op, arguments)
+        check_destination(target._array, result)
     node = None
     if record:
         replaced: dict[str, Any] = {}
-        if names[0] in node_class_of(op).saved_tensor_names and any(needs.values()):
-            # The formula needs the value from before the write.
-            replaced[names[0]] = wrap(target._array.copy())
+        if first in node_class_of(op).saved_tensor_names and any(needs.values()):
+            # The formula needs the value from before the write, with its history.
+            replaced[first] = target.clone()
         node = make_node(op, arguments, needs, replaced)
-    np.copyto(target._array, result, casting="unsafe")
+    if write is None:
+        np.copyto(target._array, result, casting="unsafe")
+    else:
+        write(target._array)
     bump_version(target)
     if node is not None:
-        node.shape, node.dtype = target._array.shape, target._array.dtype
+        node._shape, node._dtype = target._array.shape, target._array.dtype
         for name in node.saved_output_names:
             setattr(node, f"kept_{name}", target._array)
             setattr(node, f"counter_{name}", target._counter)
@@ -552,18 +593,21 @@ def check_destination(target: np.ndarray, result: np.ndarray) -> None:
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"
         )
-    source, wanted = dtypes.FROM_NUMPY[result.dtype], dtypes.FROM_NUMPY[target.dtype]
-    if not dtypes.can_cast(source, wanted):
-        raise RuntimeError(
-            f"result type {dtypes.scalar_type_name(source)} can't be cast to the desired output "
-            f"type {dtypes.scalar_type_name(wanted)}"
-        )
-    refuse_overlap(target)
+    if result.dtype is not target.dtype:
+        source, wanted = dtypes.FROM_NUMPY[result.dtype], dtypes.FROM_NUMPY[target.dtype]
+        if not dtypes.can_cast(source, wanted):
+            raise RuntimeError(
+                f"result type {dtypes.scalar_type_name(source)} can't be cast to the desired "
+                f"output type {dtypes.scalar_type_name(wanted)}"
+            )
+    if 0 in target.strides:
+        refuse_overlap(target)
 
 
 def refuse_overlap(target: np.ndarray) -> None:
     """An expanded tensor has several elements in one place; writing it makes no sense."""
-    if any(length > 1 and stride == 0 for length, stride in zip(target.shape, target.strides, strict=True)):
+    pairs = zip(target.shape, target.strides, strict=True)
+    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
@@ -649,7 +693,7 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
 def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     """An operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
     mode = state.mode
-    state.mode = mode & NO_GRAD
+    state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
     try:
         result = op.call(op.function, arguments)
     finally:
@@ -660,7 +704,11 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     if mode & SAVED_HOOKS and state.saved_hooks:
         node = next((each._grad_fn for each in outputs if each._grad_fn is not None), None)
         if node is not None and isinstance(node, TableNode):
-            pack_saved(node, state.saved_hooks[-1])
+            pack_saved(node, state.saved_hooks[-1], outputs)
+    if mode & ANOMALY:
+        for each in outputs:
+            if each._grad_fn is not None:
+                remember(each._grad_fn)
     if mode & DUAL:
         tangents.propagate(op, arguments, outputs)
     return result
@@ -675,7 +723,12 @@ def mark_inference(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]
             each._counter = INFERENCE_COUNTER
 
 
-def run_inplace_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Tensor:
+def run_inplace_in_mode(
+    op: Op,
+    state: State,
+    arguments: tuple[Any, ...],
+    write: Callable[[np.ndarray], None] | None,
+) -> Tensor:
     mode = state.mode
     target: Tensor = arguments[0]
     before = target._grad_fn
@@ -683,20 +736,24 @@ def run_inplace_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Ten
     if mode & DUAL:
         tangent_of_result = tangents.tangent_for(op, arguments)
     inference = target._counter is INFERENCE_COUNTER
-    state.mode = mode & NO_GRAD
+    state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
     try:
-        if inference and mode & INFERENCE:
+        if inference and mode & INFERENCE and write is not None:
+            write(target._array)
+        elif inference and mode & INFERENCE:
             result = compute(op, arguments)
             check_destination(target._array, result)
             np.copyto(target._array, result, casting="unsafe")
         else:
-            run_inplace(op, arguments)
+            run_inplace(op, arguments, write)
     finally:
         state.mode = mode
     if mode & SAVED_HOOKS and state.saved_hooks and target._grad_fn is not before:
         node = target._grad_fn
         if isinstance(node, TableNode):
-            pack_saved(node, state.saved_hooks[-1])
+            pack_saved(node, state.saved_hooks[-1], (target,))
+    if mode & ANOMALY and target._grad_fn is not None:
+        remember(target._grad_fn)
     if mode & DUAL:
         tangents.write_tangent(target, tangent_of_result)
     return target
@@ -737,7 +794,9 @@ def helpers() -> dict[str, Any]:
         "gradient_edge": gradient_edge,
         "set_history": set_history,
         "version_of": version_of,
+        "saved_arrays": saved_arrays,
         "apply_slowly": apply_slowly,
+        "release_packed": release_packed,
         "stale": stale,
         "version_counter": version_counter,
         **{f"property_{name}": function for name, function in PROPERTIES.items()},

@@ -11,6 +11,7 @@ import math
 import operator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from taper import dtypes
@@ -120,8 +121,13 @@ def stored(numbers: Any, which: dtypes.dtype) -> np.ndarray:
 # Filling with a number.
 
 
-def filler(value: Any, which: dtypes.dtype) -> Any:
-    """The number to fill an array of `which` with; an error where it does not fit."""
+def filler(value: Any, which: dtypes.dtype, single: bool = False) -> Any:
+    """The number to fill an array of `which` with; an error where it does not fit.
+
+    `single` says that the array has one element: half precision then overflows to infinity.
+    """
+    if type(value) is int and 0 <= value < 128:
+        return value  # fits everywhere, and most fillers are 0 or 1
     if type(value) is float and which is dtypes.float32:
         if -3.4028234663852886e38 <= value <= 3.4028234663852886e38 or not math.isfinite(value):
             return value
@@ -141,8 +147,13 @@ def filler(value: Any, which: dtypes.dtype) -> Any:
             raise _overflow(_c_name(which))
         return _wrapped(int(value), which)
     number = stored(value, which)
-    if which is not dtypes.bfloat16 and not np.isinf(value) and np.isinf(number):
-        raise _overflow(_c_name(which))
+    if np.isfinite(value):
+        if which.itemsize == 2:
+            fits = single or abs(value) <= float(ml_dtypes.finfo(which.numpy).max)
+        else:
+            fits = bool(np.isfinite(number))
+        if not fits:
+            raise _overflow(_c_name(which))
     return number
 
 

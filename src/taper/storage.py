@@ -15,8 +15,9 @@ import numpy as np
 
 from taper import dtypes
 from taper.device import CPU, device, usable
-from taper.memory import BYTE, all_bytes, on_bytes, owner_of
+from taper.memory import BYTE, all_bytes, on_bytes
 from taper.scalars import array_of_elements, element, stored
+from taper.strides import owner_of
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_once
 
@@ -371,7 +372,8 @@ def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
 
 def is_shared(array: np.ndarray) -> bool:
     """Whether the memory is a mapping that forked processes share."""
-    return isinstance(owner_of(array).base, mmap.mmap)
+    base = owner_of(array).base
+    return isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
 
 
 def shared_copy(array: np.ndarray) -> np.ndarray:

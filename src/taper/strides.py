@@ -228,9 +228,7 @@ def format_strides(shape: Shape, name: str) -> Shape:
     if order is None:
         return row_major(shape)
     if len(order) != len(shape):
-        raise RuntimeError(
-            f"required rank {len(order)} tensor to use {name} format"
-        )
+        raise RuntimeError(f"required rank {len(order)} tensor to use {name} format")
     strides = [0] * len(shape)
     step = 1
     for dim in order:

@@ -54,6 +54,11 @@ class Tensor:
     # Binary operators of NumPy arrays and scalars give way to ours.
     __array_priority__ = 1000
 
+    # Every tensor is dense and on the CPU.
+    is_cuda = is_mps = is_xpu = is_ipu = is_hpu = is_mtia = is_maia = is_xla = False
+    is_meta = is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
+    is_cpu = True
+
     if TYPE_CHECKING:  # operators and autograd attach the rest
 
         def __getattr__(self, name: str) -> Any: ...
@@ -113,10 +118,18 @@ class Tensor:
     def layout(self) -> Any:
         return strided
 
+    @property
+    def name(self) -> None:
+        return None
+
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
         if dim is None:
             return Size(self._array.shape)
+        if not hasattr(dim, "__index__"):
+            raise TypeError(
+                f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
+            )
         return self._array.shape[wrap_dim(dim, self._array.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
@@ -156,7 +169,7 @@ class Tensor:
 
 def wrap(array: np.ndarray) -> Tensor:
     """A plain tensor on `array`, which must be an ndarray of a known dtype; shares its memory."""
-    tensor = Tensor.__new__(Tensor)
+    tensor = object.__new__(Tensor)
     tensor._array = array
     tensor._requires_grad = False
     tensor._grad_fn = None

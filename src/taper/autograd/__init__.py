@@ -1,31 +1,67 @@
 """`taper.autograd`: recording and differentiating."""
 
-from taper.autograd import forward_ad, graph, tensor_api
-from taper.autograd.backward import GradientEdge, backward, grad
+from taper.autograd import (
+    anomaly_mode,
+    forward_ad,
+    function,
+    grad_mode,
+    graph,
+    tensor_api,
+    variable,
+)
+from taper.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from taper.autograd.backward import backward, grad
 from taper.autograd.function import Function
-from taper.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from taper.autograd.grad_mode import (
+    _force_original_view_tracking,
+    _unsafe_preserve_version_counter,
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
+    is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
+from taper.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from taper.autograd.saved import SavedTensor
+from taper.autograd.state import local
 from taper.autograd.variable import Variable
+
+
+def _get_sequence_nr() -> int:
+    """The sequence number that the next node recorded on this thread will have."""
+    return local.state.sequence
+
 
 __all__ = [
     "Function",
     "GradcheckError",
-    "GradientEdge",
+    "SavedTensor",
     "Variable",
+    "_force_original_view_tracking",
+    "_get_sequence_nr",
+    "_unsafe_preserve_version_counter",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
+    "function",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
     "tensor_api",
+    "variable",
 ]

@@ -1,4 +1,4 @@
-"""AccumulateGrad: the last node of every path, which adds the arriving gradient to a leaf's `.grad`.
+"""AccumulateGrad: the last node of a path, which adds the arriving gradient to a leaf's `.grad`.
 
 It holds its leaf; the leaf holds it only weakly (I7).
 """
@@ -12,40 +12,45 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.handles import HookDict
-from taper.autograd.meta import VersionCounter
-from taper.autograd.node import LIVE, Node
-from taper.tensor import Tensor, wrap
+from taper.autograd.builtin import BuiltinNode
+from taper.autograd.hooks import check_replacement
+from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
+from taper.autograd.node import LIVE
+from taper.autograd.state import INFERENCE, local
+from taper.strides import empty_with, is_dense, row_major
+from taper.tensor import Tensor, element_strides, wrap
 
 LAST = 2**64 - 1  # sequence number: runs as soon as it is ready (E12)
 
 # Passes on several threads may end in the same leaf: read, add and write as one step (R6).
-_lock = threading.Lock()
+# Re-entrant, because adding under `create_graph` may call the user's saved-tensor hooks.
+_lock = threading.RLock()
 
-# References to a gradient that only the pass holds: `grads`, the local name, getrefcount's argument.
+# References to a gradient that only the pass holds: `grads`, the local name, getrefcount's own.
 _SOLE_OWNER = 3
 
 
-class AccumulateGrad(Node):
+class AccumulateGrad(BuiltinNode):
     """Adds the gradient that arrives to `variable.grad`."""
 
     __slots__ = ("__weakref__", "variable")
 
-    public_name = "torch::autograd::AccumulateGrad"
+    _public_name = "torch::autograd::AccumulateGrad"
+    _passes_undefined = False
 
     def __init__(self, variable: Tensor) -> None:
-        self.edges = ()
-        self.edge_nrs = ()
-        self.sequence = LAST
-        self.status = LIVE
-        self.shape = variable._array.shape
-        self.dtype = variable._array.dtype
-        self.code = None
-        self.offset = 0
-        self.extra = None
+        self._edges = ()
+        self._edge_nrs = ()
+        self._sequence = LAST
+        self._status = LIVE
+        self._shape = variable._array.shape
+        self._dtype = variable._array.dtype
+        self._code = None
+        self._offset = 0
+        self._extra = None
         self.variable = variable
 
-    def apply(self, grads: list[Any]) -> Sequence[Any]:
+    def _run(self, grads: list[Any]) -> Sequence[Any]:
         grad = grads[0]
         meta = self.variable._meta
         if grad is not None:
@@ -54,54 +59,88 @@ class AccumulateGrad(Node):
                     _add_into(meta.grad, grad)
                 else:
                     shared = sys.getrefcount(grad) > _SOLE_OWNER
-                    if shared or not _is_own_memory(grad, self.variable):
-                        grad = _copy_like(grad, self.variable._array)
+                    if shared or not _may_keep(grad, self.variable):
+                        grad = _laid_out(grad, self.variable._array)
                     meta.grad = wrap(grad)
+                    if local.state.mode & INFERENCE:
+                        meta.grad._counter = INFERENCE_COUNTER
         if meta.post_accumulate_hooks:
-            self._run_post_accumulate_hooks(meta.post_accumulate_hooks)
+            self._run_post_accumulate_hooks(meta)
         return ()
 
-    def apply_tensors(self, grads: list[Any]) -> Sequence[Any]:
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         """Under `create_graph`: out of place, so that the old gradient and its graph stay (E16)."""
         grad = grads[0]
+        meta = self.variable._meta
         if grad is not None:
-            meta = self.variable._meta
             with _lock:
-                meta.grad = grad.clone() if meta.grad is None else meta.grad + grad
-        hooks = self.variable._meta.post_accumulate_hooks
-        if hooks:
-            self._run_post_accumulate_hooks(hooks)
+                if meta.grad is None:
+                    meta.grad = _recorded_copy(grad, self.variable._array)
+                else:
+                    meta.grad = meta.grad + grad
+        if meta.post_accumulate_hooks:
+            self._run_post_accumulate_hooks(meta)
         return ()
 
-    def _run_post_accumulate_hooks(self, hooks: HookDict) -> None:
-        for hook in list(hooks.values()):
-            result = hook(self.variable)
-            if isinstance(result, Tensor):
+    def _run_post_accumulate_hooks(self, meta: Any) -> None:
+        leaf = self.variable
+        for hook in list(meta.post_accumulate_hooks.values()):
+            result = hook(leaf)
+            if result is not None and result is not leaf:
+                check_replacement(leaf, result, hook)
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if result is not None:
-                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
-def _is_own_memory(grad: np.ndarray, variable: Tensor) -> bool:
-    """Whether `grad` may become `.grad` itself: nobody else sees its memory, and the layout fits."""
+def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
+    """Whether `grad` may become `.grad` itself: nobody else sees its memory, the layout fits."""
     if grad.base is not None:
         # A transposed or reshaped fresh result: its memory is ours if only `grad` refers to it.
         if grad.base.__class__ is not np.ndarray or sys.getrefcount(grad.base) > 2:
             return False
         if grad.base.base is not None or grad.base.nbytes != grad.nbytes:
             return False
-    return grad.strides == variable._array.strides and grad.flags.writeable
+    if not grad.flags.writeable:
+        return False
+    return grad.strides == variable._array.strides or not local.state.grad_layout
 
 
-def _copy_like(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """A copy of `grad` in the layout of the leaf where that is dense, else row-major (E17)."""
-    if like.flags.c_contiguous or not like.T.flags.c_contiguous:
-        return np.array(grad, order="C")
-    return np.array(grad, order="F")
+def layout(like: np.ndarray) -> tuple[int, ...]:
+    """The strides of a fresh gradient: the leaf's where that is dense, else row-major (E17)."""
+    strides = element_strides(like)
+    return strides if is_dense(like.shape, strides) else row_major(like.shape)
+
+
+def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """A copy of `grad` in the layout for the leaf `like`."""
+    if not local.state.grad_layout:
+        return grad.copy(order="K")
+    if like.flags.c_contiguous:
+        return grad.copy(order="C")
+    copy = empty_with(grad.shape, layout(like), grad.dtype)
+    copy[...] = grad
+    return copy
+
+
+def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
+    """As `_laid_out`, on a Tensor and recorded; PyTorch's node for it is CopyBackwards."""
+    if is_dense(like.shape, element_strides(like)):
+        return grad.new_empty_strided(like.shape, layout(like)).copy_(grad)
+    return grad.clone()
 
 
 def _add_into(total: Tensor, grad: np.ndarray) -> None:
-    np.add(total._array, grad, out=total._array, casting="same_kind")
-    if total._counter is None:
-        total._counter = VersionCounter()
-    total._counter.value += 1
+    array = total._array
+    if not array.flags.writeable or 0 in array.strides:
+        total.add_(wrap(grad))  # refuses memory that several elements share, with PyTorch's words
+        return
+    np.add(array, grad, out=array, casting="same_kind")
+    counter = total._counter
+    if counter is None:
+        node = total._grad_fn
+        counter = VersionCounter() if node is None else node._output_counter(total._output_nr)
+        total._counter = counter
+    if counter is not INFERENCE_COUNTER:
+        counter.value += 1
+        task = local.state.graph_task
+        if task is not None:
+            counter.code, counter.offset = task.place

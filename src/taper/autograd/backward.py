@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from taper import dtypes
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.node import Node
 from taper.autograd.views import gradient_edge, meta_of, requires_grad
@@ -23,22 +25,31 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+_PLACES = (Tensor, GradientEdge)
+
+
 def _as_sequence(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, Tensor | GradientEdge):
+    if isinstance(value, _PLACES):
         return (value,)
     return tuple(value)
 
 
 def _edge(output: Any) -> tuple[Node | None, int]:
-    if isinstance(output, GradientEdge):
+    if output.__class__ is GradientEdge:
         return output.node, output.output_nr
     return gradient_edge(output)
 
 
 def _metadata(output: Any) -> tuple[tuple[int, ...], Any]:
-    if isinstance(output, GradientEdge):
-        return output.node.output_metadata(output.output_nr)
-    return output._array.shape, output._array.dtype
+    if output.__class__ is GradientEdge:
+        metadata: tuple[tuple[int, ...], Any] = output.node._output_metadata(output.output_nr)
+        return metadata
+    array = output._array
+    return array.shape, array.dtype
+
+
+# The implicit gradient of a 0-d loss, by dtype; nobody writes into a borrowed gradient (I6).
+_ONES: dict[Any, np.ndarray] = {}
 
 
 def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> list[Any]:
@@ -47,39 +58,47 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
     for position, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _metadata(output)
         if grad is None:
-            needs = True if isinstance(output, GradientEdge) else requires_grad(output)
-            if needs:
-                if int(np.prod(shape)) != 1:
-                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
-                if dtype.kind == "c":
-                    raise RuntimeError(
-                        "grad can be implicitly created only for real scalar outputs but got "
-                        f"{wrap(np.empty(0, dtype)).dtype}"
-                    )
-                grad = wrap(np.ones(shape, dtype))
+            if output.__class__ is GradientEdge or requires_grad(output):
+                grad = wrap(_implicit_grad(shape, dtype))
         elif not isinstance(grad, Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(grad).__name__}"
             )
         else:
             _check_grad(grad, output, shape, dtype, position)
-        roots.append((output, grad))
+        roots.append((output, grad, dtype))
     starts = []
-    for position, (output, grad) in enumerate(roots):
+    for position, (output, grad, dtype) in enumerate(roots):
         node, nr = _edge(output)
         if node is None:
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
             )
-        dtype = _metadata(output)[1]
+        array = grad._array
         if create_graph:
-            if grad._array.dtype != dtype:
-                grad = grad.to(wrap(np.empty(0, dtype)).dtype)
-            starts.append((node, nr, grad))
+            fits = array.dtype is dtype
+            starts.append((node, nr, grad if fits else grad.to(dtypes.FROM_NUMPY[dtype])))
         else:
-            array = grad._array
             starts.append((node, nr, array if array.dtype is dtype else array.astype(dtype)))
     return starts
+
+
+def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """The gradient of a scalar with respect to itself."""
+    if not shape and dtype in _ONES:
+        return _ONES[dtype]
+    if math.prod(shape) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if dtype.kind == "c":
+        raise RuntimeError(
+            "grad can be implicitly created only for real scalar outputs but got "
+            f"{dtypes.FROM_NUMPY[dtype]}"
+        )
+    ones = np.ones(shape, dtype)
+    if not shape:
+        ones.flags.writeable = False
+        _ONES[dtype] = ones
+    return ones
 
 
 def _check_grad(grad: Tensor, output: Any, shape: Any, dtype: Any, position: int) -> None:
@@ -174,7 +193,7 @@ def _accumulating(inputs: Sequence[Any]) -> dict[Node, dict[int, list[int]]]:
         if isinstance(tensor, Tensor) and tensor.grad_fn is not None:
             tensor.retain_grad()
             meta_of(tensor).retains_grad = True
-            tensor._grad_fn.rarely().retained[tensor._output_nr] = weakref.ref(tensor)
+            tensor._grad_fn._rarely().retained[tensor._output_nr] = weakref.ref(tensor)
         elif isinstance(tensor, Tensor) and not requires_grad(tensor):
             raise RuntimeError(
                 "One of the differentiated Tensors does not require grad"

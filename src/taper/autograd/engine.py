@@ -6,15 +6,17 @@ I1  A node runs once, when no gradient is still to come (`missing[node] == 0`).
 I2  What a node receives for an output is the sum of all that was sent; None means zero.
 I3  Of the ready nodes the one recorded last runs first; AccumulateGrad as soon as it is ready.
 I4  An edge is counted down even if its gradient is None, or the pass would stall.
-I5  No recursion anywhere: depth is limited by memory only.
+I5  No recursion over the graph: depth is limited by memory only.
 I6  A gradient that was handed to several receivers is borrowed: nobody adds into it in place.
 
 Gradients are arrays; with `create_graph` they are Tensors and every formula is recorded (D5).
+A pass started inside another (from a hook or a custom backward) runs to its end first (R1).
 """
 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -22,15 +24,22 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper import dtypes
+from taper.autograd import anomaly_mode as anomaly
 from taper.autograd.accumulate import AccumulateGrad
-from taper.autograd.hooks import run_post_hooks, run_pre_hooks
-from taper.autograd.node import Node
-from taper.autograd.state import NO_GRAD, local
-from taper.tensor import Tensor, wrap
+from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
+from taper.autograd.node import FREED, Node, Place
+from taper.autograd.provenance import here
+from taper.autograd.saved import freed_error
+from taper.autograd.state import NO_GRAD, State, local
+from taper.tensor import Tensor
 
 Root = tuple[Node, int, Any]
 
 _task_ids = itertools.count()
+
+# Passes inside passes before the next one gets a thread, and so a stack, of its own (R2).
+LEVELS_ON_A_THREAD = 20
 
 
 class GraphTask:
@@ -41,10 +50,11 @@ class GraphTask:
         "callbacks",
         "captured",
         "create_graph",
+        "depth",
         "id",
         "keep_graph",
         "needed",
-        "outer",
+        "place",
         "reached",
         "wanted",
     )
@@ -59,8 +69,13 @@ class GraphTask:
         self.needed: set[Node] | None = None
         self.captured: dict[int, Any] = {}
         self.callbacks: list[Callable[[], None]] = []
-        self.outer: GraphTask | None = None
+        self.depth = 0  # how many passes this one is inside of
+        self.place: Place = here()
         self.reached: dict[Node, int] = {}  # every node this pass can reach
+
+    def will_run(self, node: Node) -> bool:
+        """Whether this pass runs `node`, or has run it."""
+        return node in (self.reached if self.needed is None else self.needed)
 
 
 def count_incoming(roots: Iterable[Node]) -> dict[Node, int]:
@@ -72,7 +87,7 @@ def count_incoming(roots: Iterable[Node]) -> dict[Node, int]:
             missing[node] = 0
             stack.append(node)
     while stack:
-        for following in stack.pop().edges:
+        for following in stack.pop()._edges:
             if following is not None:
                 if following in missing:
                     missing[following] += 1
@@ -90,104 +105,153 @@ def nodes_leading_to(targets: Iterable[Node], roots: Iterable[Node]) -> set[Node
     while stack:
         node, finished = stack.pop()
         if finished:
-            if any(each in leading for each in node.edges if each is not None):
+            if any(each in leading for each in node._edges if each is not None):
                 leading.add(node)
         elif node not in visited:
             visited.add(node)
             stack.append((node, True))
-            stack.extend((each, False) for each in node.edges if each is not None)
+            stack.extend((each, False) for each in node._edges if each is not None)
     return leading & visited
 
 
 def run(roots: Sequence[Root], task: GraphTask) -> dict[int, Any]:
     """Run a pass; returns what was captured for `task.wanted`."""
     state = local.state
-    mode, outer, current = state.mode, state.graph_task, state.current_node
-    task.outer = outer
+    outer = state.graph_task
+    if outer is not None:
+        task.depth = outer.depth + 1
+        if task.depth % LEVELS_ON_A_THREAD == 0:
+            return _on_fresh_thread(roots, task, state)
+    return _run(roots, task, state)
+
+
+def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]:
+    before, outer, current = state.mode & NO_GRAD, state.graph_task, state.current_node
     state.graph_task = task
-    state.mode = (mode & ~NO_GRAD) if task.create_graph else (mode | NO_GRAD)
+    state.mode = state.mode & ~NO_GRAD | (0 if task.create_graph else NO_GRAD)
     try:
-        if task.wanted is None:
-            _loop(roots, task, state)
-        else:
-            start = [node for node, _, _ in roots]
-            task.needed = nodes_leading_to(task.wanted, start)
-            _loop(roots, task, state)
-        for callback in _drain(task.callbacks):
-            callback()
+        if task.wanted is not None:
+            task.needed = nodes_leading_to(task.wanted, [node for node, _, _ in roots])
+        _loop(roots, task, state)
+        while task.callbacks:  # one may queue another
+            task.callbacks.pop(0)()
+    except Exception as error:
+        if anomaly.enabled and state.current_node is not None:
+            anomaly.report(state.current_node)
+        if isinstance(error, AttributeError) and _freed_meanwhile(error, state.current_node):
+            raise freed_error(state.current_node) from None
+        raise
     finally:
-        state.mode, state.graph_task, state.current_node = mode, outer, current
+        state.mode = state.mode & ~NO_GRAD | before
+        state.graph_task, state.current_node = outer, current
     return task.captured
 
 
-def _drain(callbacks: list[Callable[[], None]]) -> Iterable[Callable[[], None]]:
-    while callbacks:  # a callback may queue another
-        yield callbacks.pop(0)
+def _on_fresh_thread(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]:
+    """Run a deeply nested pass where Python's limit on recursion counts anew (R2)."""
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        local.state = state  # the thread stands in for its starter, which waits
+        try:
+            _run(roots, task, state)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures.pop()
+    return task.captured
 
 
-def _loop(roots: Sequence[Root], task: GraphTask, state: Any) -> None:
+def _freed_meanwhile(error: AttributeError, node: Node | None) -> bool:
+    """Whether generated code found a saved value gone: another thread runs the same graph (R7)."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    generated = trace is not None and trace.tb_frame.f_code.co_filename.startswith("<op ")
+    return generated and node is not None and node._status == FREED
+
+
+def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
     task.reached = missing = count_incoming([node for node, _, _ in roots])
     pending: dict[Node, list[Any]] = {}
     owned: set[tuple[Node, int]] = set()
     ready: list[tuple[int, int, Node]] = []
     tick = 0
-    keep, tensors, needed = task.keep_graph, task.create_graph, task.needed
+    keep, tensors, needed, place = task.keep_graph, task.create_graph, task.needed, task.place
+    check_nan = anomaly.enabled and anomaly.check_nan
     for node, nr, grad in roots:
         deliver(pending, owned, node, nr, grad, tensors)
     for node in pending:
         if not missing[node]:
-            heappush(ready, (-node.sequence, tick, node))
+            heappush(ready, (-node._sequence, tick, node))
             tick += 1
     while ready:
         node = heappop(ready)[2]
         grads = pending.pop(node)
         state.current_node = node
-        if node.extra is not None or node.__class__ is AccumulateGrad:
-            grads = run_pre_hooks(node, grads, tensors, task)
+        extra = node._extra
+        leaf_hooks = node.variable._meta.hooks if node.__class__ is AccumulateGrad else None
+        if extra is not None or leaf_hooks:
+            run_tensor_hooks(node, leaf_hooks, grads, tensors)
         if needed is not None and _capture(node, grads, task):
-            results: Sequence[Any] = ()
-        elif grads[0] is None and len(grads) == 1 and node.edges:
-            results = (None,) * len(node.edges)
+            continue
+        if extra is not None and extra.pre_hooks:
+            grads = run_pre_hooks(node, grads, tensors)
+        if grads[0] is None and node._passes_undefined and not any_defined(grads):
+            results: Sequence[Any] = (None,) * len(node._edges)
         elif tensors:
-            results = node.apply_tensors(grads)
+            results = node._run_tensors(grads)
         else:
-            results = node.apply(grads)
-        if not keep:
-            node.release()
-        if node.extra is not None and node.extra.post_hooks:
-            results = run_post_hooks(node, results, grads, tensors)
+            results = node._run(grads)
+        if node._saves and not keep:
+            node._release(place)
+        if node._extra is not None and node._extra.post_hooks:
+            # A hook registered while the node ran finds the gradients gone (H10).
+            given = grads if extra is not None else [None] * len(grads)
+            results = run_post_hooks(node, fit_all(node, results), given, tensors)
         grads = None  # type: ignore[assignment] # AccumulateGrad looks who else holds a gradient
+        if check_nan:
+            anomaly.refuse_nan(node, results)
         position = 0
-        for following, nr in zip(node.edges, node.edge_nrs, strict=True):
+        for following, nr in zip(node._edges, node._edge_nrs, strict=True):
             if following is not None:
-                grad = results[position] if results else None
+                grad = results[position]
                 if grad is not None:
                     if (
                         grad.__class__ is not ndarray
-                        or grad.shape != following.shape
-                        or grad.dtype is not following.dtype
+                        or grad.shape != following._shape
+                        or grad.dtype is not following._dtype
                         or nr
                     ):
                         grad = fit(grad, following, nr, node, position)
                     buffer = pending.get(following)
                     if buffer is None:
-                        buffer = pending[following] = [None] * following.output_count
+                        buffer = pending[following] = [None] * following._output_count
                     if buffer[nr] is None:
                         buffer[nr] = grad
                     else:
                         deliver(pending, owned, following, nr, grad, tensors)
                 elif following not in pending:
-                    pending[following] = [None] * following.output_count
+                    pending[following] = [None] * following._output_count
                 left = missing[following] - 1
                 missing[following] = left
                 if not left:
                     if needed is None or following in needed:
-                        heappush(ready, (-following.sequence, tick, following))
+                        heappush(ready, (-following._sequence, tick, following))
                         tick += 1
                     else:
-                        pending.pop(following, None)
+                        del pending[following]
             position += 1
         results = grad = buffer = None  # type: ignore[assignment]
+
+
+def any_defined(grads: Sequence[Any]) -> bool:
+    """Whether some gradient is not None."""
+    return any(grad is not None for grad in grads)
 
 
 def deliver(
@@ -201,7 +265,7 @@ def deliver(
     """Add a gradient to what a node has received for its output `nr` (I2, I6)."""
     buffer = pending.get(node)
     if buffer is None:
-        buffer = pending[node] = [None] * node.output_count
+        buffer = pending[node] = [None] * node._output_count
     present = buffer[nr]
     if present is None:
         buffer[nr] = grad
@@ -225,12 +289,22 @@ def _capture(node: Node, grads: list[Any], task: GraphTask) -> bool:
     if isinstance(node, AccumulateGrad):
         return not task.accumulate
     needed = task.needed or ()
-    return not any(each in needed for each in node.edges if each is not None)
+    return not any(each in needed for each in node._edges if each is not None)
+
+
+def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
+    """What a node returned, each gradient fitted to where it goes."""
+    return [
+        grad if grad is None or following is None else fit(grad, following, nr, node, position)
+        for position, (grad, following, nr) in enumerate(
+            zip(results, node._edges, node._edge_nrs, strict=True)
+        )
+    ]
 
 
 def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     """A gradient in the shape and dtype of what it is the gradient of (E18)."""
-    shape, dtype = target.output_metadata(nr)
+    shape, dtype = target._output_metadata(nr)
     if isinstance(grad, Tensor):
         array = grad._array
     else:
@@ -238,19 +312,24 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     if array.shape != shape:
         if not _expands_to(shape, array.shape):
             raise RuntimeError(
-                f"Function {source.name()} returned an invalid gradient at index {position} - got "
+                f"Function {source._class_name()} returned an invalid gradient at index {position} - got "
                 f"{list(array.shape)} but expected shape compatible with {list(shape)}"
             )
         grad = grad.sum_to_size(shape) if isinstance(grad, Tensor) else sum_to(grad, shape)
-    if array.dtype is not dtype and array.dtype != dtype:
+    if array.dtype is not dtype and array.dtype != dtype and dtype is not None:
         if array.dtype.kind == "c" and dtype.kind != "c":
+            if not source._takes_real_part:
+                raise RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                    "grad_is_complex) to be true, but got false.  (Could this error message be "
+                    "improved?  If so, please report an enhancement request to PyTorch.)"
+                )
             grad = grad.real
-        grad = grad.to(_dtype_of(dtype)) if isinstance(grad, Tensor) else grad.astype(dtype)
+        if isinstance(grad, Tensor):
+            grad = grad.to(dtypes.FROM_NUMPY[dtype])
+        else:
+            grad = grad.astype(dtype)
     return grad
-
-
-def _dtype_of(dtype: np.dtype) -> Any:
-    return wrap(np.empty(0, dtype)).dtype
 
 
 def _expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
@@ -263,6 +342,8 @@ def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """Sum away what broadcasting has added, so that the result has `shape`."""
     lead = array.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(
-        lead + dim for dim, length in enumerate(shape) if length == 1 and array.shape[lead + dim] != 1
+        lead + dim
+        for dim, length in enumerate(shape)
+        if length == 1 and array.shape[lead + dim] != 1
     )
     return np.asarray(np.add.reduce(array, axis=axes, keepdims=True)).reshape(shape)

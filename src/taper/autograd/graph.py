@@ -141,7 +141,7 @@ def register_multi_grad_hook(
                 grads = passes.setdefault(task.id, [0] + [None] * len(tensors))
                 grads[0] += 1
                 grads[index + 1] = grad
-                expected = sum(_is_reached(node, task) for node in nodes)
+                expected = sum(node is not None and task.will_run(node) for node in nodes)
                 complete = grads[0] == expected
                 if complete:
                     del passes[task.id]
@@ -151,10 +151,6 @@ def register_multi_grad_hook(
         return collect
 
     return _MultiHandle([each.register_hook(collector(i)) for i, each in enumerate(tensors)])
-
-
-def _is_reached(node: TaperNode | None, task: Any) -> bool:
-    return node is not None and (node in task.needed if task.needed is not None else node in task.reached)
 
 
 def _first_only(fn: Callable[[Any], None], lock: threading.Lock) -> Callable[[Tensor], None]:

@@ -30,6 +30,55 @@ class VersionCounter:
         self.offset = 0
 
 
+class DetachedVersion(int):
+    """A version read after `detach_()`: it equals no version that was read before."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DetachedVersion) and int(self) == int(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
+
+
+class DetachedCounter(VersionCounter):
+    """The counter of a result after `detach_()`, which still counts for views and aliases.
+
+    Whoever saved the tensor before compares versions and finds out that it has lost its
+    history (S9); that costs the others nothing.
+    """
+
+    __slots__ = ("shared",)
+
+    def __init__(self, shared: VersionCounter) -> None:
+        self.shared = shared
+
+    @property
+    def value(self) -> int:  # type: ignore[override]
+        return DetachedVersion(self.shared.value)
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self.shared.value = int(value)
+
+    @property
+    def code(self) -> CodeType | None:  # type: ignore[override]
+        return self.shared.code
+
+    @code.setter
+    def code(self, code: CodeType | None) -> None:
+        self.shared.code = code
+
+    @property
+    def offset(self) -> int:  # type: ignore[override]
+        return self.shared.offset
+
+    @offset.setter
+    def offset(self, offset: int) -> None:
+        self.shared.offset = offset
+
+
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
     "inference mode in computation tracked by autograd. To work around this, you can make a clone "

@@ -1,7 +1,7 @@
 """Node: one recorded operation, the unit of the backward graph.
 
 Owns: edges, output metadata, hooks and the release of saved values.  Knows nobody but the hook
-handles: it never sees Tensor or the engine.
+handles and the dtypes: it never sees Tensor or the engine.
 
 A node points to the nodes of its inputs (`edges`), never to its outputs, so that dropping the
 last output frees the graph by reference counting alone (I7).
@@ -11,15 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from taper import dtypes
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.meta import VersionCounter
+from taper.device import device
 
 # Node.status
 LIVE = 0
 FREED = 1  # backward ran and dropped the saved values
-PACKED = 2  # some saved value went through a pack hook
+PACKED = 2  # some saved value went through a pack hook or was looked at
+
+Place = tuple[CodeType | None, int]  # a user's line: code object and instruction offset (D6)
 
 
 class NodeExtra:
@@ -33,99 +37,132 @@ class NodeExtra:
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
         self.pre_hooks = HookDict()
         self.post_hooks = HookDict()
-        self.saved: dict[str, Any] = {}  # name -> SavedTensor, once looked at or packed
+        self.saved: dict[str, Any] = {}  # name -> SavedValue, once looked at or packed
+
+
+class InputMetadata(NamedTuple):
+    """What a node knows about one output of the forward operation."""
+
+    shape: list[int]
+    dtype: dtypes.dtype
+    device: device
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
 
 
 class Node:
-    """A step of the backward graph: callable, named like PyTorch's, with edges to what is next.
+    """A step of the backward graph, named like PyTorch's, with edges to what is next.
 
-    Subclasses provide `apply(grads)` on arrays and `apply_tensors(grads)` on Tensors (used under
+    Subclasses provide `_run(grads)` on arrays and `_run_tensors(grads)` on Tensors (used under
     `create_graph=True`); both return one gradient or None for each edge.
     """
 
     __slots__ = (
-        "code",
-        "dtype",
-        "edge_nrs",
-        "edges",
-        "extra",
-        "offset",
-        "sequence",
-        "shape",
-        "status",
+        "_code",
+        "_dtype",
+        "_edge_nrs",
+        "_edges",
+        "_extra",
+        "_freed_at",
+        "_offset",
+        "_sequence",
+        "_shape",
+        "_status",
     )
 
-    edges: tuple[Node | None, ...]
-    edge_nrs: tuple[int, ...]
-    sequence: int  # order of recording, within a thread
-    status: int
-    shape: tuple[int, ...]  # of output 0; nodes with more outputs keep theirs in `rest`
-    dtype: Any
-    code: CodeType | None  # with `offset`: the user's line (D6)
-    offset: int
-    extra: NodeExtra | None
+    _edges: tuple[Node | None, ...]
+    _edge_nrs: tuple[int, ...]
+    _sequence: int  # order of recording, within a thread
+    _status: int
+    _shape: tuple[int, ...]  # of output 0; nodes with more outputs keep theirs in `rest`
+    _dtype: Any
+    _code: CodeType | None  # with `offset`: the user's line (D6)
+    _offset: int
+    _extra: NodeExtra | None
+    _freed_at: Place  # the line of the pass that freed the saved values; only with status FREED
 
-    public_name: ClassVar[str | None] = None
-    output_count: ClassVar[int] = 1
+    _public_name: ClassVar[str | None] = None
+    _output_count: ClassVar[int] = 1
+    _saves: ClassVar[bool] = False  # whether `_release` has something to do
+    _takes_real_part: ClassVar[bool] = True  # a complex gradient of a real input is allowed (E18)
+    _passes_undefined: ClassVar[bool] = True  # all gradients None: not run, None goes on (E15)
 
-    def apply(self, grads: list[Any]) -> Sequence[Any]:
+    def _run(self, grads: list[Any]) -> Sequence[Any]:
         raise NotImplementedError(f"{self.name()} has no backward computation")
 
-    def apply_tensors(self, grads: list[Any]) -> Sequence[Any]:
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         raise NotImplementedError(f"{self.name()} has no differentiable backward computation")
 
-    def release(self) -> None:
-        """Drop the saved values; called when the node has run and the graph is not retained."""
+    def _release(self, place: Place) -> None:
+        """Drop the saved values; `place` is the pass that has run this node without retaining."""
+
+    @classmethod
+    def _class_name(cls) -> str:
+        return cls._public_name or cls.__name__
 
     def name(self) -> str:
-        return self.public_name or type(self).__name__
+        """The name that PyTorch gives the node."""
+        return self._class_name()
 
-    def forward_name(self) -> str:
+    def _forward_name(self) -> str:
         """The operation this node belongs to, as PyTorch's errors call it: `Add`, `Sum1`."""
-        return self.name().replace("Backward", "").removesuffix("0")
+        head, _, number = type(self).__name__.rpartition("Backward")
+        return (head + number).removesuffix("0")
 
-    def output_counter(self, nr: int) -> VersionCounter:
+    def _output_counter(self, nr: int) -> VersionCounter:
         """The version counter of output `nr`; a node that saved the output shares its own."""
         return VersionCounter()
 
-    def output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
-        """Shape and NumPy dtype of the forward output `nr`."""
-        return self.shape, self.dtype
+    def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
+        """Shape and NumPy dtype of the forward output `nr`; the dtype is None if it has none."""
+        return self._shape, self._dtype
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        known = [self._output_metadata(nr) for nr in range(self._output_count)]
+        return tuple(
+            InputMetadata(list(shape), dtypes.FROM_NUMPY[dtype], device("cpu"))
+            for shape, dtype in known
+            if dtype is not None
+        )
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple(zip(self.edges, self.edge_nrs, strict=True))
+        return tuple(zip(self._edges, self._edge_nrs, strict=True))
 
     @property
     def metadata(self) -> dict[str, Any]:
-        return self.rarely().metadata
+        return self._rarely().metadata
 
     @property
     def requires_grad(self) -> bool:
         return True
 
-    def rarely(self) -> NodeExtra:
+    def _rarely(self) -> NodeExtra:
         """The record of rare things, made on first use."""
-        if self.extra is None:
-            self.extra = NodeExtra()
-        return self.extra
+        if self._extra is None:
+            self._extra = NodeExtra()
+        return self._extra
 
     def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after this node has run; it may replace the former."""
-        return self.rarely().post_hooks.add(fn)
+        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may replace the former."""
+        return self._rarely().post_hooks.add(fn)
 
     def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before this node runs; it may replace them."""
-        return self.rarely().pre_hooks.add(fn)
+        return self._rarely().pre_hooks.add(fn)
 
-    def _register_hook_dict(self, hooks: Any) -> None:
-        self.rarely().tensor_hooks[0] = hooks
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Run the hooks of `tensor._backward_hooks` at this node."""
+        if not hasattr(tensor, "_backward_hooks"):
+            raise TypeError("_register_hook_dict expected a variable")
+        self._rarely().tensor_hooks[tensor.output_nr] = tensor._backward_hooks
 
     def _sequence_nr(self) -> int:
-        return self.sequence
+        return self._sequence
 
     def _set_sequence_nr(self, sequence: int) -> None:
-        self.sequence = sequence
+        self._sequence = sequence
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"

@@ -28,7 +28,7 @@ def is_internal(filename: str) -> bool:
 
 def user_frame(frame: FrameType) -> FrameType:
     """The innermost frame of the stack that is not taper's own (the outermost if all are)."""
-    while is_internal(frame.f_code.co_filename):
+    while internal.get(frame.f_code.co_filename) or is_internal(frame.f_code.co_filename):
         outer = frame.f_back
         if outer is None:
             return frame

@@ -7,22 +7,43 @@ Custom Functions keep SavedValues from the start.
 Note [Saved outputs]: a node must not own its output (I7).  So a saved output is the bare array and
 the version counter it shares with the tensor; reading it makes a new tensor with the node as
 `grad_fn`.  A saved input is the Tensor itself, and comes back as the same object.
+
+Note [Packed values]: what a hook packed has lost its place in the graph, so the SavedValue keeps
+it: where the gradient of the original goes.  Unpacking gives a new tensor at that place; a leaf's
+stand-in shares the accumulator of the leaf, so gradients still end in the leaf (S15).
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from taper import dtypes
-from taper.autograd.meta import INFERENCE_COUNTER, INFERENCE_SAVED, VersionCounter
+from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.meta import (
+    INFERENCE_COUNTER,
+    INFERENCE_SAVED,
+    DetachedCounter,
+    DetachedVersion,
+    VersionCounter,
+)
 from taper.autograd.node import FREED, PACKED, Node
 from taper.autograd.provenance import describe
 from taper.autograd.state import NO_GRAD, local
-from taper.autograd.views import alias, version_counter
+from taper.autograd.views import (
+    alias,
+    gradient_edge,
+    meta_of,
+    requires_grad,
+    set_history,
+    version_counter,
+)
 from taper.tensor import Tensor, wrap
+
+Hook = Callable[[Any], Any]
 
 FREED_TEXT = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -30,39 +51,65 @@ FREED_TEXT = (
     "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
     "through the graph a second time or if you need to access saved tensors after calling backward."
 )
+DETACHED_TEXT = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+    "not supported, please use out-of-place `.detach()` instead"
+)
+PACK_WRITES_TEXT = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+    "Please open an issue if you need to perform in-place operations on the input to a pack hook."
+)
+
+
+# The version of a saved Python number, which has none.
+NUMBER_VERSION = -1
+
+
+# --- errors ----------------------------------------------------------------------------------
 
 
 def freed_error(node: Node) -> RuntimeError:
-    """The error for using a graph whose saved values are gone."""
-    place = describe((node.code, node.offset)) if node.code is not None else "an unknown line"
-    return RuntimeError(f"{FREED_TEXT}\n{node.name()} was recorded at {place}")
+    """The error for using a graph whose saved values are gone; names who recorded and who freed."""
+    text = FREED_TEXT
+    if node._code is not None:
+        text += f"\n{node._class_name()} was recorded at {describe((node._code, node._offset))}"
+    freed_at = getattr(node, "freed_at", None)
+    if freed_at is not None:
+        text += f"\nIts saved values were freed by the backward pass at {describe(freed_at)}"
+    return RuntimeError(text)
 
 
 def modified_error(
     node: Node, array: np.ndarray, producer: Node | None, nr: int, counter: Any, expected: int
 ) -> RuntimeError:
     """The error for a saved tensor that was written since; names who saved and who wrote."""
-    kind = dtypes.type_name(dtypes.FROM_NUMPY[array.dtype])
+    if isinstance(counter, DetachedCounter) and not isinstance(expected, DetachedVersion):
+        return RuntimeError(DETACHED_TEXT)
+    kind = dtypes.backend_type_name(dtypes.FROM_NUMPY[array.dtype])
     text = (
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [{kind} {list(array.shape)}]"
     )
     if producer is not None:
-        text += f", which is output {nr} of {producer.forward_name()},"
-    text += f" is at version {counter.value}; expected version {expected} instead."
+        text += f", which is output {nr} of {producer._forward_name()},"
+    text += f" is at version {int(counter.value)}; expected version {int(expected)} instead."
     text += (
         " Hint: enable anomaly detection to find the operation that failed to compute its "
         "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
-    if node.code is not None:
-        text += f"\nIt was saved by {node.name()} at {describe((node.code, node.offset))}"
+    if node._code is not None:
+        text += f"\nIt was saved by {node._class_name()} at {describe((node._code, node._offset))}"
     if counter.code is not None:
         text += f"\nand overwritten at {describe((counter.code, counter.offset))}"
     return RuntimeError(text)
 
 
+# --- one saved tensor ------------------------------------------------------------------------
+
+
 class SavedValue:
-    """One saved tensor in the general form: the value or what a hook packed it into."""
+    """One saved tensor in the general form: the value, or what a hook packed it into."""
 
     __slots__ = (
         "array",
@@ -70,10 +117,8 @@ class SavedValue:
         "edge",
         "freed",
         "is_output",
-        "leaf",
         "output_nr",
         "packed",
-        "requires_grad",
         "tensor",
         "unpack_hook",
         "version",
@@ -85,107 +130,94 @@ class SavedValue:
         self.output_nr = output_nr
         self.freed = False
         self.packed: Any = None
-        self.unpack_hook: Callable[[Any], Any] | None = None
-        self.leaf = False
-        self.requires_grad = False
-        self.edge: Any = None
+        self.unpack_hook: Hook | None = None
+        self.edge: tuple[Node, int] | None = None  # Note [Packed values]
         self.array: np.ndarray | None = None
         self.counter: Any = None
         self.version = 0
-        if tensor is None:
-            return
-        if tensor._counter is INFERENCE_COUNTER:
-            raise RuntimeError(INFERENCE_SAVED)
-        self.counter = version_counter(tensor)
-        self.version = self.counter.value
-        self.array = tensor._array
+        if tensor is not None:
+            if tensor._counter is INFERENCE_COUNTER:
+                raise RuntimeError(INFERENCE_SAVED)
+            self.counter = version_counter(tensor)
+            self.version = self.counter.value
+            self.array = tensor._array
 
     @property
     def is_none(self) -> bool:
         return self.array is None and self.unpack_hook is None and not self.freed
 
-    def pack(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-        """Replace the value by what `pack` returns."""
-        original = self.tensor if self.tensor is not None else wrap(_required(self.array))
+    def pack(self, pack: Hook, unpack: Hook, shown: Tensor) -> None:
+        """Replace the value by what `pack(shown)` returns."""
+        before = self.counter.value
         state = local.state
         mode = state.mode
         state.mode = mode | NO_GRAD
-        before = self.counter.value
         try:
-            packed = pack(alias(original) if self.is_output else original)
+            packed = pack(shown)
         finally:
             state.mode = mode
         if self.counter.value != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                "input to pack hook can not be modified by in-place operations as this can lead "
-                "to unexpected side-effects. Please open an issue if you need to perform in-place "
-                "operations on the input to a pack hook."
-            )
-        if self.tensor is not None:
-            tensor = self.tensor
-            self.requires_grad = tensor.requires_grad
-            self.leaf = tensor.is_leaf
-            # A leaf is kept by its accumulator's edge, a result by its node: not by itself.
-            self.edge = (tensor.grad_fn, tensor._output_nr) if not self.leaf else tensor
+            raise RuntimeError(PACK_WRITES_TEXT)
+        if self.tensor is not None and requires_grad(self.tensor):
+            node, nr = gradient_edge(self.tensor)
+            self.edge = None if node is None else (node, nr)
         self.packed = packed
         self.unpack_hook = unpack
         self.tensor = self.array = None
+
+    def without_history(self) -> Tensor:
+        """The value as a tensor that is not part of the graph."""
+        if self.tensor is not None:
+            return alias(self.tensor)
+        tensor = wrap(_required(self.array))
+        tensor._counter = self.counter
+        return tensor
 
     def unpack(self, node: Node) -> Tensor | None:
         """The value as a Tensor, version-checked."""
         if self.freed:
             raise freed_error(node)
         if self.unpack_hook is not None:
-            return self._unpack_with_hook(node)
+            return self._unpacked(node)
         if self.array is None:
             return None
         if self.counter.value != self.version:
-            producer, nr = (node, self.output_nr)
-            if not self.is_output:
-                producer = self.tensor._grad_fn if self.tensor is not None else None  # type: ignore[assignment]
-                nr = self.tensor._output_nr if self.tensor is not None else 0
+            tensor = self.tensor
+            producer, nr = (node, self.output_nr) if tensor is None else _producer(tensor)
             raise modified_error(node, self.array, producer, nr, self.counter, self.version)
         if self.is_output:
             return as_output(self.array, node, self.output_nr, self.counter)
         return self.tensor
 
-    def _unpack_with_hook(self, node: Node) -> Tensor:
-        state = local.state
-        mode = state.mode
-        state.mode = mode | NO_GRAD
-        try:
-            value = _required(self.unpack_hook)(self.packed)
-        finally:
-            state.mode = mode
+    def _unpacked(self, node: Node) -> Tensor:
+        value = _required(self.unpack_hook)(self.packed)
         if not isinstance(value, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                 f"type {type(value).__name__}"
             )
         if self.is_output:
-            return as_output(value._array, node, self.output_nr, None)
-        if not self.requires_grad:
-            return value
-        result = wrap(value._array)
-        result._requires_grad = True
-        if self.leaf:
-            # The gradient of the unpacked leaf belongs to the original one.
-            result._meta = self.edge._meta
-            if self.edge._meta is None:
-                return value if value is self.edge else _as_leaf_of(result, self.edge)
+            return as_output(value._array, node, self.output_nr, version_counter(value))
+        if self.edge is None:
+            return alias(value) if requires_grad(value) else value
+        stand_in = alias(value)
+        target, nr = self.edge
+        if isinstance(target, AccumulateGrad):
+            stand_in._requires_grad = True
+            meta_of(stand_in).accumulator = weakref.ref(target)
         else:
-            result._grad_fn, result._output_nr = self.edge
-        return result
+            set_history(stand_in, target, nr)
+        return stand_in
 
     def release(self) -> None:
         self.freed = True
         self.tensor = self.array = self.packed = self.unpack_hook = self.edge = None
 
 
-def _as_leaf_of(result: Tensor, leaf: Tensor) -> Tensor:
-    leaf.grad_fn  # noqa: B018 - brings a view up to date
-    return leaf if leaf._array is result._array else result
+def _producer(tensor: Tensor) -> tuple[Node | None, int]:
+    """The node that made a tensor; of a view that was written since, the node it has now."""
+    requires_grad(tensor)
+    return tensor._grad_fn, tensor._output_nr
 
 
 def _required(value: Any) -> Any:
@@ -204,6 +236,9 @@ def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | 
     return tensor
 
 
+# --- what users see of it --------------------------------------------------------------------
+
+
 class SavedTensor:
     """`node._raw_saved_<name>`: the handle through which users register pack and unpack hooks."""
 
@@ -214,16 +249,12 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """The packed object if hooks were used, else the saved tensor."""
+        """The packed object if hooks were used, else the saved tensor; None once it is freed."""
         value = self._value
-        if value.freed:
-            raise freed_error(self._node)
         if value.unpack_hook is not None:
             return value.packed
         if value.is_output and value.array is not None:
-            tensor = wrap(value.array)
-            tensor._counter = value.counter
-            return tensor
+            return value.without_history()
         return value.tensor
 
     @property
@@ -231,6 +262,7 @@ class SavedTensor:
         return self._value.unpack_hook
 
     def unpack(self) -> Any:
+        """The saved tensor."""
         return self._value.unpack(self._node)
 
     def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
@@ -260,79 +292,108 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
-        value.pack(pack_hook, unpack_hook)
+        value.pack(pack_hook, unpack_hook, value.without_history())
 
 
-def handle(node: Node, value: SavedValue) -> SavedTensor:
-    """The public handle of a saved value."""
+def handle(node: Node, value: Any) -> Any:
+    """The public handle of a saved value, or of each of several."""
+    if isinstance(value, tuple):
+        return tuple(handle(node, each) for each in value)
     saved = object.__new__(SavedTensor)
     saved._node = node
     saved._value = value
     return saved
 
 
-def general_form(node: Any, name: str) -> SavedValue:
-    """Move a slot of a table node into its SavedValue; from then on the node reads it there."""
-    extra = node.rarely()
-    value = extra.saved.get(name)
-    if value is None:
-        is_output = name in node.saved_output_names
-        kept = getattr(node, f"kept_{name}")
-        value = SavedValue(None, is_output, node.op.outputs.index(name) if is_output else 0)
-        if node.status == FREED:
-            value.freed = True
-        elif is_output:
-            value.array = kept
-            value.counter = node.output_counter(value.output_nr)
-            value.version = getattr(node, f"version_{name}")
-        elif isinstance(kept, Tensor):
-            value.tensor, value.array = kept, kept._array
-            value.counter = version_counter(kept)
-            value.version = getattr(node, f"version_{name}")
-        else:
-            return value
-        extra.saved[name] = value
-        if node.status != FREED:
-            node.status = PACKED
-            setattr(node, f"kept_{name}", None)
+# --- the slots of table nodes ----------------------------------------------------------------
+
+
+def general_form(node: Any, name: str) -> Any:
+    """Move a slot of a table node into SavedValues; from then on the node reads it there."""
+    extra = node._rarely()
+    known = extra.saved.get(name)
+    if known is not None:
+        return known
+    kept = getattr(node, f"kept_{name}", None)
+    version = getattr(node, f"version_{name}", 0)
+    value: Any
+    if node._status == FREED:
+        value = SavedValue(None)
+        value.freed = True
+        return value
+    if name in node.saved_output_names:
+        nr = node.op.outputs.index(name)
+        value = SavedValue(None, True, nr)
+        if kept is not None:
+            value.array, value.counter = kept, node._output_counter(nr)
+            value.version = version
+    elif isinstance(kept, tuple):
+        value = tuple(_saved_input(*pair) for pair in zip(kept, version, strict=True))
+    else:
+        value = _saved_input(kept, version)
+    extra.saved[name] = value
+    setattr(node, f"kept_{name}", None)
+    node._status = PACKED
+    return value
+
+
+def _saved_input(kept: Any, version: int) -> SavedValue:
+    if kept is not None and not isinstance(kept, Tensor):
+        kept, version = wrap(np.array(kept)), 0  # a Python number shows as a 0-d tensor
+    value = SavedValue(kept)
+    value.version = version
     return value
 
 
 def read_saved(node: Any, name: str) -> Any:
     """A saved tensor (or number, or None) of a table node as a Tensor, with all checks."""
-    extra = node.extra
+    extra = node._extra
     if extra is not None and name in extra.saved:
-        return extra.saved[name].unpack(node)
-    if node.status == FREED:
+        value = extra.saved[name]
+        if isinstance(value, tuple):
+            return tuple(each.unpack(node) for each in value)
+        tensor = value.unpack(node)
+        number = getattr(node, f"version_{name}") == NUMBER_VERSION and tensor is not None
+        return tensor.item() if number else tensor
+    if node._status == FREED:
         raise freed_error(node)
     kept = getattr(node, f"kept_{name}")
     if kept is None:
         return None
+    expected = getattr(node, f"version_{name}")
     if name in node.saved_output_names:
         nr = node.op.outputs.index(name)
-        counter = node.output_counter(nr)
-        expected = getattr(node, f"version_{name}")
+        counter = node._output_counter(nr)
         if counter.value != expected:
             raise modified_error(node, kept, node, nr, counter, expected)
         return as_output(kept, node, nr, counter)
-    versions = getattr(node, f"version_{name}")
     if isinstance(kept, tuple):
-        return tuple(_checked(node, *pair) for pair in zip(kept, versions, strict=True))
-    return _checked(node, kept, versions)
+        return tuple(_checked(node, *pair) for pair in zip(kept, expected, strict=True))
+    return _checked(node, kept, expected)
 
 
 def _checked(node: Node, kept: Any, expected: int) -> Any:
-    if not isinstance(kept, Tensor):
-        return kept
-    counter = kept._counter
-    if counter is not None and counter.value != expected:
-        raise modified_error(node, kept._array, kept._grad_fn, kept._output_nr, counter, expected)
+    if isinstance(kept, Tensor):
+        counter = kept._counter
+        if counter is not None and counter.value != expected:
+            raise modified_error(node, kept._array, *_producer(kept), counter, expected)
     return kept
 
 
-def pack_saved(node: Any, hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]]) -> None:
-    """Send everything a fresh table node saved through the hooks of the active block (S13)."""
-    for name in (*node.saved_tensor_names, *node.saved_output_names):
+def pack_saved(node: Any, hooks: tuple[Hook, Hook], outputs: Any) -> None:
+    """Send everything a fresh table node saved through the hooks of the active block (S13).
+
+    A hook sees a saved input or output as it is; in PyTorch's order, by name, outputs last.
+    """
+    for name in sorted(node.saved_tensor_names):
+        kept = getattr(node, f"kept_{name}")
+        if not isinstance(kept, Tensor | tuple):
+            continue  # numbers are never packed (S3)
         value = general_form(node, name)
-        if not value.is_none and not value.freed:
-            value.pack(*hooks)
+        for each in value if isinstance(value, tuple) else (value,):
+            if not each.is_none:
+                each.pack(*hooks, each.tensor)
+    for name in node.saved_output_names:
+        value = general_form(node, name)
+        if not value.is_none:
+            value.pack(*hooks, outputs[value.output_nr])

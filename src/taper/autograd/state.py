@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -23,19 +24,26 @@ INFERENCE = 2  # always together with NO_GRAD
 DUAL = 4  # a forward-mode level is open
 SAVED_HOOKS = 8  # saved_tensors_hooks are active
 PROFILE = 16
-ANOMALY = 32  # check the forward pass for NaN
+ANOMALY = 32  # keep the stack of every recorded operation
 FUNCTION_MODE = 64
 
 PACKAGE = __name__.split(".")[0]
+
+
+# Modes that hold for all threads, also for those to come.
+_common_bits = 0
+_states: weakref.WeakSet[State] = weakref.WeakSet()
 
 
 class State:
     """What one thread knows about how operations run."""
 
     __slots__ = (
+        "__weakref__",
         "current_node",
         "dual_generation",
         "dual_level",
+        "grad_layout",
         "graph_task",
         "hooks_disabled",
         "mode",
@@ -46,7 +54,7 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.mode = 0
+        self.mode = _common_bits
         self.sequence = 0
         self.saved_hooks: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
         self.hooks_disabled: str | None = None
@@ -56,11 +64,13 @@ class State:
         self.dual_generation = 0  # a tangent of an earlier level has vanished
         self.multithreading = True
         self.view_replay = False
+        self.grad_layout = True  # a fresh `.grad` has the strides of its leaf (E17)
 
 
 class _Local(threading.local):
     def __init__(self) -> None:
         self.state = State()
+        _states.add(self.state)
         quiet_floating_point_errors()
 
 
@@ -86,3 +96,11 @@ def quiet_floating_point_errors() -> None:
 
 
 local = _Local()
+
+
+def set_bit_everywhere(bit: int, on: bool) -> None:
+    """Switch a mode for all threads."""
+    global _common_bits
+    _common_bits = _common_bits | bit if on else _common_bits & ~bit
+    for state in list(_states):
+        state.mode = state.mode | bit if on else state.mode & ~bit

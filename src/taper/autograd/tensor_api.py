@@ -12,9 +12,9 @@ from typing import Any
 
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.autograd.meta import ASK, INFERENCE_COUNTER
+from taper.autograd.meta import ASK, INFERENCE_COUNTER, DetachedCounter
 from taper.autograd.state import INFERENCE, local
-from taper.autograd.views import meta_of, requires_grad, version_counter
+from taper.autograd.views import meta_of, requires_grad, version_counter, wants_grad
 from taper.tensor import Tensor, wrap
 
 
@@ -28,8 +28,7 @@ def attach(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _get_requires_grad(self: Tensor) -> bool:
     """Whether gradients are computed for this tensor."""
-    flag = self._requires_grad
-    return requires_grad(self) if flag is ASK else flag
+    return wants_grad(self)
 
 
 def _set_requires_grad(self: Tensor, value: Any) -> None:
@@ -156,7 +155,7 @@ def retain_grad(self: Tensor) -> None:
     if self.is_leaf or meta_of(self).retains_grad:
         return
     meta_of(self).retains_grad = True
-    self._grad_fn.rarely().retained[self._output_nr] = weakref.ref(self)
+    self._grad_fn._rarely().retained[self._output_nr] = weakref.ref(self)
 
 
 def _retains_grad(self: Tensor) -> bool:
@@ -202,7 +201,7 @@ def _hooks_of(tensor: Tensor) -> HookDict:
         if meta.hooks is None:
             meta.hooks = HookDict()
         return meta.hooks
-    hooks = node.rarely().tensor_hooks
+    hooks = node._rarely().tensor_hooks
     if tensor._output_nr not in hooks:
         hooks[tensor._output_nr] = HookDict()
     return hooks[tensor._output_nr]
@@ -212,14 +211,14 @@ def _get_backward_hooks(self: Tensor) -> Any:
     node = self.grad_fn
     if node is None:
         return self._meta.hooks if self._meta is not None else None
-    return node.extra.tensor_hooks.get(self._output_nr) if node.extra is not None else None
+    return node._extra.tensor_hooks.get(self._output_nr) if node._extra is not None else None
 
 
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
     if self.grad_fn is None:
         meta_of(self).hooks = hooks
     else:
-        self._grad_fn.rarely().tensor_hooks[self._output_nr] = hooks
+        self._grad_fn._rarely().tensor_hooks[self._output_nr] = hooks
 
 
 @attach
@@ -245,7 +244,7 @@ def _version(self: Tensor) -> int:
     counter = self._counter
     if counter is INFERENCE_COUNTER:
         raise RuntimeError("Inference tensors do not track version counter.")
-    return 0 if counter is None else counter.value
+    return 0 if counter is None else int(counter.value)
 
 
 def _base(self: Tensor) -> Tensor | None:
@@ -276,7 +275,7 @@ def detach_(self: Tensor) -> Tensor:
             "function in torch/optim/optimizer.py as the solution."
         )
     if self._grad_fn is not None:
-        version_counter(self)  # the node shares it, and is about to be forgotten
+        self._counter = DetachedCounter(version_counter(self))
     self._grad_fn = None
     self._output_nr = 0
     self._requires_grad = False
@@ -287,7 +286,10 @@ def detach_(self: Tensor) -> Tensor:
 
 def _get_data(self: Tensor) -> Tensor:
     """The same memory without history and with a version counter of its own."""
-    return wrap(self._array)
+    tensor = wrap(self._array)
+    if self._counter is INFERENCE_COUNTER:
+        tensor._counter = INFERENCE_COUNTER
+    return tensor
 
 
 def _set_data(self: Tensor, value: Any) -> None:
@@ -304,7 +306,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     if meta is not None and meta.accumulator is not None:
         node = meta.accumulator()
         if node is not None:  # its shape is that of the variable
-            node.shape, node.dtype = self._array.shape, self._array.dtype
+            node._shape, node._dtype = self._array.shape, self._array.dtype
 
 
 def _deny_delete(text: str) -> Callable[[Tensor], None]:

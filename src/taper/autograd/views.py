@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.builtin import BuiltinNode
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
@@ -24,7 +25,7 @@ from taper.autograd.meta import (
     VersionCounter,
     ViewRecord,
 )
-from taper.autograd.node import LIVE, Node
+from taper.autograd.node import LIVE, Node, Place
 from taper.autograd.provenance import describe, user_frame
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
@@ -41,7 +42,7 @@ def version_counter(tensor: Tensor) -> VersionCounter:
     counter = tensor._counter
     if counter is None:
         node = tensor._grad_fn
-        counter = VersionCounter() if node is None else node.output_counter(tensor._output_nr)
+        counter = VersionCounter() if node is None else node._output_counter(tensor._output_nr)
         tensor._counter = counter
     return counter
 
@@ -68,6 +69,15 @@ def requires_grad(tensor: Tensor) -> bool:
     if tensor._grad_fn is not None or record.requires_grad:
         return True
     return requires_grad(record.base)
+
+
+def wants_grad(tensor: Tensor) -> bool:
+    """As `requires_grad`, without bringing a view up to date, which may be refused."""
+    flag = tensor._requires_grad
+    if flag is not ASK:
+        return flag
+    record = tensor._view
+    return tensor._grad_fn is not None or record.requires_grad or wants_grad(record.base)
 
 
 def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
@@ -113,7 +123,7 @@ def make_view(
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
 ) -> Tensor:
     """A tensor on `array`, which shares memory with `source`, tracked as a view of its root (V1)."""
-    view = Tensor.__new__(Tensor)
+    view = object.__new__(Tensor)
     view._array = array
     view._grad_fn = None
     view._output_nr = 0
@@ -150,7 +160,7 @@ def make_view(
 
 def alias(source: Tensor) -> Tensor:
     """A tensor on the same memory and counter without history: `detach()`."""
-    tensor = Tensor.__new__(Tensor)
+    tensor = object.__new__(Tensor)
     tensor._array = source._array
     tensor._requires_grad = False
     tensor._grad_fn = None
@@ -161,10 +171,9 @@ def alias(source: Tensor) -> Tensor:
     return tensor
 
 
-def replay(record: ViewRecord, base: Tensor) -> Tensor:
-    """Make the view anew from `base` by running its view operators again, without recursion."""
+def replay(link: Any, base: Tensor) -> Tensor:
+    """Make a view anew from `base` by running its view operators again (`ViewRecord.replay`)."""
     steps = []
-    link = record.replay
     while link is not None:
         link, step = link
         if step is None:
@@ -194,6 +203,8 @@ def regenerate(view: Tensor) -> None:
         fresh = remake(view, base)
     finally:
         state.mode = mode
+    if view._grad_fn is not None and fresh._grad_fn is not None:
+        move_retained(view._grad_fn, view._output_nr, fresh._grad_fn, fresh._output_nr)
     view._grad_fn = fresh._grad_fn
     view._output_nr = fresh._output_nr
     record.version = view._counter.value
@@ -204,7 +215,7 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
     if can_stride(view, base) and not local.state.view_replay:
         array = view._array
         return base.as_strided(array.shape, element_strides(array), storage_offset(array))
-    return replay(view._view, base)
+    return replay(view._view.replay, base)
 
 
 # --- writing in place ------------------------------------------------------------------------
@@ -212,37 +223,41 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
 
 _MOVE_BOTH = (
     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the {block} block (if you "
-    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    "code by moving both the view and the inplace either both inside the {} block (if you don't "
+    "want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
-_REFUSALS = {
-    Creation.NO_GRAD: "{view} created in no_grad mode and {what} modified inplace with grad mode "
-    "enabled." + _MOVE_BOTH.format(block="no_grad"),
-    Creation.INFERENCE: "{view} created in inference mode and {what} modified inplace in normal "
-    "mode." + _MOVE_BOTH.format(block="inference_mode"),
-    Creation.MULTIPLE: "{output} is a view and {what} modified inplace. This view is the output of "
-    "a function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one.",
-    Creation.FUNCTION: "{output} is a view and {what} modified inplace. This view was created "
-    "inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-    "handle view+inplace would override the custom backward associated with the custom Function, "
-    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-    "output of the custom Function.",
+_REASONS = {
+    Creation.NO_GRAD: _MOVE_BOTH.format("no_grad"),
+    Creation.INFERENCE: _MOVE_BOTH.format("inference_mode"),
+    Creation.MULTIPLE: " This view is the output of a function that returns multiple views. Such "
+    "functions do not allow the output views to be modified inplace. You should replace the "
+    "inplace operation by an out-of-place one.",
+    Creation.FUNCTION: " This view was created inside a custom Function (or because an input was "
+    "returned as-is) and the autograd logic to handle view+inplace would override the custom "
+    "backward associated with the custom Function, leading to incorrect gradients. This behavior "
+    "is forbidden. You can fix this by cloning the output of the custom Function.",
 }
 
 
 def refuse_view(view: Tensor, direct: bool) -> None:
     """Raise if the view's way of creation forbids writing it (V10 to V14)."""
     record = view._view
-    if record.creation == Creation.PLAIN:
+    creation = record.creation
+    if creation == Creation.PLAIN:
         return
     what = "is being" if direct else "its base or another view of its base has been"
     node = view._grad_fn
-    output = f"Output {view._output_nr} of {'None' if node is None else node.forward_name()}"
-    made = "A view was" if node is None else f"{output} is a view of a view which was"
-    text = _REFUSALS[record.creation].format(what=what, output=output, view=made)
+    output = "" if node is None else f"Output {view._output_nr} of {node._forward_name()}"
+    if node is not None and creation in (Creation.MULTIPLE, Creation.FUNCTION):
+        text = f"{output} is a view and {what} modified inplace."
+    else:
+        text = f"{output} is a view of a view which was" if output else "A view was"
+        if creation == Creation.INFERENCE:
+            text += f" created in inference mode and {what} modified inplace in normal mode."
+        else:
+            text += f" created in no_grad mode and {what} modified inplace with grad mode enabled."
     place = describe((record.code, record.offset))
-    raise RuntimeError(f"{text}\nThe view was made at {place}")
+    raise RuntimeError(f"{text}{_REASONS[creation]}\nThe view was made at {place}")
 
 
 def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bool:
@@ -254,9 +269,9 @@ def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bo
             "a clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    if state.mode & NO_GRAD:
+    if state.mode & (NO_GRAD | INFERENCE):
         return False
-    own = requires_grad(tensor)
+    own = wants_grad(tensor)
     if not (own or others_require_grad):
         return False
     if tensor._view is not None:
@@ -275,83 +290,91 @@ def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bo
     return True
 
 
-def rebase_history(tensor: Tensor, node: Node) -> None:
-    """Make `node`, whose first edge is the tensor's old history, the history of what was written."""
+def rebase_history(tensor: Tensor, node: Node, nr: int = 0) -> None:
+    """Make output `nr` of `node`, which has written the tensor, the tensor's history."""
     record = tensor._view
-    if record is None or record.creation == Creation.FUNCTION:
-        move_retained(tensor._grad_fn, tensor._output_nr, node)
-        set_history(tensor, node)
+    if record is None:
+        move_retained(tensor._grad_fn, tensor._output_nr, node, nr)
+        set_history(tensor, node, nr)
         return
     base = record.base
     copy_slices = CopySlices(base, tensor, node)
-    move_retained(base._grad_fn, base._output_nr, copy_slices)
+    move_retained(base._grad_fn, base._output_nr, copy_slices, 0)
     set_history(base, copy_slices)
     regenerate(tensor)
 
 
-def move_retained(old: Node | None, nr: int, new: Node) -> None:
+def move_retained(old: Node | None, nr: int, new: Node, new_nr: int) -> None:
     """`retain_grad` follows the tensor to its new node; hooks stay at the old one (H9)."""
-    if old is not None and old.extra is not None and nr in old.extra.retained:
-        new.rarely().retained[0] = old.extra.retained.pop(nr)
+    if old is not None and old._extra is not None and nr in old._extra.retained:
+        new._rarely().retained[new_nr] = old._extra.retained.pop(nr)
 
 
-class CopySlices(Node):
+class CopySlices(BuiltinNode):
     """The history of a base after a write through a view: the written part goes through `fn`.
 
     Works on Tensors in both modes, since it is made of views and a write itself.
     """
 
-    __slots__ = ("base_strides", "fn", "record", "view_offset", "view_shape", "view_strides")
+    _public_name = "torch::autograd::CopySlices"
+    _saves = True
+
+    __slots__ = ("base_strides", "fn", "steps", "view_offset", "view_shape", "view_strides")
 
     def __init__(self, base: Tensor, view: Tensor, fn: Node) -> None:
         edge, nr = gradient_edge(base)
-        self.edges = (edge, *fn.edges[1:])
-        self.edge_nrs = (nr, *fn.edge_nrs[1:])
+        self._edges = (edge, *fn._edges[1:])
+        self._edge_nrs = (nr, *fn._edge_nrs[1:])
         state = local.state
-        self.sequence = state.sequence
+        self._sequence = state.sequence
         state.sequence += 1
-        self.status = LIVE
-        self.shape = base._array.shape
-        self.dtype = base._array.dtype
-        self.code, self.offset = fn.code, fn.offset
-        self.extra = None
+        self._status = LIVE
+        self._shape = base._array.shape
+        self._dtype = base._array.dtype
+        self._code, self._offset = fn._code, fn._offset
+        self._extra = None
         self.fn = fn
-        self.record = None if can_stride(view, base) else view._view
+        self.steps = None if can_stride(view, base) else view._view.replay
         self.view_shape = view._array.shape
         self.view_strides = element_strides(view._array)
         self.view_offset = storage_offset(view._array) - storage_offset(base._array)
         self.base_strides = element_strides(base._array)
 
-    def apply(self, grads: list[Any]) -> Sequence[Any]:
-        return apply_through_tensors(self, grads)
+    def _run(self, grads: list[Any]) -> Sequence[Any]:
+        return run_through_tensors(self, grads)
 
-    def apply_tensors(self, grads: list[Any]) -> Sequence[Any]:
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         grad = grads[0]
-        whole = grad.new_empty_strided(self.shape, self.base_strides)
+        whole = grad.new_empty_strided(self._shape, self.base_strides)
         whole.copy_(grad)
-        if self.record is None:
+        if self.steps is None:
             part = whole.as_strided(self.view_shape, self.view_strides, self.view_offset)
         else:
-            part = replay(self.record, whole)
-        inner = self.fn.apply_tensors([part.clone()])
-        if self.edges[0] is not None:
+            part = replay(self.steps, whole)
+        inner = self.fn._run_tensors([part.clone()])
+        if self._edges[0] is not None:
             if inner[0] is None:
                 part.zero_()
             else:
                 part.copy_(inner[0])
-        return (whole if self.edges[0] is not None else None, *inner[1:])
+        return (whole if self._edges[0] is not None else None, *inner[1:])
 
-    def release(self) -> None:
-        self.fn.release()
+    def _release(self, place: Place) -> None:
+        self.fn._release(place)
 
 
-def apply_through_tensors(node: Node, grads: list[Any]) -> Sequence[Any]:
+def run_through_tensors(node: Node, grads: list[Any]) -> Sequence[Any]:
     """Run a node that computes on Tensors in a pass that computes on arrays."""
+    return run_unrecorded(node, [None if grad is None else wrap(grad) for grad in grads])
+
+
+def run_unrecorded(node: Node, grads: list[Any]) -> Sequence[Any]:
+    """Run a node on Tensors without recording; returns arrays."""
     state = local.state
-    mode = state.mode
-    state.mode = mode | NO_GRAD
+    before = state.mode & NO_GRAD
+    state.mode |= NO_GRAD
     try:
-        results = node.apply_tensors([None if grad is None else wrap(grad) for grad in grads])
+        results = node._run_tensors(grads)
     finally:
-        state.mode = mode
+        state.mode = state.mode & ~NO_GRAD | before
     return [None if result is None else result._array for result in results]

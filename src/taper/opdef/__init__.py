@@ -15,8 +15,8 @@ specialising (modes, in-place, `out=`, errors).
 
 The forward is a kernel: a pure function of arrays and plain values.  Its annotations say what its
 parameters are: `Array` a tensor, `Operand` a tensor or a Python number, `Array | None` an optional
-tensor, `Arrays` a sequence of tensors, anything else a plain value.  A parameter named `self` is
-called `input` in the public function.  The decorated name is the public function: it takes Tensors
+tensor, `Arrays` a sequence of tensors, `Indices` one of tensors and Nones, anything else a plain
+value.  A parameter named `self` is called `input` in the public function.  The decorated name is the public function: it takes Tensors
 and records, or takes arrays and returns arrays, so that formulas may use it in both modes (D5).
 
 A formula may name: `grad` (`grad_<output>` with several outputs), `result`/`result<i>` or the name
@@ -38,6 +38,7 @@ from typing import Any, TypeAlias
 Array: TypeAlias = Any
 Operand: TypeAlias = Any
 Arrays: TypeAlias = Any
+Indices: TypeAlias = Any
 
 # promote=: what happens to the dtypes of tensor parameters before the kernel sees them
 SAME = "same"  # all become the common dtype
@@ -54,6 +55,7 @@ _KINDS = {
     "Array | None": "optional",
     "Operand | None": "optional_operand",
     "Arrays": "tensors",
+    "Indices": "indices",
 }
 TENSOR_KINDS = frozenset(_KINDS.values())
 _PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
@@ -162,8 +164,10 @@ class Op:
         self.method: bool = options["method"]
         self.inplace_name: str = options["inplace_name"] or f"{self.name}_"
         self.many_outputs: bool = options["many_outputs"]
+        self.saved_sizes: dict[str, tuple[int, ...]] = options["saved_sizes"] or {}
         self.check: Callable[[Any, Sequence[Any]], None] | None = options["check"]
         self.numbers: bool = options["numbers"]
+        self.signatures: tuple[str, ...] = options["signatures"]
         self.lazy_functions: dict[str, Any] = {}
         self.params = parameters_of(kernel)
         self.keyword_names = tuple(each.name for each in self.params if each.keyword_only)
@@ -172,9 +176,10 @@ class Op:
         self.unpromoted = tuple(
             each.name in options["unpromoted"]
             for each in self.params
-            if each.kind not in ("plain", "tensors")
+            if each.kind not in ("plain", "tensors", "indices")
         )
         self.formulas: list[Formula] = []
+        self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
         self.function: Any = None
 
@@ -192,9 +197,27 @@ class Op:
         """Positional arguments in declaration order, defaults filled in."""
         if not kwargs and len(args) == len(self.params):
             return tuple(args)
-        bound = self.__signature__.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return tuple(bound.arguments[each.public_name] for each in self.params)
+        positional = len(self.params) - len(self.keyword_names)
+        if len(args) > positional:
+            raise TypeError(
+                f"{self.label}() takes {positional} positional arguments but {len(args)} were given"
+            )
+        values = list(args)
+        for param in self.params[len(args) :]:
+            name = param.public_name if param.public_name in kwargs else param.name
+            if name in kwargs:
+                values.append(kwargs.pop(name))
+            elif param.default is not REQUIRED:
+                values.append(param.default)
+            else:
+                raise TypeError(
+                    f"{self.label}() missing 1 required positional arguments: "
+                    f'"{param.public_name}"'
+                )
+        if kwargs:
+            unknown = next(iter(kwargs))
+            raise TypeError(f"{self.label}() got an unexpected keyword argument '{unknown}'")
+        return tuple(values)
 
     @property
     def doc(self) -> str:
@@ -271,8 +294,10 @@ def op(
     outputs: tuple[str, ...] = ("result",),
     many_outputs: bool = False,
     unpromoted: tuple[str, ...] = (),
+    saved_sizes: dict[str, tuple[int, ...]] | None = None,
     check: Callable[[Any, Sequence[Any]], None] | None = None,
     numbers: bool = False,
+    signatures: tuple[str, ...] = (),
     nondifferentiable: tuple[int, ...] = (),
     returns: Any = None,
     ufunc: Any = None,
@@ -291,9 +316,12 @@ def op(
     out                there is `out=`; a function of the destination's array and the result's
                        may refuse what the usual rules for `out=` allow
     unpromoted         tensors that `promote` leaves alone (conditions, indices)
+    saved_sizes        {"weight": (0,)}: of the saved `weight_shape` the node shows that length,
+                       as `_saved_weight_sym_argsize_0`
     check              called with the common dtype and the operands (arrays and numbers) where
                        they are not all float32; raises where PyTorch refuses a dtype
     numbers            the first tensor may be a Python number, too
+    signatures         PyTorch's overloads, if there are several: what its TypeError lists
     upcast             float16 and bfloat16 are computed in float32 and rounded once
     outputs            names of the outputs, if there are several
     many_outputs       the kernel returns a list whose length depends on the input (split)
@@ -350,6 +378,7 @@ def derivative(function: Any, wrt: str | tuple[str, ...]) -> Callable[[Any], Any
     def declare(formula: Callable[..., Any]) -> Callable[..., Any]:
         names = (wrt,) if isinstance(wrt, str) else wrt
         entry.formulas.append(Formula(entry, formula, names))
+        entry.wrt.update(names)
         return formula
 
     return declare
@@ -381,6 +410,15 @@ def composite(*, method: bool = True, public: bool = True, name: str | None = No
         return function
 
     return declare
+
+
+def alias(name: str, function: Callable[..., Any]) -> None:
+    """Give an operator or composite another name: function, method and in-place method."""
+    original = function.__name__
+    composites[name] = function
+    for ending in ("", "_"):
+        if original + ending in methods:
+            methods[name + ending] = methods[original + ending]
 
 
 def camel_case(name: str) -> str:

@@ -6,6 +6,7 @@ All compute `beta * self + alpha * product` with one pass over the product for w
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from taper.ops.matmul import (
 )
 from taper.ops.shape import expand, expand_to, unsqueeze
 from taper.sampling.fill import C_NAMES, not_implemented
-from taper.tensor import Tensor
+from taper.tensor import Tensor, wrap_dim
 
 _HALF = "eE"  # dtype.char of float16 and bfloat16
 
@@ -194,15 +195,6 @@ def addmv_tangent(mat, vec, self_t, mat_t, vec_t, beta, alpha):
 # --- baddbmm, addbmm -------------------------------------------------------------------------
 
 
-def _check_stacks(batch1: ndarray, batch2: ndarray) -> None:
-    for stack in (batch1, batch2):
-        if stack.ndim < 3:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-stack.ndim}, "
-                f"{stack.ndim - 1}], but got 2)"
-            )
-
-
 @op(out=same_dtype, inplace=True)
 def baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """`beta * self + alpha * bmm(batch1, batch2)`.
@@ -212,7 +204,8 @@ def baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: 
     tensor([[[4., 4.],
              [4., 4.]]])
     """
-    _check_stacks(batch1, batch2)
+    wrap_dim(1, batch1.ndim)
+    wrap_dim(2, batch2.ndim)
     if self.dtype != batch1.dtype != batch2.dtype or self.dtype != batch2.dtype == batch1.dtype:
         names = [C_NAMES[dtypes.FROM_NUMPY[each.dtype]] for each in (self, batch1, batch2)]
         raise RuntimeError(
@@ -245,7 +238,7 @@ def baddbmm_tangent(batch1, batch2, self_t, batch1_t, batch2_t, beta, alpha):
     return _tangent(bmm, self_t, beta, alpha, (batch1_t, batch2), (batch1, batch2_t))
 
 
-@op(out=same_dtype, inplace=True)
+@op(out=same_dtype, inplace=True, saved_sizes={"batch1": (0, 1), "batch2": (2,)})
 def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """`beta * self + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
 
@@ -264,7 +257,8 @@ def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: A
 
 
 def _check_addbmm(self: ndarray, batch1: ndarray, batch2: ndarray) -> None:
-    _check_stacks(batch1, batch2)
+    wrap_dim(1, batch1.ndim)
+    wrap_dim(2, batch2.ndim)
     for name, stack in (("batch1", batch1), ("batch2", batch2)):
         if stack.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -288,13 +282,15 @@ def addbmm_self(grad, beta):
 
 
 @derivative(addbmm, wrt="batch1")
-def addbmm_batch1(grad, batch2, alpha):
-    return scaled(bmm(expand(grad, len(batch2), *grad.shape), adjoint(batch2)), alpha)
+def addbmm_batch1(grad, batch2, batch1_shape, alpha):
+    stack = expand(grad, batch1_shape[:1] + tuple(grad.shape))
+    return scaled(bmm(stack, adjoint(batch2)), alpha)
 
 
 @derivative(addbmm, wrt="batch2")
-def addbmm_batch2(grad, batch1, alpha):
-    return scaled(bmm(adjoint(batch1), expand(grad, len(batch1), *grad.shape)), alpha)
+def addbmm_batch2(grad, batch1, batch2_shape, alpha):
+    stack = expand(grad, batch2_shape[:1] + tuple(grad.shape))
+    return scaled(bmm(adjoint(batch1), stack), alpha)
 
 
 def _sum_of_products(batch1: Any, batch2: Any) -> Any:
@@ -333,8 +329,6 @@ def _check_addr(vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> None:
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     kind = vec1.dtype.kind
-    if kind == "u" and vec1.dtype.itemsize > 1:
-        raise not_implemented("addr_cpu", dtypes.FROM_NUMPY[vec1.dtype])
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if isinstance(factor, bool) and kind != "b":
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
@@ -342,6 +336,8 @@ def _check_addr(vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> None:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )
+    if kind == "u" and vec1.dtype.itemsize > 1:
+        raise not_implemented("addr_cpu", dtypes.FROM_NUMPY[vec1.dtype])
 
 
 @derivative(addr, wrt="self")
@@ -371,7 +367,12 @@ def addr_tangent(vec1, vec2, self_t, vec1_t, vec2_t, beta, alpha):
 # --- in place --------------------------------------------------------------------------------
 
 
-def _sized_inplace(name: str) -> None:
+# Texts of the errors for a target of another shape than the result; the group is that shape.
+_OTHER_SHAPE = r"output with shape .* doesn't match the broadcast shape (.*)"
+_NO_EXPANSION = r"The expanded size .* Target sizes: (.*?)\.|expand\(.*, size=(.*?)\):"
+
+
+def _sized_inplace(name: str, pattern: str) -> None:
     """Give an in-place method PyTorch's error for a result of another shape than the target."""
     run = methods[name]
 
@@ -379,9 +380,10 @@ def _sized_inplace(name: str) -> None:
         try:
             return run(self, *args, **kwargs)
         except RuntimeError as error:
-            _, found, size = str(error).partition("doesn't match the broadcast shape ")
-            if not found:
+            found = re.match(pattern, str(error))
+            if found is None:
                 raise
+            size = found[found.lastindex or 0]
             raise RuntimeError(
                 f"Bad in-place call: input tensor size {list(self._array.shape)} and output "
                 f"tensor size {size} should match"
@@ -392,5 +394,23 @@ def _sized_inplace(name: str) -> None:
     methods[name] = method
 
 
-for _name in ("addmm_", "addmv_", "baddbmm_", "addbmm_"):
-    _sized_inplace(_name)
+def _checked_addr(
+    self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """In-place version of `addr`."""
+    shape, vectors = self._array.shape, (vec1._array, vec2._array)
+    if len(shape) != 2:
+        raise RuntimeError(f"2D tensor expected, got {len(shape)}D tensor for input")
+    if [each.ndim for each in vectors] == [1, 1] and shape != (vectors[0].size, vectors[1].size):
+        raise RuntimeError(
+            f"size mismatch, input: {list(shape)}, v1: {list(vectors[0].shape)}, v2: "
+            f"{list(vectors[1].shape)}"
+        )
+    return _addr_inplace(self, vec1, vec2, beta=beta, alpha=alpha)
+
+
+_addr_inplace = methods["addr_"]
+methods["addr_"] = _checked_addr
+_sized_inplace("addmm_", f"{_OTHER_SHAPE}|{_NO_EXPANSION}")
+for _name in ("addmv_", "baddbmm_", "addbmm_"):
+    _sized_inplace(_name, _OTHER_SHAPE)

@@ -69,7 +69,11 @@ def in_dtype_of(value: Any, other: Any) -> Any:
     """`value` in the dtype of `other`, both arrays or both Tensors."""
     if isinstance(value, Tensor):
         return value if value.dtype is other.dtype else value.to(other.dtype)
-    return value if value.dtype is other.dtype else value.astype(other.dtype)
+    if value.dtype is other.dtype:
+        return value
+    if value.dtype.kind == "c" and other.dtype.kind != "c":
+        value = value.real
+    return value.astype(other.dtype)
 
 
 def filled(value: Any, mask: Any, number: float) -> Any:

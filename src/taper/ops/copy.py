@@ -1,16 +1,57 @@
-"""Copies, conversions and writes: clone, contiguous, to, copy_, fill_, zero_."""
+"""Copies (clone, contiguous), conversions (to, float, long ...) and writes (copy_, fill_, zero_)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from taper import dtypes
-from taper.device import contiguous_format, preserve_format
-from taper.opdef import LINEAR, Array, Operand, composite, derivative, op
-from taper.ops.shape import expand
-from taper.tensor import Tensor, wrap
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.views import bump_version, check_inplace, requires_grad
+from taper.device import contiguous_format, preserve_format, usable
+from taper.opdef import LINEAR, Array, composite, derivative, methods, op
+from taper.opruntime import NUMBERS, broadcast_clash, refuse_overlap, run_inplace
+from taper.scalars import filler
+from taper.strides import empty_with, format_strides, has_format, is_dense, preserved_strides
+from taper.tensor import Tensor, element_strides, wrap
+from taper.userwarning import warn_once
+
+# --- clone and contiguous --------------------------------------------------------------------
+
+
+def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
+    """A copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
+    if array.flags.c_contiguous and (memory_format is None or memory_format is contiguous_format):
+        return converted(array, dtype)
+    if memory_format is None or memory_format is preserve_format:
+        strides = preserved_strides(array.shape, element_strides(array))
+    else:
+        strides = format_strides(array.shape, memory_format._name)
+    result = empty_with(array.shape, strides, dtype)
+    write(result, array)
+    return result
+
+
+def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
+    """A row-major copy in another dtype."""
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        discard_imaginary()
+        array = array.real
+    return array.astype(dtype, order="C")
+
+
+def write(target: ndarray, values: ndarray) -> None:
+    """Put values of any dtype into an array."""
+    if values.dtype.kind == "c" and target.dtype.kind not in "cb":
+        discard_imaginary()
+        values = values.real
+    np.copyto(target, values, casting="unsafe")
+
+
+def discard_imaginary() -> None:
+    warn_once("Casting complex values to real discards the imaginary part")
 
 
 @op(tangent=LINEAR)
@@ -21,8 +62,9 @@ def clone(self: Array, *, memory_format: Any = None) -> Array:
     >>> taper.clone(taper.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    order: Any = "C" if memory_format is contiguous_format else "K"
-    return np.array(self, order=order)
+    if memory_format is None and self.flags.c_contiguous:
+        return self.copy()
+    return copied(self, self.dtype, memory_format)
 
 
 @derivative(clone, wrt="self")
@@ -31,25 +73,229 @@ def clone_self(grad: Array) -> Array:
 
 
 @composite(public=False)
-def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
-    """The tensor itself if its elements lie in row-major order, else a copy that does."""
-    if input._array.flags.c_contiguous:
+def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+    """The tensor itself if its elements lie in row-major order, else a copy that does.
+
+    >>> import taper
+    >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
+    (2, 1)
+    """
+    if memory_format is contiguous_format:
+        if input._array.flags.c_contiguous:
+            return input
+    elif memory_format is preserve_format:
+        if input._array.flags.c_contiguous:
+            return input
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    elif has_format(input._array, memory_format._name):
         return input
     return clone(input, memory_format=memory_format)
 
 
 @composite(public=False)
 def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in row-major order without gaps."""
-    return input._array.flags.c_contiguous
+    """Whether the elements lie in the order of the memory format without gaps.
+
+    >>> import taper
+    >>> taper.zeros(2, 3).t().is_contiguous()
+    False
+    """
+    if memory_format is contiguous_format:
+        return input._array.flags.c_contiguous
+    return has_format(input._array, memory_format._name)
 
 
-@op(name="copy", node="CopyBackwards", inplace=True, public=False, method=False, tangent=LINEAR)
+# --- to --------------------------------------------------------------------------------------
+
+
+@op(name="_to_copy", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
+def to_copy(self: Array, dtype: Any, memory_format: Any = None) -> Array:
+    """A copy in another dtype."""
+    return copied(self, dtype.numpy, memory_format)
+
+
+@derivative(to_copy, wrt="self")
+def to_copy_self(grad: Array) -> Array:
+    return grad  # the engine casts a gradient to the dtype of what it is the gradient of
+
+
+@op(name="_to_integers", public=False, method=False)
+def to_integers(self: Array, dtype: Any, memory_format: Any = None) -> Array:
+    """A copy in a dtype that carries no gradient."""
+    return copied(self, dtype.numpy, memory_format)
+
+
+def as_type(tensor: Any, dtype: dtypes.dtype, copy: bool = False, memory_format: Any = None) -> Any:
+    """The tensor in another dtype or layout; itself if nothing changes."""
+    if not copy and tensor._array.dtype is dtype.numpy:
+        if memory_format is None or memory_format is preserve_format:
+            return tensor
+        if has_format(tensor._array, memory_format._name):
+            return tensor
+    function = to_copy if dtype.category > dtypes.INTEGER else to_integers
+    return function(tensor, dtype, memory_format)
+
+
+@composite(public=False)
+def to(
+    input: Tensor,
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    other: Any = None,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor in the dtype, on the device or as another tensor; itself if nothing changes.
+
+    `to(dtype)`, `to(device, dtype)` and `to(other)`, each with `non_blocking` and `copy` behind.
+
+    >>> import taper
+    >>> taper.tensor([1.5]).to(taper.int64)
+    tensor([1])
+    """
+    if args:
+        if type(args[0]) is dtypes.dtype and len(args) == 1:
+            dtype = args[0]
+        else:
+            found = _to_arguments(args)
+            device, dtype = found[0] or device, found[1] or dtype
+            non_blocking, copy = found[2] or non_blocking, found[3] or copy
+    if other is not None:
+        dtype = other.dtype
+    if device is not None:
+        usable(device, "to")
+    wanted = input.dtype if dtype is None else dtypes.as_dtype(dtype, "to", "dtype", 1)
+    return as_type(input, wanted, copy, memory_format)
+
+
+def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
+    """Device, dtype, non_blocking and copy of a call `to(*args)`."""
+    first = args[0]
+    device = dtype = None
+    if isinstance(first, Tensor):
+        dtype, rest = first.dtype, args[1:]
+    elif type(first) is dtypes.dtype or isinstance(first, type):
+        dtype, rest = first, args[1:]
+    else:
+        device, rest = first, args[1:]
+        if rest and not isinstance(rest[0], bool):
+            dtype, rest = rest[0], rest[1:]
+    flags = (*rest, False, False)
+    if len(rest) > 2:
+        raise TypeError(f"to() takes at most 4 positional arguments ({len(args)} given)")
+    return device, dtype, bool(flags[0]), bool(flags[1])
+
+
+@composite(public=False)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of another."""
+    return as_type(input, other.dtype)
+
+
+@composite(public=False, name="type")
+def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Without argument the name of the tensor's type, else the tensor in the given type.
+
+    >>> import taper
+    >>> taper.tensor([1.0]).type()
+    'torch.FloatTensor'
+    """
+    if dtype is None:
+        return dtypes.type_name(input.dtype)
+    if type(dtype) is not dtypes.dtype:
+        given = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+        name = given.removeprefix("torch.")
+        for each in dtypes.FROM_NUMPY.values():
+            if name == f"{each.scalar_type}Tensor":
+                return as_type(input, each)
+        raise ValueError(f"invalid type: '{given}'")
+    return as_type(input, dtype)
+
+
+def _conversion(name: str, dtype: dtypes.dtype) -> None:
+    """The method that converts to one dtype."""
+
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        if self._array.dtype is dtype.numpy and memory_format is None:
+            return self
+        return as_type(self, dtype, False, memory_format)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The tensor as {dtype!r}; itself if it is that already."
+    methods[name] = convert
+
+
+for _name, _dtype in {
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "short": dtypes.int16,
+    "char": dtypes.int8,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool_,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}.items():
+    _conversion(_name, _dtype)
+
+
+@composite(public=False)
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU: itself."""
+    return input
+
+
+@composite(public=False)
+def cuda(
+    input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
+    """Raises: there is no CUDA."""
+    usable("cuda", "cuda")
+    return input
+
+
+# --- writes ----------------------------------------------------------------------------------
+
+
+def needs_record(target: Tensor, *others: Any) -> bool:
+    """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
+    state = local.state
+    if state.mode > NO_GRAD:
+        return True
+    inputs = [each for each in others if isinstance(each, Tensor)]
+    needed = not state.mode and any(requires_grad(each) for each in inputs)
+    return check_inplace(target, needed, state)
+
+
+@op(name="copy", node="CopyBackwards", public=False, method=False, tangent=LINEAR)
 def copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
     """The values of `src` in the shape and dtype of `self`."""
-    if src.dtype != self.dtype:
-        src = src.astype(self.dtype)
-    return np.broadcast_to(src, self.shape)
+    result = np.empty(self.shape, self.dtype)
+    write_copy(result, src)
+    return result
+
+
+def write_copy(target: ndarray, src: ndarray) -> None:
+    """Put `src`, broadcast and converted, into an array."""
+    try:
+        write(target, src)
+    except ValueError:
+        raise _no_room(target.shape, src.shape) from None
+
+
+def _no_room(shape: tuple[int, ...], source: tuple[int, ...]) -> RuntimeError:
+    clash = broadcast_clash([shape, source])
+    if clash is not None:
+        return clash
+    return RuntimeError(
+        f"output with shape {list(shape)} doesn't match the broadcast shape "
+        f"{list(np.broadcast_shapes(shape, source))}"
+    )
 
 
 @derivative(copy, wrt="self")
@@ -63,73 +309,147 @@ def copy_src(grad: Array) -> Array:
 
 
 def zeros_of(grad: Any) -> Any:
+    """Zeros like a gradient, on arrays and Tensors."""
     if isinstance(grad, Tensor):
         return wrap(np.zeros(grad._array.shape, grad._array.dtype))
     return np.zeros(grad.shape, grad.dtype)
 
 
-@op(name="fill", inplace=True, tangent=LINEAR)
-def fill(self: Array, value: Operand) -> Array:
-    """A tensor of the same shape with `value` everywhere.
+@composite(public=False)
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of another tensor into this one, broadcast and converted.
+
+    >>> import taper
+    >>> taper.zeros(2, 2).copy_(taper.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    if not isinstance(src, Tensor):
+        if src.__class__ not in NUMBERS:
+            raise TypeError(
+                f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+            )
+        src = wrap(np.array(src))
+    if src is self:
+        return self
+    target = self._array
+    sources = () if target.dtype.kind in "biu" else (src,)  # integers carry no gradient
+    if not needs_record(self, *sources):
+        _refuse_shared_memory(self, src)
+        write_copy(target, src._array)
+        bump_version(self)
+        return self
+    _refuse_shared_memory(self, src)
+
+    def write_source(array: ndarray) -> None:
+        write_copy(array, src._array)
+
+    return run_inplace(copy.op, (self, src, non_blocking), write_source)
+
+
+def _refuse_shared_memory(target: Tensor, src: Tensor) -> None:
+    """Raise if the source would change while it is read."""
+    refuse_overlap(target._array)
+    if target._counter is None or target._counter is not src._counter:
+        return
+    to, of = target._array, src._array
+    if to.size and of.size and np.may_share_memory(to, of):
+        if to.ctypes.data == of.ctypes.data and to.shape == of.shape and to.strides == of.strides:
+            return
+        if all(is_dense(each.shape, element_strides(each)) for each in (to, of)):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location. Please clone() the tensor before "
+                "performing the operation."
+            )
+
+
+def fill_with_number(self: Array, value: Any) -> Array:
+    """An array like `self` with a number everywhere."""
+    return np.full(self.shape, filler(value, dtypes.FROM_NUMPY[self.dtype]), self.dtype)
+
+
+def fill_with_tensor(self: Array, value: Array) -> Array:
+    """An array like `self` with the value of a 0-d array everywhere."""
+    if value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
+    return np.full(self.shape, value.astype(self.dtype), self.dtype)
+
+
+def _declare_fill(kernel: Any, name: str, node: str) -> Any:
+    declared = op(name=name, node=node, tangent=LINEAR, public=False, method=False)(kernel)
+    derivative(declared, wrt="self")(copy_self)
+    return declared
+
+
+_fill_number = _declare_fill(fill_with_number, "fill", "FillBackward0")
+_fill_tensor = _declare_fill(fill_with_tensor, "fill_tensor", "FillBackward1")
+_fill_number_ = _declare_fill(fill_with_number, "fill_", "FillBackward2")
+_fill_tensor_ = _declare_fill(fill_with_tensor, "fill_tensor_", "FillBackward3")
+
+
+@derivative(_fill_tensor, wrt="value")
+@derivative(_fill_tensor_, wrt="value")
+def fill_value(grad: Array) -> Array:
+    return grad.sum()
+
+
+@composite(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and dtype with `value` everywhere.
 
     >>> import taper
     >>> taper.fill(taper.tensor([1.0, 2.0]), 3)
     tensor([3., 3.])
     """
-    return np.full(self.shape, value, self.dtype)
+    return _fill_tensor(input, value) if isinstance(value, Tensor) else _fill_number(input, value)
 
 
-@derivative(fill, wrt="self")
-def fill_self(grad: Array) -> Array:
-    return zeros_of(grad)
+@composite()
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Write `value`, a number or a 0-d tensor, into every element.
+
+    >>> import taper
+    >>> taper.fill_(taper.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            fill_with_tensor(input._array, value._array)
+        if needs_record(input, value):
+            return run_inplace(_fill_tensor_.op, (input, value), lambda to: write(to, value._array))
+        write(input._array, value._array)
+    else:
+        number = filler(value, input.dtype)
+        if needs_record(input):
+            return run_inplace(_fill_number_.op, (input, value), lambda to: to.fill(number))
+        input._array.fill(number)
+    bump_version(input)
+    return input
 
 
-@op(name="zero", inplace=True, public=False, method=False, tangent=LINEAR)
+@op(name="zero", public=False, method=False, tangent=LINEAR)
 def zero(self: Array) -> Array:
     """Zeros of the same shape and dtype."""
     return np.zeros(self.shape, self.dtype)
 
 
-@derivative(zero, wrt="self")
-def zero_self(grad: Array) -> Array:
-    return zeros_of(grad)
+derivative(zero, wrt="self")(copy_self)
 
 
-@op(name="_to_copy", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
-def to_copy(self: Array, dtype: Any) -> Array:
-    """A copy in another dtype."""
-    return self.astype(dtype.numpy)
+@composite()
+def zero_(input: Tensor) -> Tensor:
+    """Write zero into every element.
 
-
-@derivative(to_copy, wrt="self")
-def to_copy_self(grad: Array) -> Array:
-    # The engine casts a gradient to the dtype of what it is the gradient of.
-    return grad
-
-
-@composite(public=False)
-def to(input: Tensor, *args: Any, dtype: Any = None, copy: bool = False) -> Tensor:
-    """The tensor in another dtype; itself if nothing changes."""
-    for each in args:
-        if type(each) is dtypes.dtype:
-            dtype = each
-        elif isinstance(each, Tensor):
-            dtype = each.dtype
-    if dtype is None or dtype is input.dtype:
-        return clone(input) if copy else input
-    return to_copy(input, dtype)
-
-
-@composite(public=False)
-def new_empty_strided(input: Tensor, size: Any, stride: Any, dtype: Any = None) -> Tensor:
-    """An uninitialised tensor with the given strides."""
-    chosen = (dtype or input.dtype).numpy
-    reach = 1
-    for length, step in zip(size, stride, strict=True):
-        reach = 0 if length == 0 or reach == 0 else reach + (length - 1) * step
-    memory = np.empty(reach, chosen)
-    strides = [step * memory.itemsize for step in stride]
-    return wrap(np.ndarray(size, chosen, memory, 0, strides) if reach else np.empty(size, chosen))
-
-
-__all__ = ["expand", "preserve_format"]
+    >>> import taper
+    >>> taper.zero_(taper.ones(2))
+    tensor([0., 0.])
+    """
+    if needs_record(input):
+        return run_inplace(zero.op, (input,), lambda to: to.fill(0))
+    input._array.fill(0)
+    bump_version(input)
+    return input

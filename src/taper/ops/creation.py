@@ -1,156 +1,507 @@
-"""Making tensors: from data, filled, counted, and like other tensors."""
+"""Making tensors that are uninitialised or filled with one number, free or like another tensor.
+
+What is read from data is in `data`, what counts or samples a curve in `ranges`.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from taper import dtypes
-from taper.factory import check_device, dtype_of, finish, shape_of
+from taper.device import contiguous_format, preserve_format, strided
+from taper.factory import (
+    allocate,
+    array_like,
+    check_flag,
+    check_memory_format,
+    finish,
+    integer,
+    into,
+    number,
+    options,
+    out_dtype,
+    shape_argument,
+    shape_of,
+    tensor_argument,
+)
 from taper.opdef import composite
+from taper.scalars import filler
+from taper.strides import Shape, empty_with, format_strides
 from taper.tensor import Tensor
 
 
-def array_of(data: Any) -> np.ndarray:
-    if isinstance(data, Tensor):
-        return data._array.copy()
-    array = np.array(data)
-    if isinstance(data, np.ndarray | np.generic):
-        return array
-    if array.dtype == np.float64:
-        return array.astype(dtypes.default.float_numpy)
-    if array.dtype == np.complex128:
-        return array.astype(dtypes.default.complex_numpy)
-    return array
-
-
-@composite(method=False)
-def tensor(
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+def _filled(
+    function: str,
+    shape: Shape,
+    value: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
+    default: dtypes.dtype | None = None,
 ) -> Tensor:
-    check_device("tensor", device)
-    array = array_of(data)
-    if dtype is not None:
-        array = array.astype(dtype_of("tensor", dtype))
-    return finish(np.ascontiguousarray(array).reshape(array.shape), requires_grad)
-
-
-@composite(method=False)
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    if isinstance(data, Tensor) and (dtype is None or data.dtype is dtype):
-        return data
-    if isinstance(data, np.ndarray) and dtype is None:
-        return finish(data)
-    return tensor(data, dtype=dtype)
-
-
-@composite(method=False)
-def from_numpy(ndarray: np.ndarray) -> Tensor:
-    dtypes.of_array(ndarray)
-    return finish(ndarray)
-
-
-def _filled(name: str, value: Any):
-    def factory(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False,
-                requires_grad=False):
-        check_device(name, device)
-        shape = shape_of(name, size)
-        return finish(np.full(shape, value, dtype_of(name, dtype)), requires_grad)
-
-    factory.__name__ = factory.__qualname__ = name
-    return composite(method=False)(factory)
-
-
-zeros = _filled("zeros", 0)
-ones = _filled("ones", 1)
-empty = _filled("empty", 0)
-
-
-@composite(method=False)
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
-         requires_grad=False) -> Tensor:
-    if dtype is None:
-        dtype = {bool: dtypes.bool_, int: dtypes.int64, complex: dtypes.default.complex}.get(
-            type(fill_value), dtypes.default.float)
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value._array.item()
-    return finish(np.full(shape_of("full", (size,)), fill_value, dtype_of("full", dtype)), requires_grad)
-
-
-@composite(method=False)
-def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None,
-           pin_memory=False, requires_grad=False) -> Tensor:
-    if end is None:
-        start, end = 0, start
-    if dtype is None:
-        dtype = dtypes.default.float if any(isinstance(each, float) for each in (start, end, step)) else dtypes.int64
-    return finish(np.arange(start, end, step).astype(dtype_of("arange", dtype)), requires_grad)
-
-
-def _like(name, value):
-    def factory(input, *, dtype=None, layout=None, device=None, pin_memory=False,
-                requires_grad=False, memory_format=None):
-        array = np.full_like(input._array, value, dtype_of(name, dtype, input.dtype))
-        return finish(array, requires_grad)
-    factory.__name__ = factory.__qualname__ = name
-    return composite(method=False)(factory)
-
-
-zeros_like = _like("zeros_like", 0)
-ones_like = _like("ones_like", 1)
-empty_like = _like("empty_like", 0)
-
-
-@composite(method=False)
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False,
-              requires_grad=False, memory_format=None):
-    array = np.full_like(input._array, fill_value, dtype_of("full_like", dtype, input.dtype))
+    """A tensor with one number everywhere, or nothing in particular if it is None."""
+    which = options(function, dtype, layout, device, pin_memory, default)
+    if requires_grad:
+        check_flag(function, requires_grad)
+    if out is not None:
+        which = out_dtype(function, out, dtype, requires_grad)
+    if value is not None:
+        value = filler(value, which, math.prod(shape) == 1)
+    array = allocate(shape, which.numpy, value)
+    if out is not None:
+        return into(out, array, requires_grad)
     return finish(array, requires_grad)
 
 
-def _new(name, value):
-    def factory(self, *size, dtype=None, device=None, layout=None, pin_memory=False, requires_grad=False):
-        array = np.full(shape_of(name, size), value, dtype_of(name, dtype, self.dtype))
-        return finish(array, requires_grad)
-    factory.__name__ = factory.__qualname__ = name
-    return composite(public=False)(factory)
+@composite(method=False)
+def zeros(
+    *sizes: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of zeros; the sizes are given one by one or as a tuple.
 
-
-new_zeros = _new("new_zeros", 0)
-new_ones = _new("new_ones", 1)
-new_empty = _new("new_empty", 0)
-
-
-@composite(public=False)
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
-    return tensor(data, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
-
-
-@composite(public=False)
-def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
-
-
-@composite(public=False)
-def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
+    >>> import taper
+    >>> taper.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    shape = shape_of("zeros", sizes, size)
+    if shape and min(shape) < 0:
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    return _filled("zeros", shape, 0, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(method=False)
-def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    wanted = dtype_of("empty_strided", dtype)
-    extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
-    flat = np.zeros(extent, wanted)
-    strides = [s * wanted.itemsize for s in stride]
-    return finish(np.ndarray(tuple(size), wanted, flat, 0, strides), requires_grad)
+def ones(
+    *sizes: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ones; the sizes are given one by one or as a tuple.
+
+    >>> import taper
+    >>> taper.ones((2,), dtype=taper.int64)
+    tensor([1, 1])
+    """
+    shape = shape_of("ones", sizes, size)
+    return _filled("ones", shape, 1, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(method=False)
-def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    return finish(np.array(s, dtype_of("scalar_tensor", dtype)), requires_grad)
+def empty(
+    *sizes: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor whose elements are whatever the memory held.
+
+    >>> import taper
+    >>> taper.empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+    shape = shape_of("empty", sizes, size)
+    check_memory_format("empty", memory_format)
+    if memory_format is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    if memory_format is None or memory_format is contiguous_format:
+        return _filled("empty", shape, None, out, dtype, layout, device, pin_memory, requires_grad)
+    which = options("empty", dtype, layout, device, pin_memory)
+    strides = format_strides(shape, memory_format._name)
+    return finish(empty_with(shape, strides, which.numpy), requires_grad)
+
+
+@composite(method=False)
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with `fill_value` everywhere; its dtype is that of the number.
+
+    >>> import taper
+    >>> taper.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
+    shape = shape_argument("full", "size", 1, size)
+    value = number("full", "fill_value", 2, fill_value)
+    return _filled(
+        "full",
+        shape,
+        value,
+        out,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        requires_grad,
+        dtypes.result_type([value]),
+    )
+
+
+@composite(method=False)
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An uninitialised tensor with the given strides.
+
+    >>> import taper
+    >>> taper.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    which = options("empty_strided", dtype, layout, device, pin_memory)
+    return _strided("empty_strided", size, stride, which, requires_grad)
+
+
+def _strided(
+    function: str, size: Any, stride: Any, which: dtypes.dtype, requires_grad: Any
+) -> Tensor:
+    shape = shape_argument(function, "size", 1, size)
+    strides = shape_argument(function, "stride", 2, stride)
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(strides)})"
+        )
+    if min(shape, default=0) < 0:
+        allocate(shape, which.numpy)
+    if min(strides, default=0) < 0:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and "
+            f"strides={list(strides)}"
+        )
+    return finish(empty_with(shape, strides, which.numpy), requires_grad)
+
+
+@composite(method=False)
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A number as a tensor without dimensions, of the default dtype if none is given.
+
+    >>> import taper
+    >>> taper.scalar_tensor(3)
+    tensor(3.)
+    """
+    value = number("scalar_tensor", "s", 1, s)
+    return _filled(
+        "scalar_tensor", (), value, None, dtype, layout, device, pin_memory, requires_grad
+    )
+
+
+@composite(method=False)
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    >>> import taper
+    >>> taper.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows = integer("eye", "n", 1, n)
+    columns = rows if m is None else integer("eye", "m", 2, m)
+    for name, length in (("n", rows), ("m", columns)):
+        if length < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+    which = options("eye", dtype, layout, device, pin_memory)
+    if out is not None:
+        which = out_dtype("eye", out, dtype, requires_grad)
+        return into(out, np.eye(rows, columns, dtype=which.numpy), requires_grad)
+    return finish(np.eye(rows, columns, dtype=which.numpy), requires_grad)
+
+
+# Like another tensor.
+
+
+def _like(
+    function: str,
+    input: Tensor,
+    value: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
+    memory_format: Any,
+) -> Tensor:
+    array = tensor_argument(function, "input", input)
+    check_memory_format(function, memory_format)
+    which = options(function, dtype, layout, device, pin_memory, dtypes.FROM_NUMPY[array.dtype])
+    if value is not None:
+        value = filler(value, which, array.size == 1)
+    return finish(array_like(array, which.numpy, memory_format, value), requires_grad)
+
+
+@composite(method=False)
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros in the shape, dtype and order of dimensions of another tensor.
+
+    >>> import taper
+    >>> taper.zeros_like(taper.tensor([1, 2]))
+    tensor([0, 0])
+    """
+    return _like(
+        "zeros_like", input, 0, dtype, layout, device, pin_memory, requires_grad, memory_format
+    )
+
+
+@composite(method=False)
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones in the shape, dtype and order of dimensions of another tensor.
+
+    >>> import taper
+    >>> taper.ones_like(taper.tensor([5.0, 6.0]))
+    tensor([1., 1.])
+    """
+    return _like(
+        "ones_like", input, 1, dtype, layout, device, pin_memory, requires_grad, memory_format
+    )
+
+
+@composite(method=False)
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """An uninitialised tensor in the shape, dtype and order of dimensions of another.
+
+    >>> import taper
+    >>> taper.empty_like(taper.ones(2, 3).t()).stride()
+    (1, 3)
+    """
+    return _like(
+        "empty_like", input, None, dtype, layout, device, pin_memory, requires_grad, memory_format
+    )
+
+
+@composite(method=False)
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One number everywhere, in the shape, dtype and order of dimensions of another tensor.
+
+    >>> import taper
+    >>> taper.full_like(taper.tensor([1, 2]), 7)
+    tensor([7, 7])
+    """
+    value = number("full_like", "fill_value", 2, fill_value)
+    return _like(
+        "full_like", input, value, dtype, layout, device, pin_memory, requires_grad, memory_format
+    )
+
+
+@composite(public=False)
+def new_zeros(
+    input: Tensor,
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Zeros of a given size in the dtype of this tensor.
+
+    >>> import taper
+    >>> taper.tensor([1, 2]).new_zeros(3)
+    tensor([0, 0, 0])
+    """
+    shape = shape_of("new_zeros", sizes, size)
+    return _filled(
+        "new_zeros", shape, 0, None, dtype, layout, device, pin_memory, requires_grad, input.dtype
+    )
+
+
+@composite(public=False)
+def new_ones(
+    input: Tensor,
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones of a given size in the dtype of this tensor.
+
+    >>> import taper
+    >>> taper.tensor([1, 2]).new_ones(3)
+    tensor([1, 1, 1])
+    """
+    shape = shape_of("new_ones", sizes, size)
+    return _filled(
+        "new_ones", shape, 1, None, dtype, layout, device, pin_memory, requires_grad, input.dtype
+    )
+
+
+@composite(public=False)
+def new_empty(
+    input: Tensor,
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An uninitialised tensor of a given size in the dtype of this one.
+
+    >>> import taper
+    >>> taper.tensor([1, 2]).new_empty(3).dtype
+    torch.int64
+    """
+    shape = shape_of("new_empty", sizes, size)
+    return _filled(
+        "new_empty",
+        shape,
+        None,
+        None,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        requires_grad,
+        input.dtype,
+    )
+
+
+@composite(public=False)
+def new_full(
+    input: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of a given size with one number everywhere, in the dtype of this tensor.
+
+    >>> import taper
+    >>> taper.tensor([1.0]).new_full((2,), 7)
+    tensor([7., 7.])
+    """
+    shape = shape_argument("new_full", "size", 1, size)
+    value = number("new_full", "fill_value", 2, fill_value)
+    return _filled(
+        "new_full",
+        shape,
+        value,
+        None,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        requires_grad,
+        input.dtype,
+    )
+
+
+@composite(public=False)
+def new_empty_strided(
+    input: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An uninitialised tensor with the given strides in the dtype of this one.
+
+    >>> import taper
+    >>> taper.tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    which = options("new_empty_strided", dtype, layout, device, pin_memory, input.dtype)
+    return _strided("new_empty_strided", size, stride, which, requires_grad)

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from taper import return_types
-from taper.opdef import LINEAR, Array, derivative, op, tangent_of
-from taper.ops.along import filled, in_dtype_of, put_along, take_along
-from taper.ops.unary import conj, exp, log
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opruntime import compute_into
+from taper.ops.along import filled, put_along, take_along
+from taper.ops.complexes import conj
+from taper.ops.split import cat
+from taper.ops.unary import exp, log
 from taper.reduction import FLOAT64, INT64, not_implemented
 from taper.tensor import Tensor, wrap, wrap_dim
 
@@ -85,7 +88,6 @@ def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
 def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
     if not self.ndim:
         return grad
-    self = in_dtype_of(self, grad)
     if not has_zero(self):
         return reverse_cumsum(grad * conj(result), dim) / conj(self)
     if isinstance(grad, Tensor):
@@ -260,3 +262,72 @@ def _log_positive(value: Any) -> Any:
 
 def _flipped(value: Any, dim: int) -> Any:
     return value.flip(dim) if isinstance(value, Tensor) else np.flip(value, dim)
+
+
+# --- diff ------------------------------------------------------------------------------------
+
+
+@composite()
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The differences of neighbours along a dimension, `n` times over.
+
+    `prepend` and `append` are joined to the input first.
+
+    >>> import taper
+    >>> taper.diff(taper.tensor([1, 3, 7]))
+    tensor([2, 4])
+    """
+    if out is not None:
+        return compute_into("diff", diff, (input, n, dim, prepend, append), out)
+    ndim = input.ndim
+    if not ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = wrap_dim(dim, ndim)
+    ends = [each for each in (prepend, append) if each is not None]
+    for each in ends:
+        _check_end(input, each, dim)
+    result = input
+    if ends:
+        parts = [each for each in (prepend, input, append) if each is not None]
+        result = cat(parts, dim)
+    return _differences(result, n, dim)
+
+
+def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
+    if end.ndim != input.ndim:
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for nr, (length, other) in enumerate(zip(input.shape, end.shape, strict=True)):
+        if nr != dim and length != other:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input "
+                f"except along the differencing dimension; input.size({nr}) = {length}, but got "
+                f"tensor.size({nr}) = {other}"
+            )
+
+
+def _differences(values: Tensor, n: int, dim: int) -> Tensor:
+    if n == 0:
+        return values.clone()
+    length = values.shape[dim]
+    if n >= length > 0:
+        n = length
+    for _ in range(n):
+        length = values.shape[dim]
+        if not length:
+            break
+        later, earlier = values.narrow(dim, 1, length - 1), values.narrow(dim, 0, length - 1)
+        if values._array.dtype.kind == "b":
+            values = later != earlier
+        else:
+            values = later - earlier
+    return values

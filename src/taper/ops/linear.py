@@ -6,14 +6,16 @@ Made of matrix products as in PyTorch, so that graphs have the same nodes.
 from __future__ import annotations
 
 import math
+import string
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from taper.autograd.grad_mode import is_grad_enabled
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op
 from taper.ops.addmm import addmm
-from taper.ops.matmul import conjugate, matmul, not_tensors
+from taper.ops.matmul import matmul, not_tensors
 from taper.ops.shape import reshape, t, view_as_shape
 from taper.tensor import Tensor
 
@@ -29,21 +31,22 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             [3.5000]])
     """
     try:
-        array, turned = input._array, t(weight)
+        array, ndim = input._array, weight._array.ndim
         bias_ndim = 0 if bias is None else bias._array.ndim
     except AttributeError:
         raise not_tensors("linear", input=input, weight=weight, bias=bias) from None
-    if bias is None:
-        return matmul(input, turned)
-    if array.ndim == 2:
+    turned = t(weight)
+    if array.ndim == 2 and bias is not None:
         return addmm(bias, input, turned)
-    if not array.ndim or not weight._array.ndim:
+    if not array.ndim or not ndim:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are "
-            f"{array.ndim}D and {weight._array.ndim}D"
+            f"{array.ndim}D and {ndim}D"
         )
+    if bias is None:
+        return matmul(input, turned)
     if bias_ndim > 1 or not array.flags.c_contiguous:
-        return matmul(input, turned) + bias
+        return matmul(input, turned).add_(bias)
     *lead, features = array.shape
     rows = view_as_shape(input, (math.prod(lead), features))
     return view_as_shape(addmm(bias, rows, turned), (*lead, weight._array.shape[0]))
@@ -52,62 +55,73 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 # --- bilinear --------------------------------------------------------------------------------
 
 
-@op(name="_trilinear", node="TrilinearBackward0", tangent=MULTILINEAR, public=False, method=False)
-def trilinear(i1: Array, i2: Array, i3: Array, subscripts: str) -> Array:
-    """The sum over named indices of a product of three tensors, as in `einsum`."""
+@op(name="_trilinear", tangent=MULTILINEAR, public=False, method=False)
+def trilinear(
+    i1: Array,
+    i2: Array,
+    i3: Array,
+    expand1: tuple[int, ...],
+    expand2: tuple[int, ...],
+    expand3: tuple[int, ...],
+    sumdim: tuple[int, ...],
+) -> Array:
+    """The sum over `sumdim` of the product of three tensors.
+
+    Each lacks some dimensions of the product, those in `expand1`, `expand2`, `expand3`.
+    """
+    letters = string.ascii_letters[: i1.ndim + len(expand1)]
+    names = ["".join(_others(letters, each)) for each in (expand1, expand2, expand3, sumdim)]
+    subscripts = f"{names[0]},{names[1]},{names[2]}->{names[3]}"
+    factors = [i1, i2, i3]
     if i1.dtype.itemsize == 2:
-        wide = [each.astype(np.float32) for each in (i1, i2, i3)]
-        return np.einsum(subscripts, *wide, optimize=True).astype(i1.dtype)
-    return np.ascontiguousarray(np.einsum(subscripts, i1, i2, i3, optimize=True))
+        factors = [each.astype(np.float32) for each in factors]
+    # The order of NumPy's result follows its path; a fresh result of PyTorch is row-major.
+    result = np.ascontiguousarray(np.einsum(subscripts, *factors, optimize=True))
+    return result.astype(i1.dtype, copy=False)
 
 
-def _third(subscripts: str, wanted: int) -> tuple[int, int, str]:
-    """Which two factors remain in the gradient of factor `wanted`, and their subscripts."""
-    inputs, _, output = subscripts.partition("->")
-    names = inputs.split(",")
-    first, second = (nr for nr in range(3) if nr != wanted)
-    return first, second, f"{output},{names[first]},{names[second]}->{names[wanted]}"
-
-
-def _gradient(grad: Any, factors: tuple[Any, ...], subscripts: str, wanted: int) -> Any:
-    first, second, renamed = _third(subscripts, wanted)
-    return trilinear(grad, conjugate(factors[first]), conjugate(factors[second]), renamed)
+def _others(letters: str, dims: tuple[int, ...]) -> list[str]:
+    return [letter for dim, letter in enumerate(letters) if dim not in dims]
 
 
 @derivative(trilinear, wrt="i1")
-def trilinear_i1(grad, i2, i3, subscripts):
-    return _gradient(grad, (None, i2, i3), subscripts, 0)
+def trilinear_i1(grad, i2, i3, expand1, expand2, expand3, sumdim):
+    return trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1)
 
 
 @derivative(trilinear, wrt="i2")
-def trilinear_i2(grad, i1, i3, subscripts):
-    return _gradient(grad, (i1, None, i3), subscripts, 1)
+def trilinear_i2(grad, i1, i3, expand1, expand2, expand3, sumdim):
+    return trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2)
 
 
 @derivative(trilinear, wrt="i3")
-def trilinear_i3(grad, i1, i2, subscripts):
-    return _gradient(grad, (i1, i2, None), subscripts, 2)
+def trilinear_i3(grad, i1, i2, expand1, expand2, expand3, sumdim):
+    return trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3)
 
 
 @composite(method=False)
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
 
     >>> import taper
     >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
     tensor([[6.]])
     """
-    for each in (input1, input2, weight):
-        if not isinstance(each, Tensor):
-            raise not_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    if not all(isinstance(each, Tensor) for each in (input1, input2, weight)):
+        raise not_tensors("bilinear", input1=input1, input2=input2, weight=weight)
     _check_bilinear(input1._array, input2._array, weight._array, bias)
+    if input1.dtype.is_complex and is_grad_enabled():
+        if any(each.requires_grad for each in (input1, input2, weight)):
+            raise RuntimeError(
+                "_trilinear does not support automatic differentiation for outputs with complex "
+                "dtype."
+            )
     *lead, features1 = input1._array.shape
     rows = math.prod(lead)
     flat1 = reshape(input1, (rows, features1))
     flat2 = reshape(input2, (rows, input2._array.shape[-1]))
-    flat = trilinear(flat1, weight, flat2, "ni,oij,nj->no")
+    # The product has the dimensions: row, output feature, and the two that are summed.
+    flat = trilinear(flat1, weight, flat2, (1, 3), (0,), (1, 2), (2, 3))
     result = reshape(flat, (*lead, weight._array.shape[0]))
     return result if bias is None else result + bias
 

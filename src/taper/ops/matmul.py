@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.autograd.views import requires_grad
-from taper.opdef import LINEAR, MULTILINEAR, Array, composite, derivative, op, tangent_of
+from taper.opdef import MULTILINEAR, Array, composite, derivative, op, tangent_of
 from taper.opruntime import broadcast_clash, compute_into
 from taper.ops.shape import expand_to, reshape, transpose, unsafe_view, unsqueeze
 from taper.sampling.fill import C_NAMES, not_implemented
@@ -325,17 +325,6 @@ def bmm_mat2(grad, self):
 # --- matmul ----------------------------------------------------------------------------------
 
 
-@op(name="squeeze_fresh", node="SqueezeBackward4", tangent=LINEAR, public=False, method=False)
-def squeeze_fresh(self: Array, dim: int) -> Array:
-    """A fresh result without one of its dimensions; no tracked view, as PyTorch's `squeeze_`."""
-    return self.squeeze(dim)
-
-
-@derivative(squeeze_fresh, wrt="self")
-def squeeze_fresh_self(grad, dim, self_shape):
-    return unsqueeze(grad, dim)
-
-
 @composite()
 def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """Product of two matrices, vectors, or stacks of matrices, which broadcast.
@@ -359,7 +348,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     if left == 1 and right == 1:
         return dot(input, other)
     if left == 1 and right == 2:
-        return squeeze_fresh(mm(unsqueeze(input, 0), other), 0)
+        return mm(unsqueeze(input, 0), other).squeeze_(0)
     if not left or not right:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
@@ -388,7 +377,7 @@ def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
             return _folded_right(input.squeeze(0), other)
     elif right.ndim <= 2 and (requires_grad(other) or _folds(left)):
         return _folded(input, other)
-    elif left.ndim <= 2 and (requires_grad(input) or _folds(right.swapaxes(-2, -1))):
+    elif left.ndim <= 2 and (requires_grad(input) or _turned_folds(right)):
         return _folded_right(input, other)
     return _by_bmm(input, other)
 
@@ -399,6 +388,10 @@ def _folds(stack: ndarray) -> bool:
         stack.strides[dim] == stack.strides[dim + 1] * stack.shape[dim + 1]
         for dim in range(stack.ndim - 2)
     )
+
+
+def _turned_folds(stack: ndarray) -> bool:
+    return stack.size > 0 and _folds(stack.swapaxes(-2, -1))
 
 
 def _folded(stack: Tensor, other: Tensor) -> Tensor:

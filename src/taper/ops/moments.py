@@ -14,8 +14,8 @@ from numpy import ndarray
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opruntime import run_out
 from taper.ops.along import filled
+from taper.ops.complexes import conj
 from taper.ops.reduce import mean_dim, spread, sum_dim, unreduced
-from taper.ops.unary import conj
 from taper.reduction import ABSENT, FLOAT32, FLOAT64, Dims, axes_of, count_of, dims_of, sum_array
 from taper.tensor import Tensor
 from taper.userwarning import warn_user

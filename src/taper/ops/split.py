@@ -145,9 +145,7 @@ def unsafe_split(tensor: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ..
 
 
 @composite(name="unsafe_split_with_sizes")
-def unsafe_split_with_sizes(
-    input: Any, split_sizes: Any, dim: int = 0
-) -> tuple[Tensor, ...]:
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes` without the check that parts which are written in place stand alone.
 
     >>> import taper

@@ -170,7 +170,7 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
     node = None
     if recorded:
         node = make_node(entry, (tensor, *arguments), {"self": True}, {})
-        node.shape, node.dtype = array.shape, array.dtype
+        node._shape, node._dtype = array.shape, array.dtype
     tensor._array = array
     bump_version(tensor)
     if node is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -16,8 +15,9 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.grad_mode import enable_grad
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.nn.modules.names import typename
+from taper.ops.convert import typename
 from taper.tensor import Tensor
+from taper.userwarning import warn_user
 
 
 class _RequiredParameter:
@@ -210,11 +210,10 @@ class Optimizer:
                 f"{missing[0]}"
             )
         if len(set(params)) != len(params):
-            warnings.warn(
+            warn_user(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
-                "information",
-                stacklevel=3,
+                "information"
             )
         self._check_groups(params, names)
         param_group["params"] = params

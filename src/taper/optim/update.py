@@ -13,6 +13,7 @@ dtypes that are computed in another one, and counting the writes.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from types import CodeType
@@ -24,14 +25,14 @@ import numpy as np
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
 from taper.autograd.state import local
 from taper.autograd.views import check_inplace, version_counter
-from taper.ops.pointwise import maximum
+from taper.ops.clamping import maximum
 from taper.tensor import Tensor, wrap
 
 Rule = Callable[..., tuple[Any, ...]]
 Place = tuple[CodeType, int]
 
-# Elements of a piece: five float32 arrays of it are 320 kB, within the second-level cache.
-BLOCK = 16384
+# Elements of a piece: five float32 arrays of it are 640 kB, about a second-level cache.
+BLOCK = 32768
 NO_SPARE = (None, None)
 
 _COMPUTED_IN = {
@@ -94,14 +95,28 @@ def computed_in(dtype: np.dtype) -> np.dtype:
     return _COMPUTED_IN.get(dtype, dtype)
 
 
-def as_arrays(numbers: Sequence[float], dtype: np.dtype) -> tuple[np.ndarray, ...]:
-    """Coefficients as 0-d arrays: a ufunc takes 0.3 us longer for a Python number."""
-    return tuple([np.array(number, dtype) for number in numbers])
+def number_maker(dtype: np.dtype | None) -> Callable[[Any], Any]:
+    """What turns a coefficient into the form that a rule wants.
+
+    For arrays of `dtype` that is a 0-d array (a ufunc takes 0.3 us longer for a Python number).
+    Without a dtype, for Tensors, it is a number, or a Tensor to differentiate with respect to.
+    """
+    if dtype is None:
+        return _for_recording
+    return functools.partial(_as_array, dtype=dtype)
 
 
-def plain(number: Any) -> Any:
+def _for_recording(value: Any) -> Any:
+    return value if isinstance(value, Tensor) and value.requires_grad else plain(value)
+
+
+def _as_array(value: Any, dtype: np.dtype) -> np.ndarray:
+    return np.array(plain(value), dtype)
+
+
+def plain(value: Any) -> Any:
     """A hyperparameter as a Python number, also if it is given as a Tensor."""
-    return number.item() if isinstance(number, Tensor) else number
+    return value.item() if isinstance(value, Tensor) else value
 
 
 def run_rule(rule: Rule, numbers: Any, *arrays: np.ndarray | None) -> None:
@@ -163,7 +178,9 @@ def _run_converted(
 
 def run_recorded(rule: Rule, numbers: Any, *tensors: Any) -> None:
     """The same on Tensors, recorded if grad mode is on: the way of `differentiable=True`."""
-    results = rule(recorded, numbers, NO_SPARE, *tensors)
+    # Copies, since what the rule saves of them for the backward pass must not be overwritten.
+    given = [None if each is None else each.clone() for each in tensors]
+    results = rule(recorded, numbers, NO_SPARE, *given)
     targets = (tensors[0], *tensors[2:])
     for target, result in zip(targets, results, strict=True):
         if target is not None:

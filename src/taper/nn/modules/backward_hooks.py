@@ -8,13 +8,13 @@ user's hooks are called with both.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from taper.autograd.function import Function
 from taper.autograd.grad_mode import is_grad_enabled
 from taper.tensor import Tensor
+from taper.userwarning import warn_user
 
 
 class BackwardHookFunction(Function):
@@ -85,12 +85,11 @@ class BackwardHook:
 
     def _call_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
         """No input requires a gradient: the first node does not exist, the hooks are called now."""
-        warnings.warn(
+        warn_user(
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients. See https://docs.pytorch.org/docs/main/"
             "generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more "
-            "details.",
-            stacklevel=5,
+            "details."
         )
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, grad_outputs)
@@ -123,7 +122,7 @@ class BackwardHook:
 def _through_node(
     values: tuple[Any, ...], hook: Callable[[Any, Any], Any]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
-    """`values` with the tensors replaced, and where they are; None if nothing requires a gradient."""
+    """`values` with the tensors replaced, and where they are; None if none requires a gradient."""
     positions = [nr for nr, value in enumerate(values) if isinstance(value, Tensor)]
     tensors = [values[nr] for nr in positions]
     if not (is_grad_enabled() and any(each.requires_grad for each in tensors)):

@@ -6,7 +6,6 @@ order.  A module without hooks pays for one look at the tables.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from taper.autograd.handles import HookDict, RemovableHandle
 from taper.nn.modules.backward_hooks import BackwardHook
 from taper.nn.modules.registration import Registration
 from taper.tensor import Tensor
+from taper.userwarning import warn_user
 
 global_forward_pre_hooks = HookDict()
 global_forward_hooks = HookDict()
@@ -27,8 +27,8 @@ global_backward_hooks = HookDict()
 _global_is_full: list[bool | None] = [None]
 
 _BOTH_KINDS = (
-    "Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of "
-    "them."
+    "Cannot use both regular backward hooks and full backward hooks {where}. Please use only one "
+    "of them."
 )
 
 
@@ -82,10 +82,9 @@ class Calls(Registration):
                 result = replaced
         if around is not None:
             if not isinstance(result, Tensor | tuple):
-                warnings.warn(
+                warn_user(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
-                    f"of Tensors but received {type(result)}",
-                    stacklevel=4,
+                    f"of Tensors but received {type(result)}"
                 )
             result = around.wrap_outputs(result)
         if plain:
@@ -138,10 +137,9 @@ class Calls(Registration):
                 self._run_forward_hook(identity, hook, args, kwargs, None)
             except Exception as error:
                 kind = "global module" if identity in global_forward_hooks else "module"
-                warnings.warn(
+                warn_user(
                     f"{kind} forward hook with ``always_call=True`` raised an exception that was "
-                    f"silenced as another error was raised in forward: {error}",
-                    stacklevel=4,
+                    f"silenced as another error was raised in forward: {error}"
                 )
 
     # --- backward hooks ----------------------------------------------------------------------
@@ -244,9 +242,7 @@ class Calls(Registration):
         self._is_full_backward_hook = full
 
 
-def _add(
-    table: Any, hook: Callable[..., Any], prepend: bool, extra: Any = None
-) -> RemovableHandle:
+def _add(table: Any, hook: Callable[..., Any], prepend: bool, extra: Any = None) -> RemovableHandle:
     handle = RemovableHandle(table, extra_dict=extra)
     table[handle.id] = hook
     if prepend:
@@ -293,12 +289,11 @@ def _warn_non_full(args: tuple[Any, ...], result: Any, node: Any) -> None:
     else:
         return
     article = "a " if where.startswith("hook ") else ""
-    warnings.warn(
+    warn_user(
         f"Using {article}non-full backward {where} is deprecated and will be removed in future "
         f"versions. This hook will be missing {lost}. Please use register_full_backward_hook to "
         "get the documented behavior.",
         FutureWarning,
-        stacklevel=6,
     )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from taper.nn.modules.module import Module, indented
-from taper.nn.modules.names import typename
 from taper.nn.parameter import Parameter
+from taper.ops.convert import typename
 from taper.tensor import Tensor
 
 
@@ -101,9 +101,7 @@ class Sequential(Module):
 
     def _repeated(self, other: Any) -> list[Any]:
         if not isinstance(other, int):
-            raise TypeError(
-                f"unsupported operand type(s) for *: {type(self)} and {type(other)}"
-            )
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
         return list(self) * other

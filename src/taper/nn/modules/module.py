@@ -6,7 +6,6 @@ tree at once: conversion, training mode, gradients, and `repr`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -26,9 +25,9 @@ from taper.nn.modules.registration import (
     register_module_parameter_registration_hook,
 )
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
-from taper.ops.convert import parse_to
 from taper.ops.creation import empty_like
 from taper.tensor import Tensor
+from taper.userwarning import warn_user
 
 
 class Module(StateDict, Calls):
@@ -87,7 +86,7 @@ class Module(StateDict, Calls):
 
         Called as `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`.
         """
-        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(
@@ -95,18 +94,22 @@ class Module(StateDict, Calls):
                     f"dtype={dtype}"
                 )
             if dtype.is_complex:
-                warnings.warn(
+                warn_user(
                     "Complex modules are a new feature under active development whose design may "
                     "change, and some modules might not work as expected when using complex "
                     "tensors as parameters or buffers. Please file an issue at "
                     "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
-                    "complex module does not work as expected.",
-                    stacklevel=2,
+                    "complex module does not work as expected."
                 )
 
         def converted(tensor: Tensor) -> Tensor:
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking)
+            return tensor.to(
+                device=device,
+                dtype=wanted,
+                non_blocking=non_blocking,
+                memory_format=memory_format if tensor.dim() in (4, 5) else None,
+            )
 
         return self._apply(converted)
 
@@ -208,13 +211,32 @@ class Module(StateDict, Calls):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        children = [
-            f"({name}): {indented(repr(module))}" for name, module in self._modules.items()
-        ]
+        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
         if not children and len(extra_lines) <= 1:
             return f"{self._get_name()}({extra})"
         body = "\n  ".join(extra_lines + children)
         return f"{self._get_name()}(\n  {body}\n)"
+
+
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    tensor: Tensor | None = None,
+    memory_format: Any = None,
+) -> tuple[Any, Any, bool, Any]:
+    """Device, dtype, non_blocking and memory format of the arguments of `to`."""
+    for value in (*args, tensor):
+        if isinstance(value, Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, dtypes.dtype):
+            dtype = value
+        elif isinstance(value, bool):
+            non_blocking = value
+        elif value is not None:
+            device = value
+    return device, dtype, non_blocking, memory_format
 
 
 def indented(text: str) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.nn.modules.names import typename
 from taper.nn.parameter import Buffer, Parameter
+from taper.ops.convert import typename
 from taper.tensor import Tensor
 
 # Called as hook(module, name, value) before a registration; may return another value.
@@ -284,7 +284,7 @@ class Registration:
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path."""
-        module, name, found = self._member(target)
+        _, name, found = self._member(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
@@ -22,10 +21,9 @@ from taper.autograd.handles import RemovableHandle
 from taper.nn.modules.registration import Registration
 from taper.nn.parameter import Parameter
 from taper.tensor import Tensor
+from taper.userwarning import warn_user
 
 EXTRA_STATE = "_extra_state"
-# Entry of the metadata that `_load_from_state_dict` gets: writes to do once all is checked.
-_HELD_BACK = "held_back"
 
 _UNREACHABLE = (
     "Reached a code path in Module.{name}() that should never be called. Please file an issue at "
@@ -33,9 +31,7 @@ _UNREACHABLE = (
 )
 
 
-class _IncompatibleKeys(
-    namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])  # noqa: PYI024
-):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What `load_state_dict` returns: the names that one side has and the other has not."""
 
     __slots__ = ()
@@ -67,12 +63,11 @@ class StateDict(Registration):
         ['weight', 'bias']
         """
         if args:
-            warnings.warn(
+            warn_user(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
                 "state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
             )
             given = (*args, *(destination, prefix, keep_vars)[len(args) :])
             destination, prefix, keep_vars = given
@@ -113,7 +108,7 @@ class StateDict(Registration):
         ]
 
     def get_extra_state(self) -> Any:
-        """What a subclass wants in the state beside tensors; to be defined with `set_extra_state`."""
+        """What a subclass wants in the state beside tensors; comes with `set_extra_state`."""
         raise RuntimeError(_UNREACHABLE.format(name="get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
@@ -148,7 +143,9 @@ class StateDict(Registration):
             load.write()
         if errors:
             listed = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"
+            )
         return _IncompatibleKeys(load.missing, load.unexpected)
 
     def _load_from_state_dict(
@@ -179,7 +176,9 @@ class StateDict(Registration):
                 self._load_entry(name, target, key, state_dict[key], local_metadata, error_msgs)
             elif strict:
                 missing_keys.append(key)
-        self._load_extra_state(state_dict, prefix + EXTRA_STATE, strict, missing_keys, unexpected_keys)
+        self._load_extra_state(
+            state_dict, prefix + EXTRA_STATE, strict, missing_keys, unexpected_keys
+        )
         if strict:
             unexpected_keys += self._unexpected(state_dict, prefix, known)
 
@@ -208,10 +207,11 @@ class StateDict(Registration):
             return
         replace = metadata.get("assign_to_params_buffers", False)
         write = functools.partial(self._write_entry, name, target, key, value, replace, errors)
-        if _HELD_BACK in metadata:
-            metadata[_HELD_BACK].append(write)
-        else:
+        held_back = getattr(metadata, "held_back", None)
+        if held_back is None:
             write()
+        else:
+            held_back.append(write)
 
     def _write_entry(
         self, name: str, target: Tensor, key: str, value: Tensor, replace: bool, errors: list[str]
@@ -295,6 +295,12 @@ class StateDict(Registration):
         return _add(self._load_state_dict_post_hooks, hook)
 
 
+class _Metadata(dict[str, Any]):
+    """The metadata that `_load_from_state_dict` gets; carries the writes that are held back."""
+
+    held_back: list[Callable[[], None]] | None = None
+
+
 class _Load:
     """One run of `load_state_dict`: what did not fit, and the writes that are held back."""
 
@@ -307,11 +313,11 @@ class _Load:
         self.held_back: list[Callable[[], None]] = []
 
     def run(self, module: Any, state_dict: Any, prefix: str) -> None:
-        metadata = dict(self.metadata.get(prefix[:-1], {}))
+        metadata = _Metadata(self.metadata.get(prefix[:-1], {}))
         if self.assign:
             metadata["assign_to_params_buffers"] = True
         if getattr(type(module)._load_from_state_dict, "_writes_last", False):
-            metadata[_HELD_BACK] = self.held_back
+            metadata.held_back = self.held_back
         module._load_from_state_dict(
             state_dict, prefix, metadata, True, self.missing, self.unexpected, self.errors
         )

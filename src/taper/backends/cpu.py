@@ -1,0 +1,6 @@
+"""`taper.backends.cpu`."""
+
+
+def get_cpu_capability() -> str:
+    """'DEFAULT': kernels are NumPy's, which chooses instructions by itself."""
+    return "DEFAULT"

@@ -1,0 +1,6 @@
+"""`taper.backends.mkl`: matrix products are NumPy's, usually OpenBLAS."""
+
+
+def is_available() -> bool:
+    """False: MKL is not used."""
+    return False

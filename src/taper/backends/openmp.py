@@ -1,0 +1,6 @@
+"""`taper.backends.openmp`: kernels are NumPy's, which uses no OpenMP."""
+
+
+def is_available() -> bool:
+    """False: OpenMP is not used."""
+    return False

@@ -1,0 +1,85 @@
+"""The functions behind the modules, under PyTorch's names and with its signatures.
+
+Everything is computed by operators (`taper.ops`); this file only collects them.
+"""
+
+from taper.ops.activation import relu
+from taper.ops.binary_cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits
+from taper.ops.class_margin_loss import (
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+)
+from taper.ops.cross_entropy import cross_entropy, nll_loss
+from taper.ops.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
+from taper.ops.linear import bilinear, linear
+from taper.ops.loss import (
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
+from taper.ops.margin_loss import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from taper.ops.softmax import functional_log_softmax as log_softmax
+from taper.ops.softmax import functional_softmax as softmax
+from taper.ops.softmax import softmin
+
+__all__ = [
+    # linear
+    "bilinear",
+    "linear",
+    # activations
+    "log_softmax",
+    "relu",
+    "softmax",
+    "softmin",
+    # dropout
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+    # losses and distances
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "pairwise_distance",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]

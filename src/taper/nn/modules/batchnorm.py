@@ -1,0 +1,157 @@
+"""Batch normalisation, and the base that it shares with instance normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper import dtypes
+from taper.nn import functional as F
+from taper.nn import init
+from taper.nn.modules.module import Module
+from taper.nn.modules.statedict import writes_last
+from taper.nn.parameter import Parameter
+from taper.ops.creation import empty, ones, zeros
+from taper.ops.data import tensor
+from taper.tensor import Tensor
+
+
+class _NormBase(Module):
+    """Weight and bias for each channel, and running statistics."""
+
+    _version = 2  # since it counts batches
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            value = empty(num_features, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if value is None else Parameter(value))
+        if track_running_stats:
+            mean = zeros(num_features, device=device, dtype=dtype)
+            variance = ones(num_features, device=device, dtype=dtype)
+            count = tensor(0, dtype=dtypes.int64, device=device)
+        else:
+            mean = variance = count = None
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", variance)
+        self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the statistics: mean 0, variance 1."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, statistics forgotten."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+    @writes_last
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """A state from before batches were counted gets the present count."""
+        version = local_metadata.get("version")
+        if (version is None or version < 2) and self.track_running_stats:
+            key = prefix + "num_batches_tracked"
+            if key not in state_dict:
+                count = self.num_batches_tracked
+                state_dict[key] = tensor(0) if count is None else count
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        training = self.training
+        factor = 0.0 if self.momentum is None else self.momentum
+        mean, variance, weight, bias = self._tensors()
+        if training and self.track_running_stats:
+            count = self.num_batches_tracked
+            if count is not None:
+                count.add_(1)
+                if self.momentum is None:
+                    factor = 1.0 / float(count)
+        elif training:
+            mean = variance = None  # not tracked, so not to be updated either
+        use_batch = training or (mean is None and variance is None)
+        return F.batch_norm(input, mean, variance, weight, bias, use_batch, factor, self.eps)
+
+    def _tensors(self) -> tuple[Any, Any, Any, Any]:
+        try:  # reading attributes of a Module costs 0.4 us each
+            own, buffers = self._parameters, self._buffers
+            return buffers["running_mean"], buffers["running_var"], own["weight"], own["bias"]
+        except KeyError:  # replaced by a plain attribute or a property
+            return self.running_mean, self.running_var, self.weight, self.bias
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalise each channel of (batch, channel) or (batch, channel, length) over the batch.
+
+    While training with the statistics of the batch, else with the running ones.
+
+    >>> import taper
+    >>> taper.nn.BatchNorm1d(1)(taper.tensor([[1.0], [3.0]])).detach()
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalise each channel of (batch, channel, height, width) over the batch."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalise each channel of (batch, channel, depth, height, width) over the batch."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")

@@ -1,0 +1,133 @@
+"""Instance normalisation: each channel of each sample on its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper.nn import functional as F
+from taper.nn.modules.batchnorm import _NormBase
+from taper.nn.modules.statedict import writes_last
+from taper.tensor import Tensor
+from taper.userwarning import warn_user
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def _get_no_batch_dim(self) -> int:
+        """How many dimensions an input without a batch has."""
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        single = input.dim() == self._get_no_batch_dim()
+        channel = input.dim() - self._get_no_batch_dim()
+        if input.size(channel) != self.num_features:
+            self._wrong_channels(input, channel)
+        result = F.instance_norm(
+            input.unsqueeze(0) if single else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return result.squeeze(0) if single else result
+
+    def _wrong_channels(self, input: Tensor, channel: int) -> None:
+        if self.affine:
+            raise ValueError(
+                f"expected input's size at dim={channel} to match num_features "
+                f"({self.num_features}), but got: {input.size(channel)}."
+            )
+        warn_user(
+            f"input's size at dim={channel} does not match num_features. You can silence this "
+            "warning by not passing in num_features, which is not used because affine=False"
+        )
+
+    @writes_last
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Say what to do with statistics of a time when they were tracked by default."""
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            names = [n for n in ("running_mean", "running_var") if prefix + n in state_dict]
+            if names:
+                kind = type(self).__name__
+                listed = " and ".join(f'"{prefix}{name}"' for name in names)
+                error_msgs.append(
+                    f"Unexpected running stats buffer(s) {listed} for {kind} with "
+                    "track_running_stats=False. If state_dict is a checkpoint saved before "
+                    f"0.4.0, this may be expected because {kind} does not track running stats by "
+                    "default since 0.4.0. Please remove these keys from state_dict. If the "
+                    "running stats are actually needed, instead set track_running_stats=True in "
+                    f"{kind} to enable them. See the documentation of {kind} for details."
+                )
+                for name in names:
+                    state_dict.pop(prefix + name)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+def _check_dims(input: Tensor, low: int) -> None:
+    if input.dim() not in (low, low + 1):
+        raise ValueError(f"expected {low}D or {low + 1}D input (got {input.dim()}D input)")
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalise each channel of (batch, channel, length) or (channel, length) alone.
+
+    >>> import taper
+    >>> taper.nn.InstanceNorm1d(1)(taper.tensor([[1.0, 3.0]]))
+    tensor([[-1.0000,  1.0000]])
+    """
+
+    def _get_no_batch_dim(self) -> int:
+        return 2
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _check_dims(input, 2)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalise each channel of (batch, channel, height, width) alone."""
+
+    def _get_no_batch_dim(self) -> int:
+        return 3
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _check_dims(input, 3)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalise each channel of (batch, channel, depth, height, width) alone."""
+
+    def _get_no_batch_dim(self) -> int:
+        return 4
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _check_dims(input, 4)

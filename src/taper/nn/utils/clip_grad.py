@@ -1,0 +1,112 @@
+"""Limiting gradients: by their common norm or element by element."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from taper.autograd.grad_mode import no_grad
+from taper.ops.creation import zeros
+from taper.ops.join import stack
+from taper.ops.vector_norm import vector_norm
+from taper.tensor import Tensor
+from taper.userwarning import warn_user
+
+
+def _as_list(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _grads(parameters: Any) -> list[Tensor]:
+    return [each.grad for each in _as_list(parameters) if each.grad is not None]
+
+
+@no_grad()
+def get_total_norm(
+    tensors: Any,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector.
+
+    >>> import taper
+    >>> taper.nn.utils.get_total_norm([taper.tensor([3.0]), taper.tensor([4.0])])
+    tensor(5.)
+    """
+    order = float(norm_type)
+    norms = [vector_norm(each, order) for each in _as_list(tensors)]
+    if not norms:
+        return zeros(())
+    total = vector_norm(stack(norms), order)
+    if error_if_nonfinite and not bool(total.isfinite()):
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
+            "it cannot be clipped. To disable this error and scale the gradients by the "
+            "non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients, whose norm is `total_norm`, down to `max_norm` if they exceed it."""
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in _grads(parameters):
+        grad.mul_(factor)
+
+
+@no_grad()
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale all gradients together so that their norm is at most `max_norm`; returns the norm.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.zeros(2))
+    >>> weight.grad = taper.tensor([3.0, 4.0])
+    >>> taper.nn.utils.clip_grad_norm_([weight], 1.0)
+    tensor(5.)
+    >>> weight.grad
+    tensor([0.6000, 0.8000])
+    """
+    generated = isinstance(parameters, types.GeneratorType)
+    listed = _as_list(parameters)
+    if generated and not listed:
+        warn_user("`parameters` is an empty generator, no gradient clipping will occur.")
+    total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Old name of `clip_grad_norm_`."""
+    warn_user(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+@no_grad()
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Cut the elements of all gradients off at +-clip_value."""
+    limit = float(clip_value)
+    for grad in _grads(parameters):
+        grad.clamp_(min=-limit, max=limit)

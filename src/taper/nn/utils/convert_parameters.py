@@ -1,0 +1,30 @@
+"""Parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from taper.ops.convert import typename
+from taper.ops.join import cat
+from taper.tensor import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters, flattened, one after the other.
+
+    >>> import taper
+    >>> taper.nn.utils.parameters_to_vector([taper.zeros(2, 2), taper.ones(1)])
+    tensor([0., 0., 0., 0., 1.])
+    """
+    return cat([param.view(-1) for param in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let the parameters look at the parts of `vec`, in the order of `parameters_to_vector`."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+    start = 0
+    for param in parameters:
+        count = param.numel()
+        param.data = vec[start : start + count].view_as(param).data
+        start += count

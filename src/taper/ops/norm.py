@@ -1,0 +1,497 @@
+"""Normalisation of each sample by itself: `layer_norm`, `group_norm`, `rms_norm`, `normalize`,
+`local_response_norm`.
+
+Owns: the kernels of the first two, their gradients on arrays (fused) and on Tensors (for second
+derivatives).  Normalisation with statistics of a batch is in `batch_norm`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.factory import refuse, shape_argument
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opruntime import compute_into
+from taper.ops.batch_norm import check_dtypes, in_single, ones, statistics_dtype
+from taper.ops.pointwise import div
+from taper.ops.scalar import add_scalar
+from taper.ops.shape import expand, reshape
+from taper.ops.vector_norm import vector_norm
+from taper.strides import Shape
+from taper.tensor import Tensor
+
+# --- rows with mean 0 and variance 1 ---------------------------------------------------------
+
+
+def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
+    """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
+    length = max(rows.shape[1], 1)
+    mean = row_sums(rows) / length
+    result = np.subtract(rows, mean, order="C")
+    inverse = 1.0 / np.sqrt(row_products(result, result) / length + eps)
+    result *= inverse
+    return result, mean, inverse
+
+
+def row_sums(rows: ndarray) -> ndarray:
+    """The sum of each row, as a column; BLAS is faster than NumPy's reduction."""
+    return rows.dot(ones(rows.shape[1], rows.dtype))[:, None]
+
+
+def row_products(first: ndarray, second: ndarray) -> ndarray:
+    """The sum of products of each pair of rows, as a column."""
+    return np.einsum("ij,ij->i", first, second)[:, None]
+
+
+def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
+    """The gradient of the rows that became `normalised`; writes into `normalised`."""
+    length = max(grad.shape[1], 1)
+    normalised *= row_products(grad, normalised) / -length
+    normalised += grad
+    normalised -= row_sums(grad) / length
+    normalised *= inverse
+    return normalised
+
+
+def rows_gradient_of_tensors(grad: Tensor, normalised: Tensor, inverse: Tensor, dims: Any) -> Any:
+    """The same over the dimensions `dims`, in terms of operators."""
+    along = (grad * normalised).mean(dims, keepdim=True)
+    return (grad - grad.mean(dims, keepdim=True) - normalised * along) * inverse
+
+
+def normalised_tensors(input: Tensor, eps: float, dims: Any) -> tuple[Tensor, Tensor]:
+    """The normalised input and the inverse deviation, in terms of operators."""
+    centered = input - input.mean(dims, keepdim=True)
+    inverse = ((centered * centered).mean(dims, keepdim=True) + eps).rsqrt()
+    return centered * inverse, inverse
+
+
+# --- layer_norm ------------------------------------------------------------------------------
+
+
+@op(
+    name="native_layer_norm",
+    outputs=("result0", "result1", "result2"),
+    nondifferentiable=(1, 2),
+    public=False,
+    method=False,
+)
+def native_layer_norm(
+    input: Array,
+    normalized_shape: Shape,
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+) -> tuple[Array, ...]:
+    """The normalised input, and the means and inverse deviations of its samples."""
+    lead = _leading(input, normalized_shape, weight, bias)
+    check_dtypes("LayerNormKernelImpl", input, weight, bias)
+    kept = statistics_dtype(input, weight, bias)
+    rows = in_single(input).reshape(math.prod(lead), math.prod(normalized_shape))
+    result, mean, inverse = normalised_rows(rows, eps)
+    if weight is not None:
+        result *= in_single(weight).reshape(-1)
+    if bias is not None:
+        result += in_single(bias).reshape(-1)
+    result = result.astype(input.dtype, copy=False).reshape(input.shape)
+    shape = lead + (1,) * len(normalized_shape)
+    return (
+        result,
+        mean.astype(kept, copy=False).reshape(shape),
+        inverse.astype(kept, copy=False).reshape(shape),
+    )
+
+
+def _leading(
+    input: ndarray, normalized_shape: Shape, weight: ndarray | None, bias: ndarray | None
+) -> Shape:
+    """The shape of the dimensions that are not normalised, checked."""
+    ndim = len(normalized_shape)
+    listed = list(normalized_shape)
+    if not ndim:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            f"one element, but got normalized_shape = {listed}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.shape != normalized_shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of "
+                f"shape {list(parameter.shape)} and normalized_shape = {listed}"
+            )
+    if input.ndim < ndim or input.shape[input.ndim - ndim :] != normalized_shape:
+        wanted = ", ".join(str(each) for each in listed)
+        raise RuntimeError(
+            f"Given normalized_shape={listed}, expected input with shape [*, {wanted}], but got "
+            f"input of size{list(input.shape)}"
+        )
+    return input.shape[: input.ndim - ndim]
+
+
+@derivative(native_layer_norm, wrt=("input", "weight", "bias"))
+def native_layer_norm_all(
+    grad_result0, input, normalized_shape, weight, bias, result1, result2, eps, needs
+):
+    ndim, inner = len(normalized_shape), tuple(range(-len(normalized_shape), 0))
+    outer = tuple(range(input.ndim - ndim))
+    if type(grad_result0) is not ndarray:
+        normalised, inverse = normalised_tensors(input, eps, inner)
+        for_weight = _sum(grad_result0 * normalised, outer) if needs[1] else None
+        for_bias = _sum(grad_result0, outer) if needs[2] else None
+        scaled = grad_result0 if weight is None else grad_result0 * weight
+        found = rows_gradient_of_tensors(scaled, normalised, inverse, inner) if needs[0] else None
+        return found, for_weight, for_bias
+    count = math.prod(normalized_shape)
+    grad = in_single(grad_result0).reshape(math.prod(input.shape[: input.ndim - ndim]), count)
+    inverse = in_single(result2).reshape(-1, 1)
+    normalised = np.subtract(
+        in_single(input).reshape(grad.shape), in_single(result1).reshape(-1, 1), order="C"
+    )
+    normalised *= inverse
+    for_weight = for_bias = found = None
+    total = ones(grad.shape[0], grad.dtype)
+    if needs[1]:
+        for_weight = total.dot(grad * normalised).reshape(normalized_shape)
+    if needs[2]:
+        for_bias = total.dot(grad).reshape(normalized_shape)
+    if needs[0]:
+        scaled = grad if weight is None else grad * in_single(weight).reshape(-1)
+        found = rows_gradient(scaled, normalised, inverse).reshape(input.shape)
+    return found, for_weight, for_bias
+
+
+def _sum(tensor: Tensor, dims: Shape) -> Tensor:
+    return tensor.sum(dims) if dims else tensor
+
+
+@tangent_of(native_layer_norm)
+def native_layer_norm_tangent(
+    input, normalized_shape, weight, bias, eps, input_t, weight_t, bias_t
+):
+    inner = tuple(range(-len(normalized_shape), 0))
+    normalised, inverse = normalised_tensors(input, eps, inner)
+    moved = input.new_zeros(input.shape)
+    if input_t is not None:
+        moved = rows_gradient_of_tensors(input_t, normalised, inverse, inner)
+    if weight is not None:
+        moved = moved * weight
+    if weight_t is not None:
+        moved = moved + normalised * weight_t
+    if bias_t is not None:
+        moved = moved + bias_t
+    return moved, None, None
+
+
+@composite(method=False, public=False)
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
+
+    >>> import taper
+    >>> from taper.ops.norm import layer_norm
+    >>> layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [ 1.0000, -1.0000]])
+    """
+    if not isinstance(input, Tensor):
+        refuse("layer_norm", "input", 1, "Tensor", input)
+    shape = shape_argument("layer_norm", "normalized_shape", 2, normalized_shape)
+    return native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+@composite(method=False, name="layer_norm")
+def plain_layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
+
+    >>> import taper
+    >>> taper.layer_norm(taper.tensor([1.0, 3.0]), (2,))
+    tensor([-1.0000,  1.0000])
+    """
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+# --- group_norm ------------------------------------------------------------------------------
+
+
+@op(
+    name="native_group_norm",
+    outputs=("result0", "result1", "result2"),
+    nondifferentiable=(1, 2),
+    public=False,
+    method=False,
+)
+def native_group_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, ...]:
+    """The normalised input, and the means and inverse deviations of its groups of channels."""
+    check_dtypes("GroupNormKernelImpl", input, weight, bias)
+    kept = statistics_dtype(input, weight, bias)
+    rows = in_single(input).reshape(N * group, C // group * HxW)
+    result, mean, inverse = normalised_rows(rows, eps)
+    result = result.reshape(N, C, HxW)
+    if weight is not None:
+        result *= in_single(weight)[:, None]
+    if bias is not None:
+        result += in_single(bias)[:, None]
+    result = result.astype(input.dtype, copy=False).reshape(input.shape)
+    return (
+        result,
+        mean.astype(kept, copy=False).reshape(N, group),
+        inverse.astype(kept, copy=False).reshape(N, group),
+    )
+
+
+@derivative(native_group_norm, wrt=("input", "weight", "bias"))
+def native_group_norm_all(
+    grad_result0, input, weight, result1, result2, N, C, HxW, group, eps, needs
+):
+    if type(grad_result0) is not ndarray:
+        return _group_with_tensors(grad_result0, input, weight, (N, C, HxW, group), eps, needs)
+    rows = (N * group, C // group * HxW)
+    grad = in_single(grad_result0).reshape(N, C, HxW)
+    inverse = in_single(result2).reshape(-1, 1)
+    normalised = np.subtract(
+        in_single(input).reshape(rows), in_single(result1).reshape(-1, 1), order="C"
+    )
+    normalised *= inverse
+    for_weight = for_bias = found = None
+    if needs[1]:
+        for_weight = np.einsum("ncl,ncl->c", grad, normalised.reshape(N, C, HxW))
+    if needs[2]:
+        for_bias = np.add.reduce(grad, (0, 2))
+    if needs[0]:
+        scaled = grad if weight is None else grad * in_single(weight)[:, None]
+        found = rows_gradient(scaled.reshape(rows), normalised, inverse).reshape(input.shape)
+    return found, for_weight, for_bias
+
+
+def _group_with_tensors(
+    grad: Tensor, input: Tensor, weight: Any, sizes: Shape, eps: float, needs: Any
+) -> tuple[Any, Any, Any]:
+    N, C, HxW, group = sizes
+    rows = (N, group, C // group * HxW)
+    normalised, inverse = normalised_tensors(reshape(input, rows), eps, (2,))
+    flat = reshape(grad, (N, C, HxW))
+    for_weight = for_bias = found = None
+    if needs[1]:
+        for_weight = (flat * reshape(normalised, (N, C, HxW))).sum((0, 2))
+    if needs[2]:
+        for_bias = flat.sum((0, 2))
+    if needs[0]:
+        scaled = flat if weight is None else flat * reshape(weight, (C, 1))
+        found = rows_gradient_of_tensors(reshape(scaled, rows), normalised, inverse, (2,))
+        found = reshape(found, tuple(input._array.shape))
+    return found, for_weight, for_bias
+
+
+@tangent_of(native_group_norm)
+def native_group_norm_tangent(
+    input, weight, bias, N, C, HxW, group, eps, input_t, weight_t, bias_t
+):
+    rows = (N, group, C // group * HxW)
+    normalised, inverse = normalised_tensors(reshape(input, rows), eps, (2,))
+    moved = input.new_zeros((N, C, HxW))
+    if input_t is not None:
+        moved = rows_gradient_of_tensors(reshape(input_t, rows), normalised, inverse, (2,))
+        moved = reshape(moved, (N, C, HxW))
+    if weight is not None:
+        moved = moved * reshape(weight, (C, 1))
+    if weight_t is not None:
+        moved = moved + reshape(normalised, (N, C, HxW)) * reshape(weight_t, (C, 1))
+    if bias_t is not None:
+        moved = moved + reshape(bias_t, (C, 1))
+    return reshape(moved, tuple(input._array.shape)), None, None
+
+
+@composite(method=False, public=False)
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each group of channels of each sample with mean 0 and variance 1.
+
+    >>> import taper
+    >>> from taper.ops.norm import group_norm
+    >>> group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    ndim, shape = input.dim(), list(input._array.shape)
+    if ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {ndim}")
+    grouped = shape[0] * shape[1] // num_groups * math.prod(shape[2:])
+    if grouped == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
+        )
+    return plain_group_norm(input, num_groups, weight, bias, eps)
+
+
+@composite(method=False, name="group_norm")
+def plain_group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
+
+    >>> import taper
+    >>> taper.group_norm(taper.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = list(input._array.shape)
+    samples, channels, *spatial = shape
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {shape} and num_groups={num_groups}"
+        )
+    # PyTorch names the shape of the weight in both texts.
+    named = [0] if weight is None else list(weight._array.shape)
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter._array.shape != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in "
+                f"input, but got {name} of shape {named} and input of shape {shape}"
+            )
+    sizes = (samples, channels, math.prod(spatial), num_groups)
+    return native_group_norm(input.contiguous(), weight, bias, *sizes, eps)[0]
+
+
+# --- rms_norm --------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The last dimensions divided by the root of the mean of their squares.
+
+    >>> import taper
+    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
+    tensor([0.2000, 1.4000])
+    """
+    if not isinstance(input, Tensor):
+        refuse("rms_norm", "input", 1, "Tensor", input)
+    shape = shape_argument("rms_norm", "normalized_shape", 2, normalized_shape)
+    _check_rms(input, shape, weight)
+    given = input.dtype
+    if given.itemsize == 2:
+        input = input.to(dtypes.float32)
+    elif weight is not None and weight.dtype is not given:
+        weight = weight.to(given)
+    if weight is not None and weight.dtype.itemsize == 2:
+        weight = weight.to(dtypes.float32)
+    if eps is None:
+        eps = dtypes.finfo(input.dtype.to_real()).eps
+    squares = input.pow(2).mean(tuple(range(-len(shape), 0)), keepdim=True)
+    result = input * add_scalar(squares, eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result.to(given) if given.itemsize == 2 else result
+
+
+def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
+    try:
+        _leading(input._array, shape, None if weight is None else weight._array, None)
+    except RuntimeError as error:
+        # PyTorch's text for this function lacks the comma.
+        raise RuntimeError(str(error).replace("[*, ", "[*")) from None
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(
+            f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'"
+        )
+
+
+# --- normalize, local_response_norm ----------------------------------------------------------
+
+
+@composite(method=False, public=False)
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """Vectors along `dim` divided by their p-norm, at least by `eps`.
+
+    >>> import taper
+    >>> from taper.ops.norm import normalize
+    >>> normalize(taper.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    lengths = vector_norm(input, p, dim, True).clamp_min(eps)
+    divisor = expand(lengths, tuple(input._array.shape))
+    return div(input, divisor) if out is None else compute_into("div", div, (input, divisor), out)
+
+
+@op(name="channel_window_mean", tangent=LINEAR, public=False, method=False)
+def channel_window_mean(self: Array, before: int, after: int) -> Array:
+    """For each channel the mean of its window of channels; beyond the ends there are zeros."""
+    wide = in_single(self)
+    padding = [(0, 0)] * self.ndim
+    padding[1] = (before, after)
+    padded = np.pad(wide, padding)
+    channels, size = self.shape[1], before + after + 1
+    result = np.zeros_like(wide)
+    for shift in range(size):
+        result += padded[:, shift : shift + channels]
+    result /= size
+    return result.astype(self.dtype, copy=False)
+
+
+@derivative(channel_window_mean, wrt="self")
+def channel_window_mean_self(grad, before, after):
+    return channel_window_mean(grad, after, before)
+
+
+@composite(method=False, public=False)
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Each element divided by a power of the mean square of its neighbours among the channels.
+
+    Differs: the graph has one node in the place of PyTorch's padding and pooling.
+
+    >>> import taper
+    >>> from taper.ops.norm import local_response_norm
+    >>> local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
+    tensor([[[0.5000],
+             [0.3780]]])
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input (got "
+            f"{input.dim()} dimensions)"
+        )
+    if not input.numel():
+        return input
+    mean = channel_window_mean(input * input, size // 2, (size - 1) // 2)
+    return input / (mean * alpha + k).pow(beta)

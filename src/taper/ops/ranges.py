@@ -1,0 +1,339 @@
+"""Tensors that count or sample a curve: arange, linspace, logspace and the window functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.device import strided
+from taper.factory import (
+    finish,
+    integer,
+    into,
+    number,
+    options,
+    out_dtype,
+    out_of_memory,
+    tensor_argument,
+)
+from taper.opdef import composite
+from taper.tensor import Tensor
+from taper.userwarning import warn_user
+
+_UNCOUNTABLE = (dtypes.bool_, dtypes.uint16, dtypes.uint32, dtypes.uint64)
+
+
+def _rounded(values: np.ndarray, which: dtypes.dtype) -> np.ndarray:
+    """float64 values in a dtype; half precision is rounded from float32."""
+    if which.itemsize == 2 and which.is_floating_point:
+        values = values.astype(np.float32)
+    return values.astype(which.numpy)
+
+
+# Counting.
+
+
+def _real(value: Any) -> Any:
+    """A number that must be real."""
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        return value.real
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError(
+            "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
+        )
+    return value
+
+
+def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
+    """How many values `arange` gives."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if which is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
+        return max(-((start - end) // step), 0)
+    if math.isinf(step):
+        return 0
+    return math.ceil((float(end) - float(start)) / float(step))
+
+
+def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray:
+    """`start`, `start + step` ...: each computed from the start, not from the one before."""
+    if which in _UNCOUNTABLE or which.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{which.scalar_type}'")
+    try:
+        indices = np.arange(count)
+    except MemoryError:
+        raise out_of_memory(count * which.itemsize) from None
+    if which.is_floating_point:
+        return _rounded(float(start) + indices * float(step), which)
+    return (int(start) + indices * int(step)).astype(which.numpy)
+
+
+@composite(method=False)
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers from `start` (0 if one number is given) up to, not including, `end`.
+
+    >>> import taper
+    >>> taper.arange(3), taper.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
+    if end is None and step is None:
+        first, last = 0, _real(number("arange", "end", 1, start))
+    elif start is None and step is None:
+        first, last = 0, _real(number("arange", "end", 1, end))
+    elif start is None or end is None:
+        raise TypeError("arange() received an invalid combination of arguments")
+    else:
+        first = _real(number("arange", "start", 1, start))
+        last = _real(number("arange", "end", 2, end))
+    width = 1 if step is None else _real(number("arange", "step", 3, step))
+    floating = isinstance(first, float) or isinstance(last, float) or isinstance(width, float)
+    natural = dtypes.default.float if floating else dtypes.int64
+    which = options("arange", dtype, layout, device, pin_memory, natural)
+    if out is not None:
+        which = out_dtype("arange", out, dtype, requires_grad)
+    if not floating and which is dtypes.int64 and 0 < width * (last - first) < 2**31:
+        array = np.arange(first, last, width)  # the common case, in one call
+    else:
+        array = _steps(first, width, _count(first, last, width, which), which)
+    if out is None:
+        return finish(array, requires_grad)
+    count = array.size
+    if out._array.size and out._array.size != count:
+        warn_user(
+            f"The number of elements in the out tensor of shape {list(out._array.shape)} is "
+            f"{out._array.size} which does not match the computed number of elements {count}. "
+            "Note that this may occur as a result of rounding error. The out tensor will be "
+            f"resized to a tensor of shape ({count},)."
+        )
+    return into(out, array, requires_grad)
+
+
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers from `start` up to and including `end`, as floats; deprecated, use `arange`.
+
+    >>> import taper, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     taper.range(1, 3)
+    tensor([1., 2., 3.])
+    """
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    warn_user(
+        "torch.range is deprecated and will be removed in a future release because its behavior "
+        "is inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end)."
+    )
+    first = _real(number("range", "start", 1, start))
+    last = _real(number("range", "end", 2, end))
+    width = _real(number("range", "step", 3, step))
+    which = options("range", dtype, layout, device, pin_memory)
+    if out is not None:
+        which = out_dtype("range", out, dtype, requires_grad)
+    _count(first, last, width, dtypes.float64)
+    count = math.floor((last - first) / width) + 1
+    array = _steps(first, width, count, which)
+    return finish(array, requires_grad) if out is None else into(out, array, requires_grad)
+
+
+# Sampling a line.
+
+
+def _end_points(function: str, start: Any, end: Any) -> tuple[Any, Any]:
+    """Start and end as numbers; they may be tensors without dimensions."""
+    tensors = {"start": start, "end": end}
+    tensors = {name: each for name, each in tensors.items() if isinstance(each, Tensor)}
+    if any(each._array.ndim for each in tensors.values()):
+        found = [f"{name} with {each._array.ndim} dimension(s)" for name, each in tensors.items()]
+        raise RuntimeError(
+            f"{function} only supports 0-dimensional start and end tensors, but got "
+            f"{' and '.join(found)}."
+        )
+    first, last = (
+        each._array.item() if isinstance(each, Tensor) else number(function, name, position, each)
+        for position, (name, each) in enumerate((("start", start), ("end", end)), 1)
+    )
+    return first, last
+
+
+def _line(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.ndarray:
+    """Evenly spaced values, counted from the start in the first half and from the end after it.
+
+    The step is rounded to the dtype; product and sum are rounded once, as a processor's fused
+    multiply-add does, but half precision is rounded after each of them.
+    """
+    if which.category == dtypes.INTEGER:
+        start, end = int(start), int(end)
+        return _line(start, end, steps, dtypes.float64).astype(which.numpy)
+    if steps < 2:
+        return np.array([start] * steps, which.numpy)
+    exact = np.dtype(np.clongdouble if which.is_complex else np.longdouble)
+    if which.itemsize == 2:
+        exact = which.numpy
+    scalar = which.numpy.type
+    first, last = scalar(start), scalar(end)
+    step = exact.type(scalar((last - first) / scalar(steps - 1)))
+    half = steps // 2
+    up = exact.type(first) + step * np.arange(half).astype(exact)
+    down = exact.type(last) - step * np.arange(steps - half)[::-1].astype(exact)
+    return np.concatenate([up, down]).astype(which.numpy)
+
+
+def _sampled(
+    function: str,
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: float | None,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
+) -> Tensor:
+    first, last = _end_points(function, start, end)
+    count = integer(function, "steps", 3, steps)
+    if count < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    complex_ends = isinstance(first, complex) or isinstance(last, complex)
+    natural = dtypes.default.complex if complex_ends else dtypes.default.float
+    which = options(function, dtype, layout, device, pin_memory, natural)
+    if complex_ends and not which.is_complex:
+        parts = "double" if natural is dtypes.complex128 else "float"
+        raise RuntimeError(
+            f"torch.{function}(): inferred dtype c10::complex<{parts}> can't be safely cast to "
+            f"passed dtype {which.scalar_type}"
+        )
+    if out is not None:
+        which = out_dtype(function, out, dtype, requires_grad)
+    if which is dtypes.bool_:
+        raise NotImplementedError(f"\"{function}_cpu\" not implemented for 'Bool'")
+    array = (
+        _line(first, last, count, which)
+        if base is None
+        else _powers(first, last, count, base, which)
+    )
+    return finish(array, requires_grad) if out is None else into(out, array, requires_grad)
+
+
+def _powers(start: Any, end: Any, steps: int, base: float, which: dtypes.dtype) -> np.ndarray:
+    if which.category == dtypes.INTEGER:
+        line = _line(start, end, steps, dtypes.float64)
+    else:
+        line = _line(start, end, steps, which)
+        if line.dtype.itemsize == 2:
+            line = line.astype(np.float32)
+    return np.power(line.dtype.type(base), line).astype(which.numpy)
+
+
+@composite(method=False)
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included.
+
+    >>> import taper
+    >>> taper.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    return _sampled(
+        "linspace", start, end, steps, None, out, dtype, layout, device, pin_memory, requires_grad
+    )
+
+
+@composite(method=False)
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` numbers from `base**start` to `base**end` with evenly spaced exponents.
+
+    >>> import taper
+    >>> taper.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    return _sampled(
+        "logspace", start, end, steps, base, out, dtype, layout, device, pin_memory, requires_grad
+    )
+
+
+# Powers.
+
+
+@composite(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of a vector as the columns of a matrix, the highest first unless `increasing`.
+
+    >>> import taper
+    >>> taper.vander(taper.tensor([1, 2, 3]), increasing=True)
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+    """
+    array = tensor_argument("vander", "x", x)
+    if array.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    columns = array.size if N is None else integer("vander", "N", 2, N)
+    if columns < 0:
+        raise RuntimeError("N must be non-negative.")
+    which = dtypes.FROM_NUMPY[array.dtype]
+    if which.category < dtypes.FLOATING:
+        which = dtypes.int64
+    result = finish(np.ones((array.size, columns), which.numpy))
+    if columns > 1:
+        result[:, 1:].copy_(x.unsqueeze(1))
+        result[:, 1:].copy_(result[:, 1:].cumprod(1))
+    return result if increasing else result.flip((1,))

@@ -1,0 +1,116 @@
+"""Other memory for a tensor, in place: resize_, resize_as_, set_."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.autograd.state import local
+from taper.autograd.views import bump_version, check_inplace, requires_grad
+from taper.device import preserve_format
+from taper.memory import all_bytes
+from taper.opdef import composite
+from taper.ops.reshape import sizes
+from taper.ops.strided import strided_view
+from taper.sampling.fill import C_NAMES
+from taper.storage import UntypedStorage, tensor_on
+from taper.strides import Shape, format_strides, is_dense, row_major
+from taper.tensor import Tensor, element_strides, storage_offset
+
+
+def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
+    """Let a tensor have another shape, with the elements that its storage holds in order.
+
+    Differs: if the storage is too small the tensor gets a new one, which its views do not see.
+    """
+    if requires_grad(tensor):
+        raise RuntimeError("cannot resize variables that require grad")
+    array = tensor._array
+    if array.shape == shape:
+        return tensor
+    if shape and min(shape) < 0:
+        raise RuntimeError("numel: integer multiplication overflow")
+    offset = storage_offset(array)
+    memory = all_bytes(array)
+    needed = offset + math.prod(shape)
+    if needed * array.itemsize <= memory.nbytes and array.size:
+        tensor._array = strided_view.op.kernel(array, shape, strides, offset)
+    else:
+        larger = np.empty(needed, array.dtype)
+        kept = memory[: larger.nbytes]
+        larger.view(np.uint8)[: kept.size] = kept
+        tensor._array = strided_view.op.kernel(larger, shape, strides, offset)
+    bump_version(tensor)
+    return tensor
+
+
+@composite(public=False)
+def resize_(self: Tensor, *shape: Any, size: Any = None, memory_format: Any = None) -> Tensor:
+    """Change the shape in place; a larger tensor has undefined elements at its end.
+
+    >>> import taper
+    >>> taper.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    wanted = sizes("resize_", "size", shape if size is None else (size,))
+    if memory_format is None or memory_format is preserve_format:
+        strides = row_major(wanted)
+    else:
+        strides = format_strides(wanted, memory_format._name)
+    return _resized(self, wanted, strides)
+
+
+@composite(name="resize_as_")
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """Give a tensor the shape of another, in place.
+
+    >>> import taper
+    >>> taper.resize_as_(taper.arange(6), taper.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    array = the_template._array
+    strides = row_major(array.shape)
+    if memory_format is preserve_format:
+        given = element_strides(array)
+        strides = given if is_dense(array.shape, given) else strides
+    elif memory_format is not None:
+        strides = format_strides(array.shape, memory_format._name)
+    return _resized(input, array.shape, strides)
+
+
+@composite(public=False)
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Let a tensor look at the memory of another tensor, or of a storage.
+
+    >>> import taper
+    >>> taper.zeros(3).set_(taper.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    check_inplace(self, False, local.state)
+    own = self._array.dtype
+    if source is None:
+        array = np.empty(0, own)
+    elif isinstance(source, UntypedStorage):
+        shape = (source.nbytes() // own.itemsize,) if size is None else tuple(size)
+        strides = row_major(shape) if stride is None else tuple(stride)
+        array = tensor_on(source, self.dtype, storage_offset, shape, strides)._array
+    else:
+        array = source._array
+        if array.dtype != own:
+            names = [C_NAMES[dtypes.FROM_NUMPY[each]] for each in (array.dtype, own)]
+            raise RuntimeError(
+                f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}"
+            )
+        if size is not None:
+            strides = row_major(tuple(size)) if stride is None else tuple(stride)
+            array = strided_view.op.kernel(array, tuple(size), strides, storage_offset)
+    self._array = array
+    bump_version(self)
+    return self

@@ -1,0 +1,152 @@
+"""Copies of a tensor with one of its views replaced: select_scatter, slice_scatter, ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.ops.copy import copied
+from taper.ops.parts import diagonal, select, slice_dim
+from taper.ops.strided import strided_view
+from taper.tensor import Tensor, wrap
+
+
+def _written(array: ndarray, src: ndarray, view: Any, *arguments: Any) -> ndarray:
+    """A copy of `array` whose view, made by an operator with these arguments, is `src`."""
+    result = copied(array, array.dtype)
+    part = view.op.kernel(result, *arguments)
+    if part.shape != src.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    np.copyto(part, src, casting="unsafe")
+    return result
+
+
+def _cleared(grad: Any, view: Any, *arguments: Any) -> Any:
+    """A gradient with zeros in the place of a view; arrays and Tensors."""
+    part = view(grad, *arguments)
+    zeros = np.zeros(tuple(part.shape), _array(grad).dtype)
+    return wrap(zeros) if isinstance(grad, Tensor) else zeros
+
+
+def _array(value: Any) -> ndarray:
+    return value._array if isinstance(value, Tensor) else value
+
+
+# --- select_scatter --------------------------------------------------------------------------
+
+
+@op(tangent=LINEAR)
+def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
+    """A copy with `src` in the place of `select(dim, index)`.
+
+    >>> import taper
+    >>> taper.select_scatter(taper.zeros(2, 2), taper.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    return _written(self, src, select, dim, index)
+
+
+@derivative(select_scatter, wrt="self")
+def select_scatter_self(grad: Array, dim: int, index: int) -> Array:
+    return select_scatter(grad, _cleared(grad, select, dim, index), dim, index)
+
+
+@derivative(select_scatter, wrt="src")
+def select_scatter_src(grad: Array, dim: int, index: int) -> Array:
+    return select(grad, dim, index)
+
+
+# --- slice_scatter ---------------------------------------------------------------------------
+
+
+@op(tangent=LINEAR)
+def slice_scatter(
+    self: Array,
+    src: Array,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Array:
+    """A copy with `src` in the place of every `step`-th slice from `start` up to `end`.
+
+    >>> import taper
+    >>> taper.slice_scatter(taper.zeros(4), taper.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
+    return _written(self, src, slice_dim, dim, start, end, step)
+
+
+@derivative(slice_scatter, wrt="self")
+def slice_scatter_self(
+    grad: Array, dim: int, start: int | None, end: int | None, step: int
+) -> Array:
+    zeros = _cleared(grad, slice_dim, dim, start, end, step)
+    return slice_scatter(grad, zeros, dim, start, end, step)
+
+
+@derivative(slice_scatter, wrt="src")
+def slice_scatter_src(
+    grad: Array, dim: int, start: int | None, end: int | None, step: int
+) -> Array:
+    return slice_dim(grad, dim, start, end, step)
+
+
+# --- diagonal_scatter ------------------------------------------------------------------------
+
+
+@op(tangent=LINEAR)
+def diagonal_scatter(
+    self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Array:
+    """A copy with `src` on a diagonal.
+
+    >>> import taper
+    >>> taper.diagonal_scatter(taper.zeros(2, 2), taper.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return _written(self, src, diagonal, offset, dim1, dim2)
+
+
+@derivative(diagonal_scatter, wrt="self")
+def diagonal_scatter_self(grad: Array, offset: int, dim1: int, dim2: int) -> Array:
+    zeros = _cleared(grad, diagonal, offset, dim1, dim2)
+    return diagonal_scatter(grad, zeros, offset, dim1, dim2)
+
+
+@derivative(diagonal_scatter, wrt="src")
+def diagonal_scatter_src(grad: Array, offset: int, dim1: int, dim2: int) -> Array:
+    return diagonal(grad, offset, dim1, dim2)
+
+
+@composite(public=False)
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write a number on the main diagonal; with `wrap` it goes on below it in a tall matrix.
+
+    >>> import taper
+    >>> taper.zeros(2, 2).fill_diagonal_(1)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    shape, ndim = self._array.shape, self._array.ndim
+    if ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if ndim > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    steps = self.stride()
+    main = strided_view(self, (min(shape),), (sum(steps),), self.storage_offset())
+    main.fill_(fill_value)
+    if wrap and ndim == 2 and shape[0] > shape[1] + 1:
+        for start in range(shape[1] + 1, shape[0], shape[1] + 1):
+            length = min(shape[0] - start, shape[1])
+            offset = self.storage_offset() + start * steps[0]
+            strided_view(self, (length,), (sum(steps),), offset).fill_(fill_value)
+    return self

@@ -1,0 +1,133 @@
+"""Copying and pickling tensors: `copy`, `deepcopy`, `pickle`.
+
+A tensor is rebuilt from its storage, so that views stay views of the same memory within one
+`deepcopy`.  History is never copied: what comes back is a leaf.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from typing import Any
+
+from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
+from taper.autograd.views import meta_of, requires_grad
+from taper.factory import NO_INTEGER_GRADIENTS, finish
+from taper.memory import all_bytes, on_bytes
+from taper.storage import TypedStorage, copied_memory, storage_of
+from taper.tensor import Tensor, element_strides
+from taper.userwarning import warn_user
+
+
+def _offset(tensor: Tensor, memory: Any) -> int:
+    if not tensor._array.size:
+        return 0
+    return (tensor._array.ctypes.data - memory.ctypes.data) // tensor._array.itemsize
+
+
+# --- pickle ----------------------------------------------------------------------------------
+
+
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn for each hook that pickling would lose."""
+    for hook in (_get_backward_hooks(tensor) or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn_user(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning"
+            )
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Mark a hook whose loss in pickling needs no warning."""
+    f.__torch_unserializable__ = True
+    return f
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """A leaf on the memory of a storage."""
+    array = on_bytes(
+        storage._memory, storage.dtype.numpy, storage_offset, tuple(size), tuple(stride)
+    )
+    return finish(array, requires_grad)
+
+
+def _rebuild_from_type_v2(
+    function: Any, new_type: type[Tensor], arguments: tuple[Any, ...], state: Any
+) -> Any:
+    """A rebuilt tensor in its class and with its Python attributes."""
+    made = function(*arguments)
+    if type(made) is not new_type:
+        made.__class__ = new_type
+    if state:
+        made.__dict__.update(state)
+    return made
+
+
+def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """How pickle takes a tensor apart: storage, offset, shape, strides, requires_grad."""
+    warn_if_has_hooks(self)
+    storage = TypedStorage(wrap_storage=storage_of(self), dtype=self.dtype)
+    array = self._array
+    arguments: tuple[Any, ...] = (
+        storage,
+        _offset(self, storage._memory),
+        tuple(array.shape),
+        element_strides(array),
+        requires_grad(self),
+        OrderedDict(),
+    )
+    if type(self) is Tensor and not self.__dict__:
+        return _rebuild_tensor_v2, arguments
+    state = dict(self.__dict__)
+    return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(self), arguments, state)
+
+
+# --- deepcopy --------------------------------------------------------------------------------
+
+
+def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
+    """A leaf with a copy of the storage, of the gradient and of the Python attributes."""
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    array = self._array
+    memory = all_bytes(array)
+    made = finish(
+        on_bytes(
+            copied_memory(memory, memo),
+            array.dtype,
+            _offset(self, memory),
+            array.shape,
+            element_strides(array),
+        )
+    )
+    made.__class__ = type(self)
+    if requires_grad(self):
+        set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
+    memo[id(self)] = made
+    meta = self._meta
+    if meta is not None and meta.grad is not None:
+        meta_of(made).grad = copy.deepcopy(meta.grad, memo)
+    if self.__dict__:
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return made
+
+
+Tensor.__reduce_ex__ = reduce_tensor  # type: ignore[assignment,method-assign]
+Tensor.__deepcopy__ = deepcopy_tensor  # type: ignore[attr-defined]

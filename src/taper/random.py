@@ -1,0 +1,137 @@
+"""The state of random numbers as users see it: generators, seeds, saved states as tensors.
+
+`taper.random`, PyTorch's namespace of the same name.  What draws numbers is in `ops.random` and
+`ops.distributions`; the bits come from `generator`, which knows no Tensor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from taper import generator as generators
+from taper.device import device
+from taper.generator import initial_seed, manual_seed, seed
+from taper.tensor import Tensor, wrap
+
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
+
+
+class Generator(generators.Generator):
+    """A stream of random numbers with a seed of its own, number for number PyTorch's.
+
+    >>> import taper
+    >>> generator = taper.Generator().manual_seed(0)
+    >>> taper.rand(2, generator=generator)
+    tensor([0.4963, 0.7682])
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def get_state(self) -> Tensor:  # type: ignore[override]
+        """The whole state as a tensor of 5056 bytes; PyTorch restores it, too.
+
+        >>> import taper
+        >>> taper.Generator().get_state().shape
+        torch.Size([5056])
+        """
+        return wrap(super().get_state())
+
+    def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
+        """Go back to a state that `get_state` gave.
+
+        >>> import taper
+        >>> generator = taper.Generator()
+        >>> state = generator.get_state()
+        >>> first = taper.rand(2, generator=generator)
+        >>> taper.equal(taper.rand(2, generator=generator.set_state(state)), first)
+        True
+        """
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        super().set_state(new_state._array)
+        return self
+
+    def clone_state(self) -> Generator:
+        """A new generator that goes on from the same state, independently.
+
+        >>> import taper
+        >>> taper.Generator().manual_seed(3).clone_state().initial_seed()
+        3
+        """
+        return Generator().set_state(self.get_state())
+
+    def __setstate__(self, state: tuple[int, None, Tensor]) -> None:  # type: ignore[override]
+        self.set_state(state[2])
+
+
+default_generator = Generator()
+"""The generator of every random function that is given none."""
+
+default_generator.seed()
+generators.default_generator = default_generator
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator.
+
+    >>> import taper
+    >>> taper.get_rng_state().dtype
+    torch.uint8
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator back into a state that `get_rng_state` gave.
+
+    >>> import taper
+    >>> state = taper.get_rng_state()
+    >>> first = taper.rand(3)
+    >>> taper.set_rng_state(state)
+    >>> taper.equal(taper.rand(3), first)
+    True
+    """
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(
+    devices: Sequence[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
+    """A block after which the default generator goes on as if the block had drawn nothing.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> with taper.random.fork_rng():
+    ...     inside = taper.rand(1)
+    >>> taper.equal(taper.rand(1), inside)
+    True
+    """
+    device(device_type)  # refuses what is no device
+    if devices:
+        raise NotImplementedError(
+            "generators of other devices than the CPU are not provided: leave out `devices`"
+        )
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)

@@ -1,0 +1,167 @@
+"""Settings of the whole process: threads, deterministic algorithms, precision of products.
+
+Threads are those of NumPy's matrix products.  All algorithms are deterministic and all products
+are exact to their dtype, so those settings are kept and change nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class _Settings:
+    threads: int | None = None
+    interop_threads: int = os.cpu_count() or 1
+    deterministic = False
+    warn_only = False
+    matmul_precision = "highest"
+
+
+_settings = _Settings()
+
+
+# --- threads ---------------------------------------------------------------------------------
+
+
+def _blas_function(action: str) -> Callable[..., Any] | None:
+    """OpenBLAS's `set_num_threads` or `get_num_threads` in the library that NumPy brought along."""
+    folder = Path(np.__file__).parent
+    for library in [
+        *folder.parent.glob("numpy.libs/*openblas*"),
+        *folder.glob(".dylibs/*openblas*"),
+    ]:
+        loaded = ctypes.CDLL(str(library))
+        for prefix, suffix in (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", "")):
+            function = getattr(loaded, f"{prefix}openblas_{action}_num_threads{suffix}", None)
+            if function is not None:
+                return function
+    return None
+
+
+def get_num_threads() -> int:
+    """How many threads matrix products use.
+
+    >>> import taper
+    >>> taper.get_num_threads() >= 1
+    True
+    """
+    if _settings.threads is None:
+        ask = _blas_function("get")
+        _settings.threads = int(ask()) if ask is not None else os.cpu_count() or 1
+    return _settings.threads
+
+
+def _checked_count(function: str, count: Any) -> int:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise RuntimeError(f"{function} expects an int, but got {type(count).__name__}")
+    if count <= 0:
+        raise RuntimeError(f"{function} expects a positive integer")
+    return count
+
+
+def set_num_threads(nthreads: int, /) -> None:
+    """Choose how many threads matrix products use.
+
+    >>> import taper
+    >>> taper.set_num_threads(taper.get_num_threads())
+    """
+    _settings.threads = _checked_count("set_num_threads", nthreads)
+    change = _blas_function("set")
+    if change is not None:
+        change(nthreads)
+
+
+def get_num_interop_threads() -> int:
+    """How many operations PyTorch would run side by side; here one after the other.
+
+    >>> import taper
+    >>> taper.get_num_interop_threads() >= 1
+    True
+    """
+    return _settings.interop_threads
+
+
+def set_num_interop_threads(nthreads: int, /) -> None:
+    """Keep a number that PyTorch would use to run operations side by side."""
+    _settings.interop_threads = _checked_count("set_num_interop_threads", nthreads)
+
+
+# --- determinism -----------------------------------------------------------------------------
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for deterministic algorithms, which all are.
+
+    >>> import taper
+    >>> taper.use_deterministic_algorithms(False)
+    """
+    _settings.deterministic, _settings.warn_only = bool(mode), bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` is on.
+
+    >>> import taper
+    >>> taper.are_deterministic_algorithms_enabled()
+    False
+    """
+    return _settings.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` is on with `warn_only`."""
+    return _settings.warn_only
+
+
+_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by name: 'default', 'warn' or 'error', or 0, 1, 2."""
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DEBUG_MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but "
+                f"got {debug_mode}"
+            )
+        debug_mode = _DEBUG_MODES[debug_mode]
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
+
+
+# --- precision -------------------------------------------------------------------------------
+
+
+def get_float32_matmul_precision() -> str:
+    """The precision asked for in products of float32 matrices.
+
+    >>> import taper
+    >>> taper.get_float32_matmul_precision()
+    'highest'
+    """
+    return _settings.matmul_precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Ask for 'highest', 'high' or 'medium' precision; products are always of the highest."""
+    if precision in ("highest", "high", "medium"):
+        _settings.matmul_precision = precision
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: how the processor treats very small numbers cannot be changed."""
+    return False

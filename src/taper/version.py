@@ -1,0 +1,10 @@
+"""The version of the package, and of what PyTorch may be built with: none of it."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+debug = False
+cuda: str | None = None
+hip: str | None = None
+xpu: str | None = None
+git_version: str | None = None
