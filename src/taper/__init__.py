@@ -1,6 +1,6 @@
 """taper: PyTorch's autograd and training loop as an independent library."""
 
-from taper import accelerator, backends, cuda, mps, ops, pickling, version, xpu
+from taper import accelerator, backends, cuda, mps, ops, pickling, random, version, xpu
 from taper.autograd import tensor_api
 from taper.autograd.grad_mode import (
     enable_grad,
@@ -18,6 +18,15 @@ from taper.ops.data import from_numpy
 from taper.ops.legacy import TENSOR_TYPES, set_default_tensor_type, tensortype
 from taper.ops.ranges import range
 from taper.printing import set_printoptions
+from taper.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from taper.settings import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,

@@ -264,6 +264,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             )
         return _consumed(ext_tensor)
     usable(device, "from_dlpack")
+    ext_tensor.__dlpack_device__()
     options: dict[str, Any] = {"max_version": (1, 0)}
     if copy is not None:
         options["copy"] = copy

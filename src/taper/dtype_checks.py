@@ -19,6 +19,7 @@ BOOL = ("bool",)
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 WIDE = ("uint16", "uint32", "uint64")  # PyTorch has few operators for these
 COMPLEX = ("complex64", "complex128")
+NOT_FLOATING = (*BOOL, *INTEGERS, *WIDE, *COMPLEX)
 
 
 def refuse(error: type[Exception], text: str, *names: str) -> Check:

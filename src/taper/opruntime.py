@@ -31,10 +31,12 @@ from taper.autograd.saved import (
 )
 from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
 from taper.autograd.views import (
+    CopySlices,
     bump_version,
     check_inplace,
     gradient_edge,
     rebase_history,
+    refuse_inference,
     requires_grad,
     set_history,
     version_counter,
@@ -649,6 +651,8 @@ def compute_into(
                 f"{label}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
             )
+    for each in outs:
+        refuse_inference(each, state)
     mode = state.mode
     state.mode = NO_GRAD
     try:
@@ -723,6 +727,12 @@ def mark_inference(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]
             each._counter = INFERENCE_COUNTER
 
 
+def written_by(tensor: Tensor) -> Any:
+    """The node of the operator that wrote a tensor last; behind CopySlices if it is a view."""
+    node = tensor._grad_fn if tensor._view is None else tensor._view.base._grad_fn
+    return node.fn if isinstance(node, CopySlices) else node
+
+
 def run_inplace_in_mode(
     op: Op,
     state: State,
@@ -731,7 +741,7 @@ def run_inplace_in_mode(
 ) -> Tensor:
     mode = state.mode
     target: Tensor = arguments[0]
-    before = target._grad_fn
+    before = written_by(target)
     tangent_of_result = None
     if mode & DUAL:
         tangent_of_result = tangents.tangent_for(op, arguments)
@@ -748,12 +758,14 @@ def run_inplace_in_mode(
             run_inplace(op, arguments, write)
     finally:
         state.mode = mode
-    if mode & SAVED_HOOKS and state.saved_hooks and target._grad_fn is not before:
-        node = target._grad_fn
-        if isinstance(node, TableNode):
+    node = written_by(target)
+    if node is not None and node is not before:
+        if mode & SAVED_HOOKS and state.saved_hooks and isinstance(node, TableNode):
             pack_saved(node, state.saved_hooks[-1], (target,))
-    if mode & ANOMALY and target._grad_fn is not None:
-        remember(target._grad_fn)
+        if mode & ANOMALY:
+            for each in (node, target._grad_fn, target._view and target._view.base._grad_fn):
+                if each is not None:
+                    remember(each)
     if mode & DUAL:
         tangents.write_tangent(target, tangent_of_result)
     return target

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taper import dtypes
-from taper.device import device as Device  # noqa: N812 - the class is lower case as in PyTorch
+from taper.device import device as Device
 from taper.device import strided
 from taper.size import Size
 
@@ -126,11 +126,12 @@ class Tensor:
         """The shape, or the length of one dimension."""
         if dim is None:
             return Size(self._array.shape)
-        if not hasattr(dim, "__index__"):
+        try:
+            return self._array.shape[wrap_dim(dim, self._array.ndim)]
+        except TypeError:
             raise TypeError(
                 f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
-            )
-        return self._array.shape[wrap_dim(dim, self._array.ndim)]
+            ) from None
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements lie between neighbours along each dimension, or along one."""

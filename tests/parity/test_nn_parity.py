@@ -243,6 +243,7 @@ def is_loss(text):
     return "Loss(" in text
 
 
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss")
 @pytest.mark.parametrize(("text", "inputs"), CASES, ids=lambda v: v if isinstance(v, str) else "")
 def test_module(text, inputs):
     ours, theirs = made(HERE, text), made(torch, text)
@@ -321,6 +322,7 @@ FILLS = [
     ("normal_(t)", (5, 7)),
     ("trunc_normal_(t)", (6, 5)),
     ("trunc_normal_(t, 0.5, 2.0, -1.0, 3.0)", (6, 5)),
+    ("trunc_normal_(t, 0.0, 1.0, 1.5, 2.0)", (6, 5)),
     ("constant_(t, 0.3)", (2, 3)),
     ("ones_(t)", (3,)),
     ("zeros_(t)", (3,)),

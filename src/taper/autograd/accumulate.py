@@ -130,17 +130,16 @@ def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
 
 def _add_into(total: Tensor, grad: np.ndarray) -> None:
     array = total._array
-    if not array.flags.writeable or 0 in array.strides:
-        total.add_(wrap(grad))  # refuses memory that several elements share, with PyTorch's words
+    counter = total._counter
+    if not array.flags.writeable or 0 in array.strides or counter is INFERENCE_COUNTER:
+        total.add_(wrap(grad))  # which may refuse, with PyTorch's words
         return
     np.add(array, grad, out=array, casting="same_kind")
-    counter = total._counter
     if counter is None:
         node = total._grad_fn
         counter = VersionCounter() if node is None else node._output_counter(total._output_nr)
         total._counter = counter
-    if counter is not INFERENCE_COUNTER:
-        counter.value += 1
-        task = local.state.graph_task
-        if task is not None:
-            counter.code, counter.offset = task.place
+    counter.value += 1
+    task = local.state.graph_task
+    if task is not None:
+        counter.code, counter.offset = task.place

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-import weakref
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from taper import dtypes
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.node import Node
-from taper.autograd.views import gradient_edge, meta_of, requires_grad
+from taper.autograd.views import gradient_edge, requires_grad
+from taper.size import Size
 from taper.tensor import Tensor, wrap
+from taper.userwarning import warn_once
 
 
 class GradientEdge(NamedTuple):
@@ -25,7 +26,15 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+Wanted: TypeAlias = dict[Node, dict[int, list[int]]]
+
 _PLACES = (Tensor, GradientEdge)
+
+# The implicit gradient of a 0-d loss, by dtype: copying one is the fastest way to make one.
+_ONES: dict[Any, np.ndarray] = {}
+
+
+# --- roots -----------------------------------------------------------------------------------
 
 
 def _as_sequence(value: Any) -> tuple[Any, ...]:
@@ -44,16 +53,15 @@ def _metadata(output: Any) -> tuple[tuple[int, ...], Any]:
     if output.__class__ is GradientEdge:
         metadata: tuple[tuple[int, ...], Any] = output.node._output_metadata(output.output_nr)
         return metadata
-    array = output._array
-    return array.shape, array.dtype
-
-
-# The implicit gradient of a 0-d loss, by dtype; nobody writes into a borrowed gradient (I6).
-_ONES: dict[Any, np.ndarray] = {}
+    if not isinstance(output, Tensor):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return output._array.shape, output._array.dtype
 
 
 def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> list[Any]:
     """The starting points of a pass, with their gradients checked (E1 to E3)."""
+    if len(grads) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     roots = []
     for position, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _metadata(output)
@@ -65,7 +73,7 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
                 f"gradients can be either Tensors or None, but got {type(grad).__name__}"
             )
         else:
-            _check_grad(grad, output, shape, dtype, position)
+            _check_grad(grad, shape, dtype, position)
         roots.append((output, grad, dtype))
     starts = []
     for position, (output, grad, dtype) in enumerate(roots):
@@ -75,18 +83,18 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
             )
         array = grad._array
+        fits = array.dtype is dtype or array.dtype == dtype
         if create_graph:
-            fits = array.dtype is dtype
             starts.append((node, nr, grad if fits else grad.to(dtypes.FROM_NUMPY[dtype])))
         else:
-            starts.append((node, nr, array if array.dtype is dtype else array.astype(dtype)))
+            starts.append((node, nr, array if fits else array.astype(dtype)))
     return starts
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """The gradient of a scalar with respect to itself."""
     if not shape and dtype in _ONES:
-        return _ONES[dtype]
+        return _ONES[dtype].copy()
     if math.prod(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if dtype.kind == "c":
@@ -96,22 +104,21 @@ def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         )
     ones = np.ones(shape, dtype)
     if not shape:
-        ones.flags.writeable = False
-        _ONES[dtype] = ones
+        _ONES[dtype] = ones.copy()
     return ones
 
 
-def _check_grad(grad: Tensor, output: Any, shape: Any, dtype: Any, position: int) -> None:
-    if grad._array.shape != tuple(shape):
+def _check_grad(grad: Tensor, shape: tuple[int, ...], dtype: Any, position: int) -> None:
+    if grad._array.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {grad.shape} and "
-            f"output[{position}] has a shape of {wrap(np.empty(shape, dtype)).shape}."
+            f"output[{position}] has a shape of {Size(shape)}."
         )
     if (grad._array.dtype.kind == "c") != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
             f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {grad.dtype} and "
-            f"output[{position}] has a dtype of {wrap(np.empty(0, dtype)).dtype}."
+            f"output[{position}] has a dtype of {dtypes.FROM_NUMPY[dtype]}."
         )
 
 
@@ -121,7 +128,7 @@ def _grad_list(outputs: Sequence[Any], grads: Any) -> tuple[Any, ...]:
     return (grads,) if isinstance(grads, Tensor) else tuple(grads)
 
 
-_warned_create_graph = False
+# --- backward --------------------------------------------------------------------------------
 
 
 def backward(
@@ -141,67 +148,63 @@ def backward(
     tensor(8.)
     """
     if grad_variables is not None:
-        warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        if grad_tensors is not None:
-            raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
-                "`backward()`. Please only use `grad_tensors`."
-            )
-        grad_tensors = grad_variables
-    if isinstance(inputs, dict):
-        inputs = list(inputs.values())
-    chosen = None if inputs is None else _as_sequence(inputs)
-    if chosen is not None and not chosen:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        grad_tensors = _renamed(grad_tensors, grad_variables)
+    chosen = None
+    if inputs is not None:
+        chosen = _as_sequence(inputs.values() if isinstance(inputs, dict) else inputs)
+        if not chosen:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = _as_sequence(tensors)
-    grads = _grad_list(outputs, grad_tensors)
-    if len(grads) < len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(outputs, grads, create_graph)
+    roots = _roots(outputs, _grad_list(outputs, grad_tensors), create_graph)
     if create_graph:
-        _warn_create_graph()
+        warn_once(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. We recommend using "
+            "autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use "
+            "to break the cycle and avoid the leak."
+        )
     task = GraphTask(keep, create_graph, accumulate=True)
     if chosen is not None:
         task.wanted = _accumulating(chosen)
     run(roots, task)
 
 
-def _warn_create_graph() -> None:
-    global _warned_create_graph
-    if not _warned_create_graph:
-        _warned_create_graph = True
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the "
-            "parameter and its gradient which can cause a memory leak. We recommend using "
-            "autograd.grad when creating the graph to avoid this. If you have to use this "
-            "function, make sure to reset the .grad fields of your parameters to None after use "
-            "to break the cycle and avoid the leak.",
-            UserWarning,
-            stacklevel=4,
+def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
+    warnings.warn(
+        "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3
+    )
+    if grad_tensors is not None:
+        raise RuntimeError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+            "`backward()`. Please only use `grad_tensors`."
         )
+    return grad_variables
 
 
-def _accumulating(inputs: Sequence[Any]) -> dict[Node, dict[int, list[int]]]:
+def _accumulating(inputs: Sequence[Any]) -> Wanted:
     """`backward(inputs=)`: leaves accumulate by their node, other tensors retain their gradient."""
-    wanted: dict[Node, dict[int, list[int]]] = {}
-    for tensor in inputs:
-        if isinstance(tensor, Tensor) and tensor.grad_fn is not None:
-            tensor.retain_grad()
-            meta_of(tensor).retains_grad = True
-            tensor._grad_fn._rarely().retained[tensor._output_nr] = weakref.ref(tensor)
-        elif isinstance(tensor, Tensor) and not requires_grad(tensor):
-            raise RuntimeError(
-                "One of the differentiated Tensors does not require grad"
-            )
-        node, nr = _edge(tensor)
+    for each in inputs:
+        _check_input(each)
+        if isinstance(each, Tensor):
+            each.retain_grad()  # nothing for a leaf; refuses a tensor without gradient
+    wanted: Wanted = {}
+    for each in inputs:
+        node, nr = _edge(each)
         if node is not None:
             wanted.setdefault(node, {}).setdefault(nr, [])
     return wanted
+
+
+def _check_input(value: Any) -> None:
+    if not isinstance(value, _PLACES):
+        raise RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
+        )
+
+
+# --- grad ------------------------------------------------------------------------------------
 
 
 def grad(
@@ -222,15 +225,11 @@ def grad(
     >>> taper.autograd.grad(x ** 3, x)
     (tensor(27.),)
     """
-    names = None
-    if isinstance(inputs, dict):
-        names, inputs = list(inputs), list(inputs.values())
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False."
         )
-    allow = materialize_grads if allow_unused is None else allow_unused
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To "
@@ -239,43 +238,45 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    sources = _as_sequence(inputs)
+    names = list(inputs) if isinstance(inputs, dict) else None
+    sources = _as_sequence(inputs.values() if isinstance(inputs, dict) else inputs)
     if not sources:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    results_of = _as_sequence(outputs)
-    grads = _grad_list(results_of, grad_outputs)
-    if len(grads) < len(results_of):
-        raise RuntimeError(f"got {len(results_of)} tensors and {len(grads)} gradients")
+    for each in sources:
+        _check_input(each)
+    differentiated = _as_sequence(outputs)
+    grads = _grad_list(differentiated, grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        found = _batched(results_of, sources, grads, keep, create_graph, allow)
-    else:
-        found = _gradients(results_of, sources, grads, keep, create_graph)
+    compute = _batched_gradients if is_grads_batched else _gradients
+    found = compute(differentiated, sources, grads, keep, create_graph)
+    allow = materialize_grads if allow_unused is None else allow_unused
     results = _finished(sources, found, allow, materialize_grads)
-    return dict(zip(names, results, strict=True)) if names is not None else results
+    return results if names is None else dict(zip(names, results, strict=True))
 
 
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool
 ) -> list[Any]:
-    wanted: dict[Node, dict[int, list[int]]] = {}
-    for position, tensor in enumerate(inputs):
-        if isinstance(tensor, Tensor) and not requires_grad(tensor):
+    roots = _roots(outputs, grads, create)
+    wanted: Wanted = {}
+    for position, each in enumerate(inputs):
+        if isinstance(each, Tensor) and not requires_grad(each):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-        node, nr = _edge(tensor)
+        node, nr = _edge(each)
         if node is not None:
             wanted.setdefault(node, {}).setdefault(nr, []).append(position)
-    roots = _roots(outputs, grads, create)
-    given = {id(grad._array): grad for grad in grads if grad is not None}
     task = GraphTask(keep, create, accumulate=False)
     task.wanted = wanted
     captured = run(roots, task)
-    results = []
+    # A gradient that arrives unchanged comes back as the tensor that was given (E7), and one
+    # that was captured for two inputs as one tensor.
+    known = {id(each._array): each for each in grads if each is not None}
+    results: list[Any] = []
     for position in range(len(inputs)):
         value = captured.get(position)
         if isinstance(value, np.ndarray):
-            tensor = given.get(id(value))
-            value = wrap(value) if tensor is None else tensor
+            tensor = known.get(id(value))
+            value = known[id(value)] = wrap(value) if tensor is None else tensor
         results.append(value)
     return results
 
@@ -300,27 +301,50 @@ def _finished(
     return tuple(results)
 
 
-def _batched(
-    outputs: Sequence[Any],
-    inputs: Sequence[Any],
-    grads: Sequence[Any],
-    keep: bool,
-    create: bool,
-    allow_unused: bool,
+def _batched_gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool
 ) -> list[Any]:
     """`is_grads_batched`: one pass for each entry of the first dimension, results stacked."""
-    count = len(grads[0])
+    count = _batch_size(outputs, grads)
     rows = []
     for index in range(count):
-        row = [grad[index] for grad in grads]
+        row = [None if each is None else each.select(0, index) for each in grads]
         last = index == count - 1
         rows.append(_gradients(outputs, inputs, row, keep or not last, create))
-    stacked = []
+    stacked: list[Any] = []
     for column in zip(*rows, strict=True):
         if column[0] is None:
             stacked.append(None)
-        elif create:
-            stacked.append(column[0].unsqueeze(0).new_stack(column))
-        else:
-            stacked.append(wrap(np.stack([each._array for each in column])))
+            continue
+        whole = wrap(np.stack([each._array for each in column]))
+        if create and any(requires_grad(each) for each in column):
+            recorded = [each.unsqueeze(0) for each in column]
+            whole = whole.new_zeros(whole._array.shape)
+            for index, each in enumerate(recorded):
+                whole.narrow(0, index, 1).copy_(each)
+        stacked.append(whole)
     return stacked
+
+
+def _batch_size(outputs: Sequence[Any], grads: Sequence[Any]) -> int:
+    size = 0
+    for position, (output, each) in enumerate(zip(outputs, grads, strict=False)):
+        if each is None:
+            continue
+        if not each._array.ndim:
+            raise ValueError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
+                "is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
+            )
+        shape = _metadata(output)[0]
+        if each._array.shape[1:] != shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{position}] has a shape of {each.shape} and output[{position}] has "
+                f"a shape of {Size(shape)}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
+            )
+        size = len(each._array)
+    return size

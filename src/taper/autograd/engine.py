@@ -199,8 +199,11 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
             run_tensor_hooks(node, leaf_hooks, grads, tensors)
         if needed is not None and _capture(node, grads, task):
             continue
-        if extra is not None and extra.pre_hooks:
-            grads = run_pre_hooks(node, grads, tensors)
+        observed = False
+        if extra is not None:
+            if extra.pre_hooks:
+                grads = run_pre_hooks(node, grads, tensors)
+            observed = bool(extra.post_hooks)
         if grads[0] is None and node._passes_undefined and not any_defined(grads):
             results: Sequence[Any] = (None,) * len(node._edges)
         elif tensors:
@@ -211,7 +214,7 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
             node._release(place)
         if node._extra is not None and node._extra.post_hooks:
             # A hook registered while the node ran finds the gradients gone (H10).
-            given = grads if extra is not None else [None] * len(grads)
+            given = grads if observed else []
             results = run_post_hooks(node, fit_all(node, results), given, tensors)
         grads = None  # type: ignore[assignment] # AccumulateGrad looks who else holds a gradient
         if check_nan:

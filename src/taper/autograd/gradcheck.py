@@ -132,7 +132,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 stacklevel=3,
             )
         array = value._array
-        if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+        if any(s == 0 and n > 1 for s, n in zip(value.stride(), array.shape, strict=True)):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping to be able to compute the numerical gradients "

@@ -13,36 +13,98 @@ from taper.autograd.handles import RemovableHandle
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node as TaperNode
 from taper.autograd.state import SAVED_HOOKS, local
-from taper.autograd.views import bump_version, gradient_edge, requires_grad
+from taper.autograd.views import bump_version, gradient_edge
 from taper.tensor import Tensor
 
 
-class Node(abc.ABC):  # noqa: B024 - virtual: nodes register themselves
-    """The base of every node for `isinstance` and `issubclass`; it is in nobody's `mro()`."""
+class Node(abc.ABC):
+    """The base of every node for `isinstance` and `issubclass`; it is in nobody's `mro()`.
+
+    >>> import taper
+    >>> y = taper.ones(2, requires_grad=True) * 2
+    >>> isinstance(y.grad_fn, taper.autograd.graph.Node)
+    True
+    """
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> Any:
         return cls is Node and issubclass(subclass, TaperNode)
 
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The name of the node."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Where the gradients go: (node, output number) for each tensor argument."""
+
+    @property
+    @abc.abstractmethod
+    def metadata(self) -> dict[str, Any]:
+        """A dict for whatever anybody wants to remember about the node."""
+
+    @property
+    @abc.abstractmethod
+    def _input_metadata(self) -> Any: ...
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after the node has run."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before the node runs."""
+
+    @abc.abstractmethod
+    def _register_hook_dict(self, tensor: Tensor) -> None: ...
+
+    @abc.abstractmethod
+    def _sequence_nr(self) -> int: ...
+
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place in the graph where the gradient of `tensor` arrives."""
-    if not requires_grad(tensor):
+    """The place in the graph where the gradient of `tensor` arrives.
+
+    >>> import taper
+    >>> x = taper.tensor(2.0, requires_grad=True)
+    >>> edge = taper.autograd.graph.get_gradient_edge(x)
+    >>> taper.autograd.grad(x * x, [edge])
+    (tensor(4.),)
+    """
+    if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
-    node, nr = gradient_edge(tensor)
+    return GradientEdge(*_edge(tensor))
+
+
+def _edge(tensor: Tensor) -> tuple[TaperNode, int]:
+    node, nr = gradient_edge(tensor) if tensor.requires_grad else (None, 0)
     if node is None:
-        raise RuntimeError("It is not possible to get the gradient edge of this view")
-    return GradientEdge(node, nr)
+        raise AssertionError("Expected gradient function to be set")
+    return node, nr
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write that taper did not see, for example through NumPy."""
-    for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    """Count a write that taper did not see, for example through NumPy.
+
+    >>> import taper
+    >>> x = taper.ones(2)
+    >>> taper.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
+    if not isinstance(tensors, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for each in tensors:
         if each._counter is not INFERENCE_COUNTER:
             bump_version(each)
+
+
+# --- hooks on saved tensors ------------------------------------------------------------------
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
@@ -67,26 +129,44 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         state = local.state
         if state.hooks_disabled is not None:
             raise RuntimeError(state.hooks_disabled)
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The "
+                "following argument types are supported:\n    1. (arg0: collections.abc.Callable, "
+                "arg1: collections.abc.Callable) -> None\n\nInvoked with: "
+                f"{self.pack_hook!r}, {self.unpack_hook!r}"
+            )
         state.saved_hooks.append((self.pack_hook, self.unpack_hook))
         state.mode |= SAVED_HOOKS
 
     def __exit__(self, *exception: object) -> None:
         state = local.state
-        if state.saved_hooks:
+        if state.saved_hooks:  # empty if the user has entered and left out of order (S18)
             state.saved_hooks.pop()
         if not state.saved_hooks:
             state.mode &= ~SAVED_HOOKS
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Keep saved tensors as copies in main memory until backward needs them."""
+    """Keep saved tensors in main memory until backward needs them.
+
+    >>> import taper
+    >>> x = taper.tensor([2.0], requires_grad=True)
+    >>> with taper.autograd.graph.save_on_cpu():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor([4.])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack(tensor: Tensor) -> Tensor:
-            return tensor.detach().clone()
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            # Detached: a saved output that is kept as it is would keep its own node alive.
+            return tensor.device, tensor.detach().to("cpu")
 
-        def unpack(packed: Tensor) -> Tensor:
-            return packed
+        def unpack(packed: tuple[Any, Tensor]) -> Any:
+            device, tensor = packed
+            return tensor.to(device)
 
         super().__init__(pack, unpack)
 
@@ -103,6 +183,9 @@ def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, Non
         yield
     finally:
         state.hooks_disabled = before
+
+
+# --- a hook on several gradients -------------------------------------------------------------
 
 
 class _MultiHandle(RemovableHandle):
@@ -125,43 +208,65 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` once a pass: with all gradients when the last has come, or with the first."""
+    """Call `fn` once a pass: with all gradients when the last has come, or with the first.
+
+    >>> import taper
+    >>> x = taper.ones(1, requires_grad=True)
+    >>> y = taper.ones(1, requires_grad=True)
+    >>> handle = taper.autograd.graph.register_multi_grad_hook((x, y), print)
+    >>> (2 * x + 3 * y).backward()
+    [tensor([2.]), tensor([3.])]
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    lock = threading.Lock()
     if mode == "any":
-        return _MultiHandle([each.register_hook(_first_only(fn, lock)) for each in tensors])
-    nodes = [gradient_edge(each)[0] for each in tensors]
-    passes: dict[int, list[Any]] = {}
+        first = _first_only(fn)
+        return _MultiHandle([each.register_hook(first) for each in tensors if each.requires_grad])
+    edges = [_edge(each) for each in tensors]
+    collectors = _collectors([node for node, _ in edges], fn)
+    return _MultiHandle(
+        [each.register_hook(hook) for each, hook in zip(tensors, collectors, strict=True)]
+    )
+
+
+def _collectors(
+    nodes: Sequence[TaperNode], fn: Callable[[Any], None]
+) -> list[Callable[[Tensor], None]]:
+    """One hook for each node; the last that a pass reaches calls `fn` with all gradients."""
+    lock = threading.Lock()
+    passes: dict[int, tuple[list[Any], list[int]]] = {}  # gradients, and who is still to come
 
     def collector(index: int) -> Callable[[Tensor], None]:
         def collect(grad: Tensor) -> None:
             task = local.state.graph_task
             with lock:
-                grads = passes.setdefault(task.id, [0] + [None] * len(tensors))
-                grads[0] += 1
-                grads[index + 1] = grad
-                expected = sum(node is not None and task.will_run(node) for node in nodes)
-                complete = grads[0] == expected
-                if complete:
+                if task.id not in passes:
+                    expected = [nr for nr, node in enumerate(nodes) if task.will_run(node)]
+                    passes[task.id] = [None] * len(nodes), expected
+                grads, missing = passes[task.id]
+                grads[index] = grad
+                missing.remove(index)
+                if not missing:
                     del passes[task.id]
-            if complete:
-                fn(grads[1:])
+            if not missing:
+                fn(grads)
 
         return collect
 
-    return _MultiHandle([each.register_hook(collector(i)) for i, each in enumerate(tensors)])
+    return [collector(index) for index in range(len(nodes))]
 
 
-def _first_only(fn: Callable[[Any], None], lock: threading.Lock) -> Callable[[Tensor], None]:
-    seen: set[int] = set()
+def _first_only(fn: Callable[[Any], None]) -> Callable[[Tensor], None]:
+    lock = threading.Lock()
+    latest = -1  # ids of passes grow, and an older pass cannot come back on this thread
 
     def first(grad: Tensor) -> None:
+        nonlocal latest
+        task = local.state.graph_task
         with lock:
-            task = local.state.graph_task.id
-            if task in seen:
+            if task.id <= latest:
                 return
-            seen.add(task)
+            latest = task.id
         fn(grad)
 
     return first

@@ -74,7 +74,7 @@ def freed_error(node: Node) -> RuntimeError:
     text = FREED_TEXT
     if node._code is not None:
         text += f"\n{node._class_name()} was recorded at {describe((node._code, node._offset))}"
-    freed_at = getattr(node, "freed_at", None)
+    freed_at = getattr(node, "_freed_at", None)
     if freed_at is not None:
         text += f"\nIts saved values were freed by the backward pass at {describe(freed_at)}"
     return RuntimeError(text)

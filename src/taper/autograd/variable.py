@@ -1,10 +1,46 @@
-"""`Variable`: the old name of Tensor, kept so that old programs run."""
+"""`Variable`: the old name of Tensor, kept so that old programs run, and the engine behind it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from taper.autograd.backward import backward, grad
+from taper.autograd.state import local
 from taper.tensor import Tensor
+
+
+class ImperativeEngine:
+    """What programs reach as `Variable._execution_engine`."""
+
+    def queue_callback(self, callback: Callable[[], None]) -> None:
+        """Call `callback()` when the running pass ends."""
+        task = local.state.graph_task
+        if task is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        task.callbacks.append(callback)
+
+    def run_backward(
+        self,
+        tensors: Any,
+        grad_tensors: Any,
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: Any = (),
+        allow_unreachable: bool = False,
+        accumulate_grad: bool = False,
+    ) -> Any:
+        """One pass, with the arguments that PyTorch's engine takes."""
+        if accumulate_grad:
+            return backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
+        return grad(
+            tensors, inputs, grad_tensors, keep_graph, create_graph, allow_unused=allow_unreachable
+        )
+
+    def is_checkpoint_valid(self) -> bool:
+        """Whether the running pass may recompute a checkpoint: not if it is for some inputs only."""
+        task = local.state.graph_task
+        return task is None or task.wanted is None
 
 
 class _VariableMeta(type):
@@ -13,7 +49,14 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """`Variable(tensor)` is the tensor; every Tensor is an instance of it."""
+    """`Variable(tensor)` is a tensor on the same memory; every Tensor is an instance of it.
+
+    >>> import taper
+    >>> taper.autograd.Variable(taper.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: Any = None) -> Any:
         tensor = data.detach()

@@ -260,15 +260,19 @@ def refuse_view(view: Tensor, direct: bool) -> None:
     raise RuntimeError(f"{text}{_REASONS[creation]}\nThe view was made at {place}")
 
 
-def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bool:
-    """Whether a write to `tensor` must be recorded; raises where it is forbidden (V9 to V16)."""
-    counter = tensor._counter
-    if counter is INFERENCE_COUNTER and not state.mode & INFERENCE:
+def refuse_inference(tensor: Tensor, state: State) -> None:
+    """Raise if the tensor was made in inference mode and may not be written now (I4)."""
+    if tensor._counter is INFERENCE_COUNTER and not state.mode & INFERENCE:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
             "a clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
+
+
+def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bool:
+    """Whether a write to `tensor` must be recorded; raises where it is forbidden (V9 to V16)."""
+    refuse_inference(tensor, state)
     if state.mode & (NO_GRAD | INFERENCE):
         return False
     own = wants_grad(tensor)
@@ -304,7 +308,7 @@ def rebase_history(tensor: Tensor, node: Node, nr: int = 0) -> None:
     regenerate(tensor)
 
 
-def move_retained(old: Node | None, nr: int, new: Node, new_nr: int) -> None:
+def move_retained(old: Node | None, nr: int, new: Node, new_nr: int = 0) -> None:
     """`retain_grad` follows the tensor to its new node; hooks stay at the old one (H9)."""
     if old is not None and old._extra is not None and nr in old._extra.retained:
         new._rarely().retained[new_nr] = old._extra.retained.pop(nr)

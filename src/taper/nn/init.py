@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.grad_mode import no_grad
+from taper.ops.blend import where
+from taper.ops.creation import empty_like
 from taper.ops.creation import eye as eye_matrix
 from taper.ops.random import randperm
 from taper.tensor import Tensor, wrap
@@ -81,22 +83,49 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill from the normal distribution cut off outside of [a, b].
 
-    A uniform number between the distribution function's values at a and b is put through its
-    inverse.
+    Draws until all values are inside: normal ones if most of them are, else uniform ones, of
+    which as many are kept as the density at their place says.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect."
         )
-    low = _normal_cdf((a - mean) / std)
-    high = _normal_cdf((b - mean) / std)
+    inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if inside > 0.3:
+            return _fill_by_redrawing(tensor, mean, std, a, b, generator)
+        return _fill_by_rejection(tensor, mean, std, a, b, generator)
+
+
+def _fill_by_redrawing(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
+    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+    tensor.normal_(mean, std, generator=generator)
+    outside = (tensor < low) | (tensor > high)
+    while outside.any():
+        fresh = empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(where(outside, fresh, tensor))
+        outside = (tensor < low) | (tensor > high)
+    return tensor
+
+
+def _fill_by_rejection(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
+    highest = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def rejected(values: Tensor) -> Tensor:
+        density = ((values - mean) / std) ** 2 * -0.5 - highest
+        return empty_like(tensor).uniform_(generator=generator).log() > density
+
+    pending = rejected(tensor.uniform_(a, b, generator=generator))
+    while pending.any():
+        fresh = empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(where(pending, fresh, tensor))
+        pending = pending & rejected(fresh)
+    return tensor
 
 
 def _normal_cdf(x: float) -> float:

@@ -253,7 +253,7 @@ def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: A
     count, rows, inner = batch1.shape
     # The sum of products is one product of the matrices laid side by side.
     wide = batch1.transpose(1, 0, 2).reshape(rows, count * inner)
-    return added(product(wide, batch2.reshape(count * inner, -1)), self, beta, alpha)
+    return added(product(wide, batch2.reshape(count * inner, batch2.shape[2])), self, beta, alpha)
 
 
 def _check_addbmm(self: ndarray, batch1: ndarray, batch2: ndarray) -> None:

@@ -18,7 +18,7 @@ from taper.ops.loss import (
     refuse_gradient,
 )
 from taper.ops.reduce import sum_dim
-from taper.reduction import INT64, scalar_type
+from taper.reduction import INT64, no_forward_mode, scalar_type
 from taper.tensor import Tensor
 
 # --- what they share -------------------------------------------------------------------------
@@ -145,6 +145,11 @@ def _back(slope: np.ndarray, grad: np.ndarray, rows: int, reduction: int) -> np.
     return slope * (np.reshape(grad, (rows, 1)) if reduction == NONE else grad)
 
 
+@tangent_of(multi_margin_loss_backward)
+def multi_margin_loss_backward_tangent(self_t: Any) -> Any:
+    raise no_forward_mode("multi_margin_loss_backward")
+
+
 @derivative(multi_margin_loss_backward, wrt=("grad_output", "self"))
 def multi_margin_loss_twice(grad: Any) -> Any:
     raise NotImplementedError("the derivative for 'multi_margin_loss_backward' is not implemented.")
@@ -248,6 +253,11 @@ def multilabel_margin_loss_backward(
     active = _pair_excess(self.reshape(rows, classes), mask) > 0
     slope = (active.sum(1) - active.sum(2)) / self.dtype.type(classes)
     return _back(slope, grad_output, rows, reduction).astype(self.dtype).reshape(self.shape)
+
+
+@tangent_of(multilabel_margin_loss_backward)
+def multilabel_margin_loss_backward_tangent(self_t: Any) -> Any:
+    raise no_forward_mode("multilabel_margin_loss_backward")
 
 
 @derivative(multilabel_margin_loss_backward, wrt=("grad_output", "self"))

@@ -202,14 +202,15 @@ def _node_name(tensor: Tensor) -> str | None:
         node = tensor.grad_fn
     except RuntimeError:
         return "Invalid"  # a view whose history cannot be made again (V12)
-    return None if node is None else node.name().rpartition("::")[2]
+    return None if node is None else type(node).__name__
 
 
 @composite(public=False, name="__repr__")
 def representation(self: Tensor, *, tensor_contents: str | None = None) -> str:
     name = _node_name(self)
     kind = type(self)
-    ours = kind is Tensor or kind.__module__.split(".")[0] == PACKAGE
+    # A Parameter is announced in a line of its own and then shown as a tensor.
+    ours = kind is Tensor or kind.__module__.startswith(f"{PACKAGE}.nn.")
     found = tangent(self)
     return tensor_repr(
         self._array,

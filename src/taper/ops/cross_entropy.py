@@ -12,7 +12,7 @@ import numpy as np
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.loss import MEAN, NONE, SUM, reduction_number, refuse_gradient
 from taper.ops.reduce import sum_all, sum_dim
-from taper.ops.scalar import div_scalar, mul_scalar
+from taper.ops.scalar import add_scalar, div_scalar, mul_scalar
 from taper.ops.softmax import log_softmax_dim
 from taper.reduction import INT64, Shape, scalar_type
 from taper.tensor import Tensor, wrap
@@ -98,6 +98,20 @@ class Picked:
         return dtype.type(self.flat.size if self.keep is None else np.count_nonzero(self.keep))
 
 
+def _plain(shape: Shape, target: np.ndarray, ignore_index: int) -> bool:
+    """Whether every row of a matrix has a target that counts: the common case."""
+    if len(shape) != 2 or not target.size or target.dtype != INT64 or 0 <= ignore_index < shape[1]:
+        return False
+    return bool(np.maximum.reduce(target.view(np.uint64), None) < shape[1])
+
+
+def _row_places(shape: Shape, target: np.ndarray) -> np.ndarray:
+    """Where the targets of the rows of a matrix are in the flattened matrix."""
+    places = np.arange(0, shape[0] * shape[1], shape[1])
+    places += target
+    return places
+
+
 def _nll(
     array: np.ndarray,
     target: np.ndarray,
@@ -106,6 +120,11 @@ def _nll(
     ignore_index: int,
 ) -> tuple[Any, Any]:
     dtype = array.dtype
+    if weight is None and reduction and _plain(array.shape, target, ignore_index):
+        found = array.reshape(-1)[_row_places(array.shape, target)]
+        loss = -np.add.reduce(found)
+        size = found.size
+        return np.asarray(loss / size if reduction == MEAN else loss), np.asarray(size, dtype)
     picked = Picked(array.shape, target, weight, ignore_index)
     found = array.reshape(-1)[picked.flat] if array.size else np.zeros(target.shape, dtype)
     if picked.weights is not None:
@@ -192,6 +211,11 @@ def nll_loss_backward(
 ) -> Array:
     """The gradient of nll_loss: minus `self` at the log-probabilities that the targets pick."""
     result = np.zeros(shape, self.dtype)
+    if weight is None and reduction and len(shape) == 2 and total_weight.item() == shape[0]:
+        # Nothing was ignored.
+        factor = shape[0] if reduction == MEAN else 1
+        result.reshape(-1)[_row_places(shape, target)] = -self.item() / factor
+        return result
     picked = Picked(shape, target, weight, ignore_index)
     if not result.size:
         return result
@@ -352,7 +376,8 @@ def _probability_loss(
 ) -> Tensor:
     classes = input._array.shape[class_dim] if input.ndim else 1
     if label_smoothing > 0.0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = mul_scalar(target, 1 - label_smoothing)
+        target = add_scalar(target, label_smoothing / classes)
     losses = log_softmax_dim(input, class_dim) * target
     if weight is not None:
         losses = losses * _along_classes(weight, input.ndim)

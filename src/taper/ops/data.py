@@ -9,6 +9,7 @@ import numpy as np
 from taper import dtypes
 from taper.autograd.views import requires_grad as needs_grad
 from taper.device import usable
+from taper.dlpack import from_dlpack
 from taper.factory import check_differentiable, finish, options, refuse, refuse_pinning
 from taper.memory import adopt, bytes_at
 from taper.nested import read
@@ -36,11 +37,17 @@ def _warn_copy(wanted: str) -> None:
 def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
     """A new array with the elements of arrays, numbers or nested sequences."""
     if isinstance(data, np.ndarray):
-        known = _checked(data)
-        return _converted(known, which, copy=True)
+        return _converted(_checked(data), which, copy=True)
+    if _exports(data):
+        return _converted(from_dlpack(data)._array, which, copy=True)
     if isinstance(data, np.datetime64 | np.timedelta64):
         dtypes.of_array(np.asarray(data))
     return read(data, which)
+
+
+def _exports(data: Any) -> bool:
+    """Whether the data are an array of another library that speaks DLPack."""
+    return hasattr(data, "__dlpack__") and not isinstance(data, np.generic)
 
 
 def _converted(array: np.ndarray, which: dtypes.dtype | None, copy: bool) -> np.ndarray:
@@ -115,6 +122,8 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         return data if which is None or which is data.dtype else to(data, which)
     if isinstance(data, np.ndarray):
         return finish(_converted(_adopted(data), which, copy=False))
+    if _exports(data):
+        return finish(_converted(from_dlpack(data)._array, which, copy=False))
     return finish(_fresh(data, which))
 
 
@@ -162,8 +171,8 @@ def _aliased(obj: Any, which: dtypes.dtype | None) -> Tensor | None:
         return finish(_adopted(obj))
     if isinstance(obj, np.generic):
         return finish(np.array(obj))
-    if isinstance(obj, str):
-        return None
+    if _exports(obj) or type(obj).__name__ == "PyCapsule":
+        return from_dlpack(obj)
     try:
         memoryview(obj)
     except TypeError:
@@ -172,18 +181,19 @@ def _aliased(obj: Any, which: dtypes.dtype | None) -> Tensor | None:
 
 
 def _with_flag(found: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
+    """What `asarray` found with the `requires_grad` asked for, by default that of `obj`."""
     if requires_grad is None:
-        if isinstance(obj, Tensor) and needs_grad(obj):
+        requires_grad = isinstance(obj, Tensor) and needs_grad(obj)
+        if requires_grad:
             warn_once(
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
                 "instead of False. Pass requires_grad=False explicitly to get the old behavior "
                 "and silence this warning."
             )
-        return found
-    if requires_grad:
-        check_differentiable(found._array.dtype)
-        return found if needs_grad(found) else found.detach().requires_grad_()
-    return found.detach() if needs_grad(found) else found
+    if not requires_grad:
+        return found.detach() if needs_grad(found) else found
+    check_differentiable(found._array.dtype)
+    return found if needs_grad(found) else found.requires_grad_()
 
 
 # Arrays.

@@ -18,6 +18,7 @@ from taper.ops.clamping import maximum, minimum
 from taper.ops.reduce import sum_all, sum_dim, unreduced
 from taper.reduction import (
     ABSENT,
+    FLOAT32,
     INT64,
     Dims,
     Shape,
@@ -32,6 +33,8 @@ from taper.tensor import Tensor, wrap_dim
 
 
 def _whole(ufunc: np.ufunc, name: str, array: np.ndarray) -> Any:
+    if array.dtype is FLOAT32 and array.size:
+        return ufunc.reduce(array, None)
     if not array.size:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "

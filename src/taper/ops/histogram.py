@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.opdef import Array, composite, derivative, op
+from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opruntime import compute_into
-from taper.reduction import INT64, LOW_PRECISION, not_implemented, scalar_type
+from taper.reduction import INT64, LOW_PRECISION, no_forward_mode, not_implemented, scalar_type
 from taper.tensor import Tensor, wrap
 
 # --- searchsorted, bucketize -----------------------------------------------------------------
@@ -144,7 +144,7 @@ def bucketize(
 # --- bincount --------------------------------------------------------------------------------
 
 
-@op()
+@op(node="NotImplemented")
 def bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each non-negative integer occurs, or the sum of its weights.
 
@@ -171,6 +171,11 @@ def bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> A
 @derivative(bincount, wrt="weights")
 def bincount_weights(grad: Any) -> Any:
     raise RuntimeError("derivative for aten::bincount is not implemented")
+
+
+@tangent_of(bincount)
+def bincount_tangent(weights_t: Any) -> Any:
+    raise no_forward_mode("bincount")
 
 
 # --- histc -----------------------------------------------------------------------------------

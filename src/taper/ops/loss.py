@@ -17,8 +17,9 @@ from taper.autograd.views import requires_grad
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
 from taper.opruntime import broadcast_clash
 from taper.ops.reduce import mean_all, sum_all
+from taper.ops.scalar import mul_scalar
 from taper.ops.unary import abs, exp, log, sigmoid
-from taper.reduction import not_implemented
+from taper.reduction import Shape, not_implemented
 from taper.size import Size
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -99,14 +100,19 @@ def broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     first, second = input._array.shape, target._array.shape
     if first == second:
         return input, target
-    clash = broadcast_clash((first, second))
-    if clash is not None:
-        raise clash
-    shape = np.broadcast_shapes(first, second)
+    shape = common_shape(first, second)
     return (
         input if first == shape else input.expand(shape),
         target if second == shape else target.expand(shape),
     )
+
+
+def common_shape(first: Shape, second: Shape) -> Shape:
+    """The shape that two shapes broadcast to, with PyTorch's error if they do not."""
+    clash = broadcast_clash((first, second))
+    if clash is not None:
+        raise clash
+    return np.broadcast_shapes(first, second)
 
 
 def clipped(value: Any, low: float | None, high: float | None) -> Any:
@@ -479,7 +485,8 @@ def poisson_nll_loss(
     else:
         losses = input - target * log(input + eps)
     if full:
-        stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
+        spread = mul_scalar(log(mul_scalar(target, 2 * math.pi)), 0.5)
+        stirling = target * log(target) - target + spread
         losses = losses + stirling.masked_fill(target <= 1, 0.0)
     return reduced(losses, _NUMBERS[reduction])
 

@@ -11,9 +11,9 @@ from taper import dtypes
 from taper.opdef import composite
 from taper.ops.blend import where
 from taper.ops.clamping import clamp_min, minimum
-from taper.ops.loss import broadcast, reduced, reduction_number
+from taper.ops.loss import common_shape, reduced, reduction_number
 from taper.ops.reduce import sum_dim
-from taper.ops.scalar import add_scalar
+from taper.ops.scalar import add_scalar, from_number, sub_scalar
 from taper.ops.unary import sqrt
 from taper.ops.vector_norm import norm_dim, vector_norm_dim
 from taper.size import Size
@@ -41,7 +41,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise RuntimeError(
             f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}"
         )
-    first, second = broadcast(x1, x2)
+    first, second = x1, x2
+    if x1._array.shape != x2._array.shape:
+        shape = common_shape(x1._array.shape, x2._array.shape)
+        first, second = x1.expand(shape), x2.expand(shape)
     dim = wrap_dim(dim, first.ndim)
     return sum_dim(_normalised(first, dim, eps) * _normalised(second, dim, eps), (dim,))
 
@@ -88,7 +91,7 @@ def hinge_embedding_loss(
     tensor([0.5000, 0.7500])
     """
     number = reduction_number(reduction, size_average, reduce)
-    far = where(target != 1, clamp_min(margin - input, 0), 0.0)
+    far = where(target != 1, clamp_min(from_number(margin, input), 0), 0.0)
     near = where(target != -1, input, 0.0)
     return reduced(far + near, number)
 
@@ -152,8 +155,8 @@ def cosine_embedding_loss(
         sum_dim(input2 * input2, dim), _TINY
     )
     cosine = sum_dim(input1 * input2, dim) / sqrt(squares)
-    alike = where(target == 1, 1 - cosine, 0.0)
-    unlike = where(target == -1, clamp_min(cosine - margin, 0), 0.0)
+    alike = where(target == 1, from_number(1, cosine), 0.0)
+    unlike = where(target == -1, clamp_min(sub_scalar(cosine, margin), 0), 0.0)
     return reduced(alike + unlike, number)
 
 

@@ -16,11 +16,20 @@ from taper.opruntime import run_out
 from taper.ops.along import filled
 from taper.ops.complexes import conj
 from taper.ops.reduce import mean_dim, spread, sum_dim, unreduced
-from taper.reduction import ABSENT, FLOAT32, FLOAT64, Dims, axes_of, count_of, dims_of, sum_array
+from taper.reduction import (
+    ABSENT,
+    FLOAT32,
+    FLOAT64,
+    Dims,
+    axes_of,
+    count_of,
+    dims_of,
+    sum_array,
+    total_of,
+)
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
-_add = np.add.reduce
 _BLOCK = 16384
 _BLOCKWISE = (FLOAT32, FLOAT64)
 
@@ -55,13 +64,23 @@ def _moments(
     return variance, mean if keepdim else np.reshape(mean, np.shape(variance))
 
 
+def _variance(
+    array: np.ndarray, dim: Dims, correction: float | None, keepdim: bool, name: str
+) -> Any:
+    if not dim and not keepdim and array.dtype in _BLOCKWISE and array.flags.c_contiguous:
+        freedom = _degrees_of_freedom(array.size, correction)
+        if freedom > 0 < array.size:
+            return _block_variance(array, freedom)
+    return _moments(array, dim, correction, keepdim, name)[0]
+
+
 def _block_variance(array: np.ndarray, freedom: float) -> Any:
     """The variance of a whole contiguous array, block by block so that it stays in the cache.
 
     0.4 ms for a million float32 numbers, where array-sized temporaries take 1.2.
     """
     flat = array.reshape(-1)
-    mean = _add(flat, None) / flat.size
+    mean = total_of(flat) / flat.size
     if flat.size <= _BLOCK:
         centred = flat - mean
         return centred.dot(centred) / freedom
@@ -88,18 +107,14 @@ def _block_variance(array: np.ndarray, freedom: float) -> Any:
 )
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool = False) -> Array:
     """The variance along dimensions."""
-    if not dim and not keepdim and self.dtype in _BLOCKWISE and self.flags.c_contiguous:
-        freedom = _degrees_of_freedom(self.size, correction)
-        if freedom > 0 < self.size:
-            return _block_variance(self, freedom)
-    return _moments(self, dim, correction, keepdim, "var")[0]
+    return _variance(self, dim, correction, keepdim, "var")
 
 
 @derivative(var_dim, wrt="self")
 def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim: bool) -> Any:
     freedom = _degrees_of_freedom(count_of(self.shape, dim), correction)
     if grad.__class__ is ndarray and self.dtype is FLOAT32 and not dim and freedom > 0:
-        centred = self - _add(self, None) / self.size
+        centred = self - total_of(self) / self.size
         centred *= grad.item() * (2.0 / freedom)
         return centred
     centred = self - mean_dim(self, dim, True)
@@ -132,7 +147,7 @@ def var_tangent(
 )
 def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool = False) -> Array:
     """The standard deviation along dimensions."""
-    return np.sqrt(_moments(self, dim, correction, keepdim, "std")[0])
+    return np.sqrt(_variance(self, dim, correction, keepdim, "std"))
 
 
 @derivative(std_dim, wrt="self")

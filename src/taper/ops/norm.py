@@ -22,8 +22,10 @@ from taper.ops.pointwise import div
 from taper.ops.scalar import add_scalar
 from taper.ops.shape import expand, reshape
 from taper.ops.vector_norm import vector_norm
+from taper.sampling.fill import C_NAMES
 from taper.strides import Shape
 from taper.tensor import Tensor
+from taper.userwarning import warn_once
 
 # --- rows with mean 0 and variance 1 ---------------------------------------------------------
 
@@ -406,19 +408,20 @@ def rms_norm(
     shape = shape_argument("rms_norm", "normalized_shape", 2, normalized_shape)
     _check_rms(input, shape, weight)
     given = input.dtype
+    if weight is not None and weight.dtype is not given:
+        warn_once(
+            f"Mismatch dtype between input and weight: input dtype = {C_NAMES[given]}, weight "
+            f"dtype = {C_NAMES[weight.dtype]}, Cannot dispatch to fused implementation."
+        )
     if given.itemsize == 2:
         input = input.to(dtypes.float32)
-    elif weight is not None and weight.dtype is not given:
-        weight = weight.to(given)
-    if weight is not None and weight.dtype.itemsize == 2:
-        weight = weight.to(dtypes.float32)
     if eps is None:
         eps = dtypes.finfo(input.dtype.to_real()).eps
     squares = input.pow(2).mean(tuple(range(-len(shape), 0)), keepdim=True)
     result = input * add_scalar(squares, eps).rsqrt()
     if weight is not None:
         result = result * weight
-    return result.to(given) if given.itemsize == 2 else result
+    return result if result.dtype is given else result.to(given)
 
 
 def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from taper import return_types
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opruntime import compute_into, run_out
-from taper.ops.along import put_along, take_along
+from taper.ops.along import put_along, take_along, taken
 from taper.ops.extrema import share_evenly, share_tangent
 from taper.reduction import ABSENT, INT64, Shape, not_implemented, refuse_empty
 from taper.tensor import Tensor, wrap_dim
@@ -40,7 +40,7 @@ def _sorted(array: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
     if not array.ndim:
         return array.copy(), np.zeros((), INT64)
     indices = order_along(array, axis, descending)
-    return np.take_along_axis(array, indices, axis), indices
+    return taken(array, indices, axis), indices
 
 
 @op(
@@ -151,7 +151,7 @@ def topk(
         indices = _ordered_top(self, k, axis, largest)
     else:
         indices = np.ascontiguousarray(order_along(self, axis, largest)[head])
-    return np.take_along_axis(self, indices, axis), indices
+    return taken(self, indices, axis), indices
 
 
 def _ordered_top(array: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray:
@@ -163,8 +163,8 @@ def _ordered_top(array: np.ndarray, k: int, axis: int, largest: bool) -> np.ndar
     chosen = np.argpartition(array, place, axis)
     part = slice(length - k, None) if largest else slice(k)
     chosen = np.sort(chosen[(slice(None),) * axis + (part,)], axis)
-    order = order_along(np.take_along_axis(array, chosen, axis), axis, largest)
-    return np.take_along_axis(chosen, order, axis)
+    order = order_along(taken(array, chosen, axis), axis, largest)
+    return taken(chosen, order, axis)
 
 
 @derivative(sort_values, wrt="self")
@@ -186,8 +186,7 @@ def picked_tangent(self_t: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, N
 
 def _picked(array: np.ndarray, axis: int, indices: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
     """The elements at `indices`, which have length 1 along `axis`."""
-    indices = np.ascontiguousarray(indices)
-    values = np.take_along_axis(array, indices, axis)
+    values = taken(array, indices, axis)
     if keepdim:
         return values, indices
     return values.squeeze(axis), indices.squeeze(axis)
@@ -210,7 +209,8 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
     place = (slice(None),) * axis + (slice(k - 1, k),)
-    return _picked(self, axis, order_along(self, axis, False)[place], keepdim)
+    indices = np.ascontiguousarray(order_along(self, axis, False)[place])
+    return _picked(self, axis, indices, keepdim)
 
 
 # --- median, nanmedian -----------------------------------------------------------------------
@@ -249,7 +249,7 @@ def _middle_along(
     place = np.maximum(valid - 1, 0) // 2
     if not skip_nan:
         place = np.where(missing > 0, valid, place)
-    return _picked(array, axis, np.take_along_axis(order, place, axis), keepdim)
+    return _picked(array, axis, taken(order, place, axis), keepdim)
 
 
 @op(name="median_all", label="median", node="MedianBackward0", public=False, method=False)
@@ -354,7 +354,7 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
     order = order_along(self, axis, False)
-    values = np.take_along_axis(self, order, axis)
+    values = taken(self, order, axis)
     # How long the run of equal elements is that ends at each place.
     shape = (-1,) + (1,) * (self.ndim - axis - 1)
     places = np.arange(self.shape[axis]).reshape(shape)
@@ -363,7 +363,7 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     fresh[later] = values[later] != values[earlier]
     length = places - np.maximum.accumulate(np.where(fresh, places, 0), axis)
     best = np.expand_dims(length.argmax(axis), axis)
-    return _picked(self, axis, np.take_along_axis(order, best, axis), keepdim)
+    return _picked(self, axis, taken(order, best, axis), keepdim)
 
 
 @derivative(kthvalue, wrt="self")

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.opdef import composite
 from taper.opruntime import compute_into
-from taper.ops.along import take_along
+from taper.ops.gather import gather
 from taper.ops.order import sort_values
-from taper.ops.shape import unsqueeze
 from taper.reduction import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 
@@ -72,30 +71,23 @@ def _quantile(
             raise RuntimeError("quantile() out tensor must be same dtype as the input tensor")
         arguments = (input, q, dim, keepdim, interpolation, None, skip_nan)
         return compute_into("quantile", _quantile, arguments, out)
-    found = _interpolated(_lines(input, dim, keepdim), ranks.reshape(-1), interpolation, skip_nan)
-    return squeeze_last(found.unsqueeze(0).transpose(0, -1) if ranks.ndim else found, -1)
+    ordered, shape = _ordered(input, dim, keepdim)
+    found = _interpolated(ordered, shape, ranks.reshape(-1), interpolation, skip_nan)
+    if ranks.ndim:
+        found.unsqueeze_(0).transpose_(0, -1)
+    return found.squeeze_(-1)
 
 
-def _lines(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    """The input with the elements to choose from along its last dimension."""
-    if dim is None or not input.ndim:
-        flat = input.reshape(-1)
-        return flat.reshape((1,) * input.ndim + (-1,)) if keepdim else flat
-    axis = wrap_dim(dim, input.ndim)
-    if keepdim:
-        return input.unsqueeze(-1).transpose(axis, -1)
-    return input if axis == input.ndim - 1 else input.movedim(axis, -1)
-
-
-@op(node="SqueezeBackward4", tangent=LINEAR, public=False, method=False)
-def squeeze_last(self: Array, dim: int) -> Array:
-    """A fresh result without its last dimension, which PyTorch squeezes in place."""
-    return self.squeeze(dim)
-
-
-@derivative(squeeze_last, wrt="self")
-def squeeze_last_self(grad: Any, self_shape: Shape, dim: int) -> Any:
-    return unsqueeze(grad, dim)
+def _ordered(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Shape]:
+    """The elements in order along the last dimension, and the shape of one quantile of them."""
+    shape = input._array.shape
+    if dim is None or not shape:
+        return sort_values(input.reshape(-1), -1, False).values, (1,) * len(shape) * keepdim
+    axis = wrap_dim(dim, len(shape))
+    if axis < len(shape) - 1:
+        input = input.unsqueeze(-1).transpose(axis, -1)
+    middle = (1,) if keepdim else ()
+    return sort_values(input, -1, False).values, shape[:axis] + middle + shape[axis + 1 :]
 
 
 def _checked(input: Tensor, q: Any, dim: int | None, interpolation: str) -> Tensor:
@@ -126,33 +118,30 @@ def _checked(input: Tensor, q: Any, dim: int | None, interpolation: str) -> Tens
     return ranks
 
 
-def _interpolated(lines: Tensor, ranks: Tensor, interpolation: str, skip_nan: bool) -> Tensor:
-    """Quantiles along the last dimension; one for each rank."""
-    ordered = sort_values(lines, -1, False).values
-    missing = (lines._array != lines._array).sum(-1, keepdims=True)
-    valid = lines._array.shape[-1] - missing
+def _interpolated(
+    ordered: Tensor, shape: Shape, ranks: Tensor, interpolation: str, skip_nan: bool
+) -> Tensor:
+    """Quantiles along the last dimension of sorted elements: one for each rank."""
+    length = ordered._array.shape[-1]
+    ordered = ordered.view((*shape, length))
+    missing = (ordered._array != ordered._array).sum(-1, keepdims=True)
     if skip_nan:
-        top = wrap(np.maximum(valid - 1, 0).astype(ranks._array.dtype))
-        place = ranks * top
+        top = np.maximum(length - missing - 1, 0).astype(ranks._array.dtype)
+        place = ranks * wrap(top)
     else:
-        place = ranks * float(lines._array.shape[-1] - 1)
         # Where a NaN is among the elements, the last one in order is NaN.
-        hit = wrap(np.broadcast_to(missing > 0, (*missing.shape[:-1], ranks._array.shape[0])))
-        place = place.expand(hit._array.shape).masked_fill(hit, float(lines._array.shape[-1] - 1))
-    if interpolation == "lower":
-        place = place.floor()
-    elif interpolation == "higher":
-        place = place.ceil()
-    elif interpolation == "nearest":
-        place = place.round()
+        hit = np.broadcast_to(missing > 0, (*shape, ranks._array.shape[0]))
+        place = (ranks * float(length - 1)).expand(hit.shape).masked_fill(wrap(hit), length - 1.0)
+    rounding = {"lower": "floor", "higher": "ceil", "nearest": "round"}.get(interpolation)
+    if rounding is not None:
+        place = getattr(place, rounding)()
     below = place._array.astype(np.int64)
-    shape = (*lines._array.shape[:-1], below.shape[-1])
-    below = np.broadcast_to(below, shape)
-    low = take_along(ordered, -1, wrap(below))
-    if interpolation not in ("linear", "midpoint"):
+    low = gather(ordered, -1, wrap(below))
+    if rounding is not None:
         return low
-    above = np.broadcast_to(np.ceil(place._array).astype(np.int64), shape)
-    weight = place - wrap(below.astype(place._array.dtype))
+    above = np.ceil(place._array).astype(np.int64)
     if interpolation == "midpoint":
-        weight = wrap(np.full(shape, 0.5, place._array.dtype))
-    return low.lerp(take_along(ordered, -1, wrap(above)), weight)
+        weight = wrap(np.full(below.shape, 0.5, place._array.dtype))
+    else:
+        weight = place - wrap(below.astype(place._array.dtype))
+    return low.lerp(gather(ordered, -1, wrap(above)), weight)

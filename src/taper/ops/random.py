@@ -12,7 +12,6 @@ import numpy as np
 
 from taper import dtypes
 from taper import generator as generators
-from taper import random as state
 from taper.device import strided
 from taper.factory import (
     allocate,
@@ -29,17 +28,13 @@ from taper.factory import (
     shape_of,
     tensor_argument,
 )
-from taper.opdef import composite, composites
+from taper.opdef import composite
 from taper.opruntime import invalid_combination
 from taper.sampling.continuous import normal_, uniform_
 from taper.sampling.integers import random_ as integers_
 from taper.sampling.integers import randperm as permutation
 from taper.strides import Shape
 from taper.tensor import Tensor
-
-for _name in state.__all__:
-    if _name != "fork_rng":
-        composites[_name] = getattr(state, _name)
 
 _OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "

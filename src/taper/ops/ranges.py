@@ -80,6 +80,17 @@ def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray
     return (int(start) + indices * int(step)).astype(which.numpy)
 
 
+def _arange_arguments(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
+    """First value, limit and step; one number alone is the limit, wherever it stands."""
+    width = 1 if step is None else _real(number("arange", "step", 3, step))
+    if step is None and (start is None or end is None):
+        return 0, _real(number("arange", "end", 1, start if end is None else end)), width
+    if start is None or end is None:
+        raise TypeError("arange() received an invalid combination of arguments")
+    first = _real(number("arange", "start", 1, start))
+    return first, _real(number("arange", "end", 2, end)), width
+
+
 @composite(method=False)
 def arange(
     start: Any = None,
@@ -99,16 +110,7 @@ def arange(
     >>> taper.arange(3), taper.arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
-    if end is None and step is None:
-        first, last = 0, _real(number("arange", "end", 1, start))
-    elif start is None and step is None:
-        first, last = 0, _real(number("arange", "end", 1, end))
-    elif start is None or end is None:
-        raise TypeError("arange() received an invalid combination of arguments")
-    else:
-        first = _real(number("arange", "start", 1, start))
-        last = _real(number("arange", "end", 2, end))
-    width = 1 if step is None else _real(number("arange", "step", 3, step))
+    first, last, width = _arange_arguments(start, end, step)
     floating = isinstance(first, float) or isinstance(last, float) or isinstance(width, float)
     natural = dtypes.default.float if floating else dtypes.int64
     which = options("arange", dtype, layout, device, pin_memory, natural)
@@ -317,6 +319,8 @@ def logspace(
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector as the columns of a matrix, the highest first unless `increasing`.
 
+    Differs: it can be differentiated; PyTorch's backward fails.
+
     >>> import taper
     >>> taper.vander(taper.tensor([1, 2, 3]), increasing=True)
     tensor([[1, 1, 1],
@@ -329,11 +333,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     columns = array.size if N is None else integer("vander", "N", 2, N)
     if columns < 0:
         raise RuntimeError("N must be non-negative.")
-    which = dtypes.FROM_NUMPY[array.dtype]
-    if which.category < dtypes.FLOATING:
-        which = dtypes.int64
-    result = finish(np.ones((array.size, columns), which.numpy))
-    if columns > 1:
-        result[:, 1:].copy_(x.unsqueeze(1))
-        result[:, 1:].copy_(result[:, 1:].cumprod(1))
-    return result if increasing else result.flip((1,))
+    if dtypes.FROM_NUMPY[array.dtype].category < dtypes.FLOATING:
+        x = x.to(dtypes.int64)
+    exponents = np.arange(columns) if increasing else np.arange(columns)[::-1].copy()
+    return x.unsqueeze(1) ** finish(exponents)

@@ -36,10 +36,14 @@ from taper.reduction import (
     kept_shape,
     scalar_type,
     sum_array,
+    total_of,
 )
 from taper.tensor import Tensor, wrap_dim
 
 _add = np.add.reduce
+
+_LARGE = 8192
+_ROW = 1024
 
 
 # --- gradients of reductions -----------------------------------------------------------------
@@ -56,6 +60,15 @@ def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
     """The gradient of a sum: repeated along what was reduced."""
     if not shape:
         return grad
+    if grad.__class__ is ndarray and grad.flags.c_contiguous:
+        axes = axes_of(dim, len(shape))
+        strides = [0] * len(shape)
+        step = grad.itemsize
+        for axis in range(len(shape) - 1, -1, -1):
+            if axis not in axes:
+                strides[axis] = step
+                step *= shape[axis]
+        return ndarray(shape, grad.dtype, grad, 0, strides)
     return expand_to(unreduced(grad, shape, dim, keepdim), tuple(shape))
 
 
@@ -66,7 +79,7 @@ def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
 def sum_all(self: Array, dtype: Any = None) -> Array:
     """The sum of all elements."""
     if dtype is None and self.dtype is FLOAT32:
-        return _add(self, None)
+        return total_of(self)
     return sum_array(self, None, False, dtype and dtype.numpy)
 
 
@@ -262,7 +275,7 @@ def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
 def mean_all(self: Array, dtype: Any = None) -> Array:
     """The mean of all elements."""
     if dtype is None and self.dtype is FLOAT32:
-        return _add(self, None) / self.size
+        return total_of(self) / self.size
     return mean_array(self, None, False, dtype)
 
 
@@ -330,6 +343,12 @@ def _product(array: np.ndarray, axis: int | None, keepdims: bool, dtype: Any) ->
         target = INT64
     if array.dtype is not target:
         array = array.astype(target)
+    if axis is None and array.size >= _LARGE and array.flags.c_contiguous:
+        # Along rows NumPy multiplies vectors: eight times faster.
+        flat = array.reshape(-1)
+        whole = flat.size - flat.size % _ROW
+        columns = np.multiply.reduce(flat[:whole].reshape(-1, _ROW), 0, target)
+        array = np.append(columns, flat[whole:])
     return np.multiply.reduce(array, axis, target, None, keepdims)
 
 

@@ -66,6 +66,17 @@ def view_self(grad: Array, self_shape: Shape) -> Array:
     return reshape(grad, self_shape)
 
 
+@op(name="_reshape_alias", view=True, tangent=LINEAR, public=False, method=False)
+def reshape_alias(self: Array, size: Shape) -> Array:
+    """As `view`; what `reshape` records for a tensor that is not contiguous."""
+    return view_as_shape(self, size)
+
+
+@derivative(reshape_alias, wrt="self")
+def reshape_alias_self(grad: Array, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
 @op(name="_unsafe_view", node="UnsafeViewBackward0", tangent=LINEAR, public=False, method=False)
 def unsafe_view(self: Array, size: Shape) -> Array:
     """As `view`, for a fresh copy that nobody else sees: the result is no tracked view."""
@@ -197,7 +208,7 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
         return view_as_shape(input, size)
     size = wanted_shape(size, array.size)
     if view_strides(array.shape, element_strides(array), size) is not None:
-        return view_as_shape(input, size)
+        return reshape_alias(input, size)
     return unsafe_view(input.clone(memory_format=contiguous_format), size)
 
 

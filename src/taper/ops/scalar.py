@@ -1,7 +1,7 @@
 """Arithmetic with a number that is a plain parameter, not a promoted operand.
 
 Only functions that PyTorch composes in C++ reach these overloads; a user's `x + 1` never does.
-Their nodes end in 1: AddBackward1, MulBackward1, DivBackward1.
+Their nodes end in 1: AddBackward1, SubBackward1, MulBackward1, DivBackward1.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from taper.opdef import LINEAR, Array, derivative, op
-from taper.tensor import Tensor
+from taper.opdef import LINEAR, Array, derivative, op, tangent_of
+from taper.tensor import Tensor, wrap
 
 
 @op(node="AddBackward1", public=False, method=False)
@@ -25,11 +25,26 @@ def add_scalar_self(grad: Any) -> Any:
     return grad
 
 
-def _add_scalar_tangent(self_t: Tensor) -> Tensor:
+@op(node="SubBackward1", public=False, method=False)
+def sub_scalar(self: Array, other: float) -> Array:
+    """A tensor minus a number."""
+    return np.subtract(self, other)
+
+
+@derivative(sub_scalar, wrt="self")
+def sub_scalar_self(grad: Any) -> Any:
+    return grad
+
+
+@tangent_of(add_scalar)
+@tangent_of(sub_scalar)
+def shift_tangent(self_t: Tensor) -> Tensor:
     return self_t
 
 
-add_scalar.op.tangent = _add_scalar_tangent
+def from_number(number: float, other: Tensor) -> Tensor:
+    """A number minus a tensor, as PyTorch's C++ writes it: a 0-d tensor minus a tensor."""
+    return wrap(np.asarray(number, other._array.dtype)) - other
 
 
 @op(node="MulBackward1", tangent=LINEAR, public=False, method=False)

@@ -27,19 +27,20 @@ _MANY_ROWS = 16
 
 def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
     """(log-)softmax of an array; rows are shifted by their largest element."""
-    axis = wrap_dim(dim, array.ndim)
-    if array.dtype not in (FLOAT32, FLOAT64):
-        if array.dtype not in LOW_PRECISION:
-            last = "_lastdim" if axis == array.ndim - 1 or not array.ndim else ""
+    ndim, dtype = array.ndim, array.dtype
+    axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+    if dtype is not FLOAT32 and dtype != FLOAT64:
+        if dtype not in LOW_PRECISION:
+            last = "_lastdim" if axis == ndim - 1 or not ndim else ""
             kind = "log_softmax" if logarithm else "softmax"
             raise not_implemented(f"{kind}{last}_kernel_impl", array.dtype)
         return _normalised(array.astype(FLOAT32), dim, logarithm).astype(array.dtype)
-    if not array.ndim:
-        return np.zeros_like(array) if logarithm else np.ones_like(array)
     if not array.size:
         return np.empty_like(array)
+    if not ndim:
+        return np.zeros_like(array) if logarithm else np.ones_like(array)
     length = array.shape[axis]
-    if axis == array.ndim - 1 and length <= _SHORT_ROW and array.size >= length * _MANY_ROWS:
+    if axis == ndim - 1 and length <= _SHORT_ROW and array.size >= length * _MANY_ROWS:
         columns = np.ascontiguousarray(array.reshape(-1, length).T)
         columns = _shift_and_divide(columns, 0, logarithm)
         return np.ascontiguousarray(columns.T).reshape(array.shape)

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
+from taper.opruntime import refuse_sequence
 from taper.ops.parts import EVERYTHING, narrow, slice_dim
 from taper.ops.reshape import reshape
 from taper.ops.shape import unsqueeze
@@ -99,13 +100,13 @@ _unsafe_split_with_sizes = _declare_split(
 @derivative(_split, wrt="self")
 @derivative(_unsafe_split, wrt="self")
 def split_self(grad: Any, self_shape: Shape, split_size: int, dim: int) -> Array:
-    return cat(grad, dim)
+    return cat_along(grad, dim)
 
 
 @derivative(_split_with_sizes, wrt="self")
 @derivative(_unsafe_split_with_sizes, wrt="self")
 def split_with_sizes_self(grad: Any, self_shape: Shape, split_sizes: Shape, dim: int) -> Array:
-    return cat(grad, dim)
+    return cat_along(grad, dim)
 
 
 @composite(name="split")
@@ -340,16 +341,9 @@ def common_dtype(arrays: list[ndarray]) -> np.dtype[Any]:
     return first
 
 
-@op(method=False, tangent=LINEAR, out=True)
-def cat(tensors: Arrays, dim: int = 0) -> Array:
-    """Tensors one after the other along a dimension.
-
-    >>> import taper
-    >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
-    tensor([1, 2, 3])
-    """
-    if not tensors:
-        raise EmptyListError("torch.cat(): expected a non-empty list of Tensors")
+@op(name="cat", public=False, method=False, tangent=LINEAR, out=True)
+def cat_along(tensors: Arrays, dim: int = 0) -> Array:
+    """Tensors one after the other along a dimension."""
     # An empty vector fits anything: a rule from before tensors could have other empty shapes.
     arrays = [each for each in tensors if each.shape != (0,)] or [tensors[0]]
     dtype = common_dtype(tensors)
@@ -366,8 +360,21 @@ def cat(tensors: Arrays, dim: int = 0) -> Array:
     return np.ascontiguousarray(result)
 
 
-class EmptyListError(ValueError):
-    """A ValueError that the wrapper of operators does not take for NumPy's."""
+@composite(method=False)
+def cat(
+    tensors: Any, dim: int = 0, *, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
+    """Tensors one after the other along a dimension.
+
+    >>> import taper
+    >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    if isinstance(tensors, tuple | list) and not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    if not isinstance(tensors, tuple | list):
+        refuse_sequence(cat_along.op, "tensors", 1, tensors)
+    return cat_along(tensors, dim if axis is None else axis, out=out)
 
 
 def _unlike(tensors: list[ndarray], dim: int) -> RuntimeError:
@@ -394,7 +401,7 @@ def _unlike(tensors: list[ndarray], dim: int) -> RuntimeError:
     return RuntimeError("the tensors cannot be concatenated")
 
 
-@derivative(cat, wrt="tensors")
+@derivative(cat_along, wrt="tensors")
 def cat_tensors(grad: Array, tensors_shape: list[Shape], dim: int, needs: Any) -> Any:
     found, start = [], 0
     for shape, wanted in zip(tensors_shape, needs[0], strict=True):
@@ -408,14 +415,16 @@ def cat_tensors(grad: Array, tensors_shape: list[Shape], dim: int, needs: Any) -
 
 
 @composite(method=False)
-def concat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+def concat(
+    tensors: Any, dim: int = 0, *, out: Tensor | None = None, axis: int | None = None
+) -> Tensor:
     """`cat` under another name.
 
     >>> import taper
     >>> taper.concat([taper.tensor([1, 2]), taper.tensor([3])])
     tensor([1, 2, 3])
     """
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim, out=out, axis=axis)
 
 
 composite(method=False, name="concatenate")(concat)

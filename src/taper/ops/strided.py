@@ -176,6 +176,9 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
     if node is not None:
         move_retained(tensor._grad_fn, tensor._output_nr, node)
         set_history(tensor, node)
+    meta = tensor._meta
+    if meta is not None and meta.tangent is not None:
+        meta.tangent = entry.function(meta.tangent, *arguments)
     record = tensor._view
     if record is not None:
         record.version = tensor._counter.value

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from taper.opdef import Array, composite, derivative, op
-from taper.reduction import INT64, not_implemented
+from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.reduction import INT64, no_forward_mode, not_implemented
 from taper.tensor import Tensor, wrap_dim
 
 _TRIPLE: Any = {
@@ -112,6 +112,21 @@ def unique_slices_self(grad_output: Any) -> Any:
 @derivative(unique_neighbours, wrt="self")
 def unique_neighbours_self(grad_output: Any) -> Any:
     raise NotImplementedError("the derivative for 'unique_consecutive' is not implemented.")
+
+
+@tangent_of(unique_elements)
+def unique_elements_tangent(self_t: Any) -> Any:
+    raise no_forward_mode("_unique2")
+
+
+@tangent_of(unique_slices)
+def unique_slices_tangent(self_t: Any) -> Any:
+    raise no_forward_mode("unique_dim")
+
+
+@tangent_of(unique_neighbours)
+def unique_neighbours_tangent(self_t: Any) -> Any:
+    raise no_forward_mode("unique_consecutive")
 
 
 # --- the public functions --------------------------------------------------------------------

@@ -242,7 +242,7 @@ def kaiser_window(
 
     >>> import taper
     >>> taper.kaiser_window(4, beta=2.0)
-    tensor([0.4387, 0.8542, 1.0000, 0.8542])
+    tensor([0.4387, 0.8348, 1.0000, 0.8348])
     """
 
     def curve(positions: np.ndarray, intervals: int) -> np.ndarray:

@@ -1,0 +1,255 @@
+"""Tensors with a border: constant, reflected, replicated or wrapped around.
+
+`pad` lists the widths in pairs, front and back, from the last dimension on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.opdef import LINEAR, Array, derivative, op
+from taper.ops.index import add_at
+from taper.ops.parts import narrow
+from taper.scalars import filler
+from taper.strides import Shape, integers
+from taper.tensor import Tensor
+
+# --- constant --------------------------------------------------------------------------------
+
+
+def check_pairs(shape: Shape, pad: Shape) -> None:
+    """Raise if the widths do not come in pairs, or are too many."""
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) // 2 > len(shape):
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. "
+            f"Pad length is {len(pad)} while the input has {len(shape)} dimensions."
+        )
+
+
+@op(tangent=LINEAR, method=False)
+def constant_pad_nd(self: Array, pad: Shape, value: Any = 0) -> Array:
+    """A tensor with a border of one number; a negative width cuts off.
+
+    >>> import taper
+    >>> taper.constant_pad_nd(taper.tensor([1, 2]), (1, 1))
+    tensor([0, 1, 2, 0])
+    """
+    check_pairs(self.shape, pad)
+    ndim = self.ndim
+    shape, source, target = list(self.shape), [slice(None)] * ndim, [slice(None)] * ndim
+    for number in range(len(pad) // 2):
+        dim = ndim - 1 - number
+        front, back = pad[2 * number], pad[2 * number + 1]
+        length = self.shape[dim]
+        if length - max(-front, 0) - max(-back, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+        shape[dim] = length + front + back
+        if shape[dim] < 0:
+            raise RuntimeError(
+                f"The input size {length}, plus negative padding {front} and {back} resulted in a "
+                f"negative output size, which is invalid. Check dimension {dim} of your input."
+            )
+        source[dim] = slice(max(-front, 0), length - max(-back, 0))
+        target[dim] = slice(max(front, 0), shape[dim] - max(back, 0))
+    number = filler(value, dtypes.FROM_NUMPY[self.dtype])
+    result = np.full(shape, number, self.dtype) if number else np.zeros(shape, self.dtype)
+    result[tuple(target)] = self[tuple(source)]
+    return result
+
+
+@derivative(constant_pad_nd, wrt="self")
+def constant_pad_self(grad: Array, pad: Shape) -> Array:
+    return constant_pad_nd(grad, tuple([-width for width in pad]), 0)
+
+
+# --- reflection and replication --------------------------------------------------------------
+
+
+def reflected(length: int, front: int, back: int) -> ndarray:
+    """The places that a reflected border shows, without repeating the edge."""
+    places = np.abs(np.arange(-front, length + back))
+    return np.where(places >= length, 2 * (length - 1) - places, places)
+
+
+def replicated(length: int, front: int, back: int) -> ndarray:
+    """The places that a border shows which repeats the edge."""
+    return np.clip(np.arange(-front, length + back), 0, length - 1)
+
+
+def border_places(length: int, front: int, back: int, reflecting: bool) -> ndarray:
+    """Which element each place along a padded dimension shows."""
+    return reflected(length, front, back) if reflecting else replicated(length, front, back)
+
+
+@op(public=False, method=False, tangent=LINEAR)
+def border(self: Array, padding: Shape, reflecting: bool) -> Array:
+    """A tensor with a border of its own elements."""
+    _check_border(self, padding, reflecting)
+    for number in range(len(padding) // 2):
+        dim = self.ndim - 1 - number
+        front, back = padding[2 * number], padding[2 * number + 1]
+        self = self.take(border_places(self.shape[dim], front, back, reflecting), dim)
+    return self
+
+
+@derivative(border, wrt="self")
+def border_self(grad: Array, self_shape: Shape, padding: Shape, reflecting: bool) -> Array:
+    return border_backward(grad, self_shape, padding, reflecting)
+
+
+@op(public=False, method=False, tangent=LINEAR)
+def border_backward(self: Array, input_sizes: Shape, padding: Shape, reflecting: bool) -> Array:
+    """What lies in the border added where it came from: the adjoint of `border`."""
+    for number in reversed(range(len(padding) // 2)):
+        dim = len(input_sizes) - 1 - number
+        length = input_sizes[dim]
+        places = border_places(length, padding[2 * number], padding[2 * number + 1], reflecting)
+        result = np.zeros((*self.shape[:dim], length, *self.shape[dim + 1 :]), self.dtype)
+        add_at(result, [None] * dim + [places], self)
+        self = result
+    return self
+
+
+@derivative(border_backward, wrt="self")
+def border_backward_self(grad: Array, padding: Shape, reflecting: bool) -> Array:
+    return border(grad, padding, reflecting)
+
+
+def _check_border(array: ndarray, padding: Shape, reflecting: bool) -> None:
+    for number in range(len(padding) // 2):
+        dim = array.ndim - 1 - number
+        front, back = padding[2 * number], padding[2 * number + 1]
+        length = array.shape[dim]
+        if reflecting and (front >= length or back >= length):
+            raise RuntimeError(
+                f"Argument #{4 + 2 * number}: Padding size should be less than the corresponding "
+                f"input dimension, but got: padding ({front}, {back}) at dimension {dim} of input "
+                f"{list(array.shape)}"
+            )
+        if length + front + back < 1 or length == 0:
+            raise RuntimeError(
+                f"input (length: {length}) is too small. Calculated output length: "
+                f"{length + front + back}"
+            )
+
+
+def reflect_kernel(self: Array, padding: Shape) -> Array:
+    """A border that mirrors the tensor."""
+    return border.op.kernel(self, padding, True)
+
+
+def replicate_kernel(self: Array, padding: Shape) -> Array:
+    """A border that repeats the edge."""
+    return border.op.kernel(self, padding, False)
+
+
+def reflect_self(grad: Array, self: Array, padding: Shape) -> Array:
+    return border_backward(grad, tuple(self.shape), padding, True)
+
+
+def replicate_self(grad: Array, self: Array, padding: Shape) -> Array:
+    return border_backward(grad, tuple(self.shape), padding, False)
+
+
+def _declare_border(name: str, kernel: Any, formula: Any) -> Any:
+    """One of PyTorch's padding operators, which has its own node name for each rank."""
+    padded = op(name=name, tangent=LINEAR, public=False, method=False)(kernel)
+    derivative(padded, wrt="self")(formula)
+    return padded
+
+
+_BORDERS = {}
+for _rank in (1, 2, 3):
+    _BORDERS["reflect", _rank] = _declare_border(
+        f"reflection_pad{_rank}d", reflect_kernel, reflect_self
+    )
+    _BORDERS["replicate", _rank] = _declare_border(
+        f"replication_pad{_rank}d", replicate_kernel, replicate_self
+    )
+
+
+# --- circular --------------------------------------------------------------------------------
+
+
+def pad_circular(input: Tensor, padding: Shape) -> Tensor:
+    """A border that shows the opposite edge, written slice by slice into new memory."""
+    shape = input._array.shape
+    ndim = len(shape)
+    result_shape = list(shape)
+    for number in range(len(padding) // 2):
+        dim = ndim - 1 - number
+        front, back = padding[2 * number], padding[2 * number + 1]
+        result_shape[dim] = shape[dim] + front + back
+        if front > shape[dim] or back > shape[dim]:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if result_shape[dim] < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    result = input.new_empty(result_shape)
+    source, target = input, result
+    for number in range(len(padding) // 2):
+        dim = ndim - 1 - number
+        front, back = padding[2 * number], padding[2 * number + 1]
+        kept = shape[dim] + min(front, 0) + min(back, 0)
+        source = narrow(source, dim, max(-front, 0), kept)
+        target = narrow(target, dim, max(front, 0), kept)
+    target.copy_(source)
+    for number in range(len(padding) // 2):
+        dim = ndim - 1 - number
+        front, back = padding[2 * number], padding[2 * number + 1]
+        end = result_shape[dim] - max(back, 0)
+        if front > 0:
+            edge = narrow(result, dim, end - front, front)
+            narrow(result, dim, 0, front).copy_(edge)
+        if back > 0:
+            edge = narrow(result, dim, max(front, 0), back)
+            narrow(result, dim, end, back).copy_(edge)
+    return result
+
+
+# --- the function ----------------------------------------------------------------------------
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """A tensor with a border; `pad` lists widths in pairs from the last dimension on.
+
+    `mode` is "constant" (with `value`), "reflect", "replicate" or "circular".
+
+    >>> import taper
+    >>> from taper.ops.padding import pad
+    >>> pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
+    tensor([[2., 1., 2., 3., 2.]])
+    """
+    widths = integers("pad", "pad", pad, 2)
+    ndim = input._array.ndim
+    if len(widths) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(widths) // 2 > ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(widths)} and input of dimension {ndim}"
+        )
+    if mode == "constant":
+        return constant_pad_nd(input, widths, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    rank = len(widths) // 2
+    if not 1 <= rank <= 3 or ndim not in (rank + 1, rank + 2):
+        raise NotImplementedError(
+            f"Padding size {len(widths)} is not supported for {ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if mode == "circular":
+        return pad_circular(input, widths)
+    function = _BORDERS.get((mode, rank))
+    if function is None:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return function(input, widths)
