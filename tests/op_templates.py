@@ -85,7 +85,9 @@ class Call:
             array = value + 1j * np.roll(value, 1) * 0.5
         if self.dtype == "bool":
             array = value > 0
-        if self.dtype in ("bfloat16", "float16"):
+        if array.dtype.kind == "c" and "complex" not in self.dtype:
+            tensor = self._tensor(array.astype("complex64" if self.dtype == "float32" else complex))
+        elif self.dtype in ("bfloat16", "float16"):
             tensor = self._tensor(array.astype(np.float32)).to(getattr(self.package, self.dtype))
         else:
             tensor = self._tensor(np.asarray(array).astype(self.dtype))
@@ -117,7 +119,7 @@ def outputs_of(result: Any) -> list[Any]:
 
 def as_numpy(tensor: Any) -> np.ndarray:
     """The values of a tensor of either package."""
-    tensor = tensor.detach()
+    tensor = tensor.detach().resolve_conj()
     if str(tensor.dtype) in ("torch.bfloat16", "torch.float16"):
         tensor = tensor.float()
-    return np.array(tensor.numpy())
+    return np.array(tensor.numpy(force=True))

@@ -35,7 +35,7 @@ def _plain(args):
 
 @pytest.mark.parametrize("case", DETERMINISTIC, ids=case_id)
 def test_layout_of_the_inputs_does_not_matter(case):
-    if case.name.split(".")[-1] in ("view", "as_strided", "stride", "is_contiguous", "empty_strided"):
+    if case.name.split(".")[-1] in ("view", "as_strided", "stride", "is_contiguous", "empty_strided", "view_as_complex", "resize_", "resize_as_"):
         pytest.skip("strides are what this operator is about")
     for sample in samples_of(case):
         plain = outputs_of(Call(taper, case, sample)())

@@ -2,6 +2,7 @@
 
 from taper import accelerator, backends, cuda, mps, ops, pickling, random, version, xpu
 from taper.autograd import tensor_api
+from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
     enable_grad,
     inference_mode,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy import ndarray
 
-from taper.dtypes import FLOATING, FROM_NUMPY, dtype
+from taper.dtypes import FLOATING, FROM_NUMPY, INTEGER, dtype
 
 Check: TypeAlias = Callable[[dtype, Sequence[Any]], None]
 
@@ -62,3 +63,19 @@ def require_whole(kernel: str, values: ndarray, *also: str) -> None:
     kind = FROM_NUMPY[values.dtype]
     if kind.category >= FLOATING or kind.name in also:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind.scalar_type}'")
+
+
+_C_TYPES = {"uint8": "uint8_t", "int32": "int", "int8": "int8_t", "int16": "int16_t"}
+
+
+def refuse_overflow(number: Any, kind: dtype) -> None:
+    """Raise PyTorch's error for a number that an integer dtype cannot hold.
+
+    Negative numbers may wrap around once for unsigned dtypes.
+    """
+    if kind.category == INTEGER:
+        limits = np.iinfo(kind.numpy)
+        lowest = limits.min if kind.is_signed else -limits.max
+        if not lowest <= number <= limits.max:
+            name = _C_TYPES.get(kind.name, f"{kind.name}_t")
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow")

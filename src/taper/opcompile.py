@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper import opruntime
-from taper.autograd.meta import ASK, Creation
+from taper.autograd.meta import ASK, INFERENCE_COUNTER, Creation, ViewRecord
 from taper.autograd.provenance import internal, user_frame
 from taper.autograd.state import local
 from taper.autograd.views import accumulator, make_view, requires_grad
@@ -248,6 +248,43 @@ t._meta = None
 """
 
 
+# What `views.make_view` does, spelled out; the frame serves the node as well.
+_VIEW = """
+counter = {source}._counter
+if counter is None:
+    counter = version_counter({source})
+frame = getframe(1)
+code = frame.f_code
+if internal.get(code.co_filename, True):
+    frame = user_frame(frame)
+    code = frame.f_code
+if counter is INFERENCE_COUNTER:
+    t = make_view({source}, r, PLAIN, None)
+else:
+    t = new(Tensor)
+    t._array = r
+    t._requires_grad = ASK
+    t._grad_fn = None
+    t._output_nr = 0
+    t._counter = counter
+    t._meta = None
+    t._view = record = new(ViewRecord)
+    record.version = counter.value
+    record.requires_grad = False
+    record.code = code
+    record.offset = frame.f_lasti
+    parent = {source}._view
+    if parent is None:
+        record.base = {source}
+        record.creation = NO_GRAD_VIEW if mode else PLAIN
+        record.replay = (None, {step})
+    else:
+        record.base = parent.base
+        record.creation = NO_GRAD_VIEW if mode else parent.creation
+        record.replay = (parent.replay, {step})
+"""
+
+
 def _add_result(source: Source, op: Op) -> None:
     if op.view:
         first = op.params[0].public_name
@@ -259,7 +296,7 @@ def _add_result(source: Source, op: Op) -> None:
                 f"ts = tuple([make_view({first}, each, {creation}, None) for each in r])"
             )
         else:
-            source.add(f"t = make_view({first}, r, NO_GRAD_VIEW if mode else PLAIN, {step})")
+            source.add(_VIEW.format(source=first, step=step))
     elif len(op.outputs) > 1 or op.many_outputs:
         source.add("ts = tuple([wrap(each) for each in r])")
     else:
@@ -404,23 +441,27 @@ def _add_saving(source: Source, op: Op) -> None:
             source.add(f"node.counter_{name} = t._counter\nnode.version_{name} = t._counter.value")
 
 
+_USER_FRAME = """
+frame = getframe(1)
+code = frame.f_code
+if internal.get(code.co_filename, True):
+    frame = user_frame(frame)
+    code = frame.f_code
+"""
 _NODE_BASICS = """
 node._status = 0
 node._extra = None
 sequence = state.sequence
 node._sequence = sequence
 state.sequence = sequence + 1
-frame = getframe(1)
-code = frame.f_code
-if internal.get(code.co_filename, True):
-    frame = user_frame(frame)
-    code = frame.f_code
 node._code = code
 node._offset = frame.f_lasti
 """
 
 
 def _add_outputs(source: Source, op: Op) -> None:
+    if not op.view or op.many_outputs:  # else `_VIEW` has found it
+        source.add(_USER_FRAME)
     source.add(_NODE_BASICS)
     if len(op.outputs) == 1 and not op.many_outputs:
         source.add("node._shape = r.shape\nnode._dtype = r.dtype\nt._grad_fn = node")
@@ -617,6 +658,8 @@ NAMESPACE.update(
     accumulator=accumulator,
     requires_grad=requires_grad,
     make_view=make_view,
+    ViewRecord=ViewRecord,
+    INFERENCE_COUNTER=INFERENCE_COUNTER,
     PLAIN=Creation.PLAIN,
     NO_GRAD_VIEW=Creation.NO_GRAD,
     MULTIPLE=Creation.MULTIPLE,

@@ -40,6 +40,7 @@ from taper.autograd.views import (
     requires_grad,
     set_history,
     version_counter,
+    wants_grad,
 )
 from taper.opdef import FLOAT, NAMESPACE, Op
 from taper.tensor import Tensor, geometry, row_major_strides, wrap
@@ -187,8 +188,13 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
         return NotImplemented
     if op.numbers and arguments[0].__class__ in NUMBERS:
         others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
-        dtype = dtypes.result_type([arguments[0], *others]).numpy
-        return op.call(op.function, (wrap(np.array(arguments[0], dtype)), *arguments[1:]))
+        common = dtypes.result_type([arguments[0], *others])
+        if op.promote == FLOAT and common.category < dtypes.FLOATING:
+            common = dtypes.default.float
+        if op.check is not None:
+            op.check(common, [arguments[0], *others])
+        number = wrap(scalar_array(arguments[0], common.numpy))
+        return op.call(op.function, (number, *arguments[1:]))
     if op.signatures:
         raise invalid_combination(op.label, arguments, op.signatures)
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
@@ -224,7 +230,8 @@ def python_number(value: Any) -> Any:
         return float(value)  # PyTorch takes it for a floating point number
     if isinstance(value, np.generic):
         return value.item()
-    for kind in (bool, int, float, complex):
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
+    for kind in kinds:
         if isinstance(value, kind):
             return value if value.__class__ is kind else kind(value)
     return value
@@ -544,14 +551,18 @@ def run_inplace(
         return run_inplace_in_mode(op, state, arguments, write)
     first = op.params[0].name
     needs = {
-        param.name: isinstance(value, Tensor) and requires_grad(value)
+        param.name: isinstance(value, Tensor) and wants_grad(value)
         for param, value in zip(op.params, arguments, strict=True)
         if param.name in op.wrt
     }
     others = any(need for name, need in needs.items() if name != first)
     record = check_inplace(target, others, state)
     if write is None:
-        result = compute(op, arguments)
+        try:
+            result = compute(op, arguments)
+        except NotImplementedError:
+            refuse_cast(op, arguments)  # PyTorch looks at this first
+            raise
         check_destination(target._array, result)
     node = None
     if record:
@@ -604,6 +615,18 @@ def check_destination(target: np.ndarray, result: np.ndarray) -> None:
             )
     if 0 in target.strides:
         refuse_overlap(target)
+
+
+def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
+    """Raise if the common dtype of the operands may not be written into the first."""
+    operands = [
+        value._array if isinstance(value, Tensor) else value
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.kind in ("tensor", "operand")
+    ]
+    if op.promote is not None and not any(op.unpromoted):
+        common = dtypes.result_type(operands)
+        check_destination(operands[0], np.empty(operands[0].shape, common.numpy))
 
 
 def refuse_overlap(target: np.ndarray) -> None:

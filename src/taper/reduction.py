@@ -14,6 +14,7 @@ import numpy as np
 
 from taper.dtypes import FROM_NUMPY
 from taper.tensor import wrap_dim
+from taper.userwarning import warn_user
 
 Dims: TypeAlias = tuple[int, ...] | None
 Shape: TypeAlias = tuple[int, ...]
@@ -26,7 +27,7 @@ FLOAT64 = np.dtype(np.float64)
 INT64 = np.dtype(np.int64)
 LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
-_add = np.add.reduce
+_add: Any = np.add.reduce
 
 # NumPy adds rows one by one when it reduces an outer dimension; longer ones are cut into blocks.
 _LONG = 1024
@@ -114,6 +115,14 @@ def scalar_type(dtype: np.dtype) -> str:
     return FROM_NUMPY[dtype].scalar_type
 
 
+def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """An array in another dtype, with PyTorch's warning if imaginary parts are lost."""
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        warn_user("Casting complex values to real discards the imaginary part")
+        array = array.real
+    return array.astype(dtype)
+
+
 # --- sums ------------------------------------------------------------------------------------
 
 
@@ -126,7 +135,7 @@ def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | No
     if dtype is None:
         dtype = source if source.kind in "fcV" else INT64
     elif dtype is not source and not np.can_cast(source, dtype, "same_kind"):
-        array = array.astype(dtype)
+        array = converted(array, dtype)
     if dtype in LOW_PRECISION:
         return add_blocks(array, axes, keepdims, FLOAT32).astype(dtype)
     return add_blocks(array, axes, keepdims, dtype)

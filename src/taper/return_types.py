@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 all_return_types: list[type] = []
+
+if TYPE_CHECKING:  # the classes are made below
+
+    def __getattr__(name: str) -> Any: ...
 
 
 class _ReturnType(tuple[Any, ...]):

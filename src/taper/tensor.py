@@ -29,7 +29,11 @@ CPU = Device("cpu")
 
 
 class Tensor:
-    """A multi-dimensional array of one dtype that remembers how it was computed."""
+    """A multi-dimensional array of one dtype that remembers how it was computed.
+
+    Nobody may give it `__setattr__` or `__delattr__`: each would make every store to a slot, of
+    which a new tensor needs seven, six times slower (0.1 us).
+    """
 
     __slots__ = (
         "__dict__",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 import taper
+import taper.nn  # makes it an attribute of the package
 
 
 @pytest.fixture

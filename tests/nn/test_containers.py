@@ -99,7 +99,7 @@ def test_module_list():
         "  (5): ModuleList(\n    (0-1): 2 x ReLU()\n  )\n)"
     )
     assert len(list(layers.parameters())) == 6
-    assert kinds(layers[1:2] + [nn.ELU()]) == ["Tanh", "ELU"]
+    assert kinds(layers[1:2] + nn.ModuleList([nn.ELU()])) == ["Tanh", "ELU"]
     del layers[0], layers[-1], layers[1:3]
     assert kinds(layers) == ["Tanh", "ReLU"]
     layers[1] = nn.SELU()
@@ -151,7 +151,7 @@ def test_parameter_list():
     values[0] = taper.zeros(4, 1)
     values.append(taper.ones(1)).extend(nn.ParameterList([taper.ones(1)]))
     values += [taper.ones(1)]
-    assert [name for name, _ in values.named_parameters()] == ["1", "0", "3", "4", "5"]
+    assert [name for name, _ in values.named_parameters()] == ["0", "1", "3", "4", "5"]
     assert values[0].shape == (4, 1)
     assert len(values[1:4:2]) == 2
     assert len(list(values)) == len(values) == 6

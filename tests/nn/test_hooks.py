@@ -166,7 +166,7 @@ def test_positions_without_tensors_are_none():
     module = Mixed()
     module.register_full_backward_hook(lambda m, *grads: seen.append(grads))
     x, y = ones(1), taper.ones(1)
-    product, number, same = module(x, 7, y)
+    product, number, _ = module(x, 7, y)
     assert number == 7
     product.sum().backward()
     inputs, outputs = seen[0]

@@ -37,8 +37,8 @@ def assert_same(found, expected, case, dtype, what):
     assert str(found.dtype) == str(expected.dtype), what
     assert tuple(found.shape) == tuple(expected.shape), what
     relative = max(case.tolerance, {"float16": 2e-3, "bfloat16": 1.6e-2}.get(dtype, 0))
-    if "64" in dtype or "128" in dtype:
-        relative = min(relative, 1e-7) if dtype != "complex64" else relative
+    if str(expected.dtype) in ("torch.float64", "torch.complex128"):
+        relative = min(relative, 1e-7)
     np.testing.assert_allclose(
         as_numpy(found),
         as_numpy(expected),

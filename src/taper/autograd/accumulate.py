@@ -14,7 +14,7 @@ import numpy as np
 
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.hooks import check_replacement
-from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
+from taper.autograd.meta import INFERENCE_COUNTER, UNSET, VersionCounter
 from taper.autograd.node import LIVE
 from taper.autograd.state import INFERENCE, local
 from taper.strides import empty_with, is_dense, row_major
@@ -44,7 +44,11 @@ class AccumulateGrad(BuiltinNode):
         self._sequence = LAST
         self._status = LIVE
         self._shape = variable._array.shape
-        self._dtype = variable._array.dtype
+        meta = variable._meta
+        if meta is None or meta.grad_dtype is UNSET:
+            self._dtype = variable._array.dtype
+        else:
+            self._dtype = meta.grad_dtype and meta.grad_dtype.numpy  # None: no cast (L6)
         self._code = None
         self._offset = 0
         self._extra = None
@@ -131,7 +135,12 @@ def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
 def _add_into(total: Tensor, grad: np.ndarray) -> None:
     array = total._array
     counter = total._counter
-    if not array.flags.writeable or 0 in array.strides or counter is INFERENCE_COUNTER:
+    if (
+        not array.flags.writeable
+        or 0 in array.strides
+        or array.shape != grad.shape
+        or counter is INFERENCE_COUNTER
+    ):
         total.add_(wrap(grad))  # which may refuse, with PyTorch's words
         return
     np.add(array, grad, out=array, casting="same_kind")

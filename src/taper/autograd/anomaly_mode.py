@@ -31,6 +31,12 @@ PARENT = "parent_"
 
 def switch(on: bool, check: bool) -> None:
     """Set the mode for all threads."""
+    for position, (name, value) in enumerate((("enabled", on), ("check_nan", check)), 1):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, "
+                f"not {type(value).__name__}"
+            )
     global enabled, check_nan
     enabled, check_nan = on, check
     set_bit_everywhere(ANOMALY, on)

@@ -31,12 +31,15 @@ from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from taper.autograd.node import FREED, Node, Place
 from taper.autograd.provenance import here
 from taper.autograd.saved import freed_error
-from taper.autograd.state import NO_GRAD, State, local
+from taper.autograd.state import NO_GRAD, SAVED_HOOKS, State, local
 from taper.tensor import Tensor
 
 Root = tuple[Node, int, Any]
 
 _task_ids = itertools.count()
+
+# Modes that a pass leaves as it found them, whatever the user's code in it does (M6, S18).
+_OF_A_PASS = NO_GRAD | SAVED_HOOKS
 
 # Passes inside passes before the next one gets a thread, and so a stack, of its own (R2).
 LEVELS_ON_A_THREAD = 20
@@ -126,7 +129,8 @@ def run(roots: Sequence[Root], task: GraphTask) -> dict[int, Any]:
 
 
 def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]:
-    before, outer, current = state.mode & NO_GRAD, state.graph_task, state.current_node
+    outer, current, hooks = state.graph_task, state.current_node, state.saved_hooks
+    before = state.mode & _OF_A_PASS
     state.graph_task = task
     state.mode = state.mode & ~NO_GRAD | (0 if task.create_graph else NO_GRAD)
     try:
@@ -142,8 +146,8 @@ def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]
             raise freed_error(state.current_node) from None
         raise
     finally:
-        state.mode = state.mode & ~NO_GRAD | before
-        state.graph_task, state.current_node = outer, current
+        state.mode = state.mode & ~_OF_A_PASS | before
+        state.graph_task, state.current_node, state.saved_hooks = outer, current, hooks
     return task.captured
 
 

@@ -136,13 +136,12 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
                 "arg1: collections.abc.Callable) -> None\n\nInvoked with: "
                 f"{self.pack_hook!r}, {self.unpack_hook!r}"
             )
-        state.saved_hooks.append((self.pack_hook, self.unpack_hook))
+        state.saved_hooks += ((self.pack_hook, self.unpack_hook),)
         state.mode |= SAVED_HOOKS
 
     def __exit__(self, *exception: object) -> None:
         state = local.state
-        if state.saved_hooks:  # empty if the user has entered and left out of order (S18)
-            state.saved_hooks.pop()
+        state.saved_hooks = state.saved_hooks[:-1]
         if not state.saved_hooks:
             state.mode &= ~SAVED_HOOKS
 

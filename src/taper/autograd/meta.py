@@ -138,6 +138,9 @@ class ViewRecord:
         self.offset = offset
 
 
+UNSET: Any = object()  # AutogradMeta.grad_dtype: that of the tensor
+
+
 class AutogradMeta:
     """What few tensors have: a gradient, an accumulator, hooks, a tangent."""
 
@@ -160,4 +163,4 @@ class AutogradMeta:
         self.retains_grad = False
         self.tangent: Any = None
         self.tangent_generation = 0
-        self.grad_dtype: Any = None
+        self.grad_dtype: Any = UNSET

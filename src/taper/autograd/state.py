@@ -56,7 +56,7 @@ class State:
     def __init__(self) -> None:
         self.mode = _common_bits
         self.sequence = 0
-        self.saved_hooks: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+        self.saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
         self.hooks_disabled: str | None = None
         self.current_node: Any = None
         self.graph_task: Any = None

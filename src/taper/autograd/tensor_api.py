@@ -10,9 +10,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from taper import dtypes
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.autograd.meta import ASK, INFERENCE_COUNTER, DetachedCounter
+from taper.autograd.meta import ASK, INFERENCE_COUNTER, UNSET, DetachedCounter
 from taper.autograd.state import INFERENCE, local
 from taper.autograd.views import meta_of, requires_grad, version_counter, wants_grad
 from taper.tensor import Tensor, wrap
@@ -35,16 +36,17 @@ def _set_requires_grad(self: Tensor, value: Any) -> None:
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
     if not self.is_leaf:
-        if value:
-            return
-        raise RuntimeError(
-            "you can only change requires_grad flags of leaf variables. If you want to use a "
-            "computed variable in a subgraph that doesn't require differentiation use "
-            "var_no_grad = var.detach()."
-        )
+        raise RuntimeError(_ONLY_LEAVES if value else _ONLY_LEAVES + _USE_DETACH)
     set_leaf_flag(
         self, value, "only Tensors of floating point and complex dtype can require gradients"
     )
+
+
+_ONLY_LEAVES = "you can only change requires_grad flags of leaf variables."
+_USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use var_no_grad = var.detach()."
+)
 
 
 def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
@@ -66,13 +68,23 @@ def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
 
 @attach
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set `requires_grad` in place and return the tensor."""
+    """Set `requires_grad` in place and return the tensor.
+
+    >>> import taper
+    >>> taper.ones(2).requires_grad_()
+    tensor([1., 1.], requires_grad=True)
+    """
+    if not isinstance(requires_grad, bool):
+        raise TypeError(
+            "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+            f"{type(requires_grad).__name__}"
+        )
     if self.is_leaf:
         set_leaf_flag(
             self, requires_grad, "only Tensors of floating point dtype can require gradients"
         )
-    else:
-        self.requires_grad = requires_grad
+    elif not requires_grad:
+        raise RuntimeError(_ONLY_LEAVES + _USE_DETACH)
     return self
 
 
@@ -107,7 +119,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
             "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
             "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
             "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
-            "informations.",
+            "information.",
             UserWarning,
             stacklevel=2,
         )
@@ -125,11 +137,12 @@ def _set_grad(self: Tensor, value: Any) -> None:
         )
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._array.dtype != self._array.dtype:
+    wanted = _grad_dtype_of(self)
+    if wanted is not None and value.dtype is not wanted:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype.scalar_type.lower()}' to a "
-            f"tensor with grad_dtype '{self.dtype.scalar_type}'. The gradient must match the "
-            "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+            f"attempting to assign a gradient with dtype '{_c_name(value.dtype)}' to a tensor "
+            f"with grad_dtype '{wanted.scalar_type}'. The gradient must match the tensor's "
+            "grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
             "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
             "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
             "downstream systems that assume they match."
@@ -145,6 +158,62 @@ def _set_grad(self: Tensor, value: Any) -> None:
 
 def _delete_grad(self: Tensor) -> None:
     _set_grad(self, None)
+
+
+def _c_name(which: dtypes.dtype) -> str:
+    """A dtype as C++ calls it, which is how PyTorch names a gradient's."""
+    return _C_NAMES.get(which.scalar_type, which.scalar_type.lower())
+
+
+_C_NAMES = {
+    "Half": "c10::Half",
+    "BFloat16": "c10::BFloat16",
+    "ComplexFloat": "c10::complex<float>",
+    "ComplexDouble": "c10::complex<double>",
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "Short": "short int",
+    "Long": "long int",
+    "UInt16": "short unsigned int",
+    "UInt32": "unsigned int",
+    "UInt64": "long unsigned int",
+}
+
+
+def _grad_dtype_of(tensor: Tensor) -> dtypes.dtype | None:
+    """The dtype of a tensor's gradient, None if any will do."""
+    meta = tensor._meta
+    if meta is None or meta.grad_dtype is UNSET:
+        return tensor.dtype
+    return meta.grad_dtype
+
+
+def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
+    """The dtype in which gradients accumulate, None for the one they arrive in (L6)."""
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    return _grad_dtype_of(self)
+
+
+def _set_grad_dtype(self: Tensor, value: Any) -> None:
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    if not (value is None or isinstance(value, dtypes.dtype)):
+        raise RuntimeError(
+            f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}"
+        )
+    meta = meta_of(self)
+    if meta.grad is not None and value is not None and meta.grad.dtype is not value:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{value.scalar_type}' because there is already a gradient "
+            f"with dtype '{_c_name(meta.grad.dtype)}'. Please clear the gradient (.grad = None) "
+            "before changing grad_dtype, or ensure the new grad_dtype matches the existing "
+            "gradient's dtype."
+        )
+    meta.grad_dtype = value
+    node = meta.accumulator() if meta.accumulator is not None else None
+    if node is not None:
+        node._dtype = None if value is None else value.numpy
 
 
 @attach
@@ -301,12 +370,16 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
+    before = self._array
     self._array = value._array
-    meta = self._meta
-    if meta is not None and meta.accumulator is not None:
-        node = meta.accumulator()
-        if node is not None:  # its shape is that of the variable
-            node._shape, node._dtype = self._array.shape, self._array.dtype
+    if before.shape != self._array.shape or before.dtype != self._array.dtype:
+        forget_accumulator(self)
+
+
+def forget_accumulator(tensor: Tensor) -> None:
+    """After new data of another kind: graphs to come get an AccumulateGrad that fits it."""
+    if tensor._meta is not None:
+        tensor._meta.accumulator = None
 
 
 def _deny_delete(text: str) -> Callable[[Tensor], None]:
@@ -328,6 +401,8 @@ for _name, _property in {
     "is_leaf": property(_is_leaf),
     "output_nr": property(_output_nr),
     "grad": property(_get_grad, _set_grad, _delete_grad),
+    "_grad": property(_get_grad, _set_grad, _delete_grad),
+    "grad_dtype": property(_get_grad_dtype, _set_grad_dtype),
     "retains_grad": property(_retains_grad),
     "_version": property(_version),
     "_base": property(_base),

@@ -3,6 +3,7 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
+from taper.ops.batch_norm import batch_norm, instance_norm
 from taper.ops.binary_cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits
 from taper.ops.class_margin_loss import (
     multi_margin_loss,
@@ -10,6 +11,7 @@ from taper.ops.class_margin_loss import (
     multilabel_soft_margin_loss,
 )
 from taper.ops.cross_entropy import cross_entropy, nll_loss
+from taper.ops.ctc_loss import ctc_loss
 from taper.ops.dropout import (
     alpha_dropout,
     dropout,
@@ -18,6 +20,7 @@ from taper.ops.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
+from taper.ops.embedding import functional_embedding as embedding
 from taper.ops.functional_activation import (
     celu,
     celu_,
@@ -72,14 +75,22 @@ from taper.ops.margin_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from taper.ops.norm import group_norm, layer_norm, local_response_norm, normalize, rms_norm
+from taper.ops.padding import pad
+from taper.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from taper.ops.softmax import functional_log_softmax as log_softmax
 from taper.ops.softmax import functional_softmax as softmax
 from taper.ops.softmax import softmin
 
 __all__ = [
-    # linear
+    # linear, lookup, shape
     "bilinear",
+    "channel_shuffle",
+    "embedding",
     "linear",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     # activations
     "celu",
     "celu_",
@@ -108,6 +119,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "softmax",
+    "softmin",
     "softplus",
     "softshrink",
     "softsign",
@@ -115,20 +127,27 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
-    "softmin",
-    # dropout
+    # normalisation and dropout
     "alpha_dropout",
+    "batch_norm",
     "dropout",
     "dropout1d",
     "dropout2d",
     "dropout3d",
     "feature_alpha_dropout",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
     # losses and distances
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "huber_loss",

@@ -75,7 +75,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        arguments = (self.data, self.requires_grad, OrderedDict())
+        arguments: tuple[Any, ...] = (self.data, self.requires_grad, OrderedDict())
         if self.__dict__:
             return _rebuild_parameter_with_state, (*arguments, dict(self.__dict__))
         return _rebuild_parameter, arguments

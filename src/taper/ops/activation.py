@@ -23,6 +23,7 @@ from taper.dtype_checks import (
     all_of,
     not_implemented,
     refuse,
+    refuse_overflow,
 )
 from taper.opdef import (
     POINTWISE,
@@ -108,6 +109,9 @@ def threshold(self: Array, threshold: Any, value: Any) -> Array:
 
 
 def _above(values: ndarray, limit: Any, value: Any) -> Any:
+    kind = dtypes.FROM_NUMPY[values.dtype]
+    refuse_overflow(limit, kind)
+    refuse_overflow(value, kind)
     low = values <= scalar_array(limit, values.dtype)
     return select(low, np.array(value).astype(values.dtype), values)
 

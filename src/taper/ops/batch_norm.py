@@ -70,10 +70,13 @@ def check_dtypes(kernel: str, array: ndarray, *others: ndarray | None) -> None:
     which = dtypes.FROM_NUMPY[array.dtype]
     if not which.is_floating_point:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{which.scalar_type}'")
-    for other in others:
-        if other is not None and other.dtype != array.dtype:
-            if array.dtype.itemsize != 2 or other.dtype != np.float32:
-                raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    given = [other.dtype for other in others if other is not None]
+    for dtype in given:
+        if dtype != array.dtype and (array.dtype.itemsize != 2 or dtype != np.float32):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        if dtype != given[0]:
+            names = [dtypes.FROM_NUMPY[each].scalar_type for each in (given[0], dtype)]
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
 
 def statistics_dtype(array: ndarray, *others: ndarray | None) -> np.dtype:
@@ -154,7 +157,7 @@ def _check(
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     if input.ndim < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    check_dtypes("batch_norm", input, *vectors.values())
+    check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
 
 
 @derivative(native_batch_norm, wrt=("input", "weight", "bias"))

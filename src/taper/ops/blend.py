@@ -109,7 +109,8 @@ def where(
     tensor([1., 0.])
     """
     if isinstance(condition, ndarray | np.generic):
-        return select(condition, np.asarray(input), np.asarray(other))
+        kind = other.dtype if input.__class__ in NUMBERS else input.dtype
+        return select(condition, np.asarray(input, kind), np.asarray(other, kind))
     if not isinstance(condition, Tensor):
         raise invalid_combination("where", (condition, input, other), _WHERE)
     if input is _NOT_GIVEN and other is _NOT_GIVEN:
@@ -446,7 +447,14 @@ def _refuse_mixed_heaviside(common: dtypes.dtype, operands: Sequence[Any]) -> No
     not_implemented("heaviside_cpu", *WIDE)(common, operands)
 
 
-@op(node="NotImplemented", promote=SAME, inplace=True, out=True, check=_refuse_mixed_heaviside)
+@op(
+    node="NotImplemented",
+    promote=SAME,
+    tangent=POINTWISE,
+    inplace=True,
+    out=True,
+    check=_refuse_mixed_heaviside,
+)
 def heaviside(self: Array, values: Array) -> Array:
     """0 below zero, 1 above, `values` at zero.  Differentiating it fails, as in PyTorch.
 

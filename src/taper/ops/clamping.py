@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.dtype_checks import COMPLEX, WIDE, all_of, not_implemented, refuse
+from taper.dtype_checks import COMPLEX, WIDE, all_of, not_implemented, refuse, refuse_overflow
 from taper.opdef import (
     POINTWISE,
     SAME,
@@ -25,7 +25,6 @@ from taper.opdef import (
 )
 from taper.opruntime import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.blend import C_NAMES, where
-from taper.ops.power import C_TYPES
 from taper.ops.unary import inside
 from taper.tensor import Tensor
 
@@ -162,12 +161,7 @@ def fmin_other(grad, self, other):
 
 def _bound(number: Any, kind: dtypes.dtype) -> ndarray:
     """A number as a 0-d array of a dtype that can hold it."""
-    if kind.category == dtypes.INTEGER:
-        limits = np.iinfo(kind.numpy)
-        if not limits.min <= number <= limits.max:
-            raise RuntimeError(
-                f"value cannot be converted to type {C_TYPES[kind.name]} without overflow"
-            )
+    refuse_overflow(number, kind)
     return scalar_array(number, kind.numpy)
 
 

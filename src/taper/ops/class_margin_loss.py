@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.ops.binary_cross_entropy import log_sigmoid
 from taper.ops.loss import (
     MEAN,
     NONE,
@@ -18,6 +17,7 @@ from taper.ops.loss import (
     refuse_gradient,
 )
 from taper.ops.reduce import sum_dim
+from taper.ops.smooth_activation import log_sigmoid_forward
 from taper.reduction import INT64, no_forward_mode, scalar_type
 from taper.tensor import Tensor
 
@@ -309,7 +309,8 @@ def multilabel_soft_margin_loss(
     """
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
-    losses = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    positive, negative = log_sigmoid_forward(input)[0], log_sigmoid_forward(-input)[0]
+    losses = -(target * positive + (1 - target) * negative)
     if weight is not None:
         losses = losses * weight
     losses = sum_dim(losses, (input.ndim - 1,)) / input._array.shape[-1]

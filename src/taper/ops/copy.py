@@ -11,7 +11,7 @@ from taper import dtypes
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
-from taper.opdef import LINEAR, Array, composite, derivative, methods, op
+from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.opruntime import NUMBERS, broadcast_clash, refuse_overlap, run_inplace
 from taper.scalars import filler
 from taper.strides import empty_with, format_strides, has_format, is_dense, preserved_strides
@@ -172,8 +172,9 @@ def to(
 
 def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
     """Device, dtype, non_blocking and copy of a call `to(*args)`."""
-    first = args[0]
-    device = dtype = None
+    first: Any = args[0]
+    device: Any = None
+    dtype: Any = None
     if isinstance(first, Tensor):
         dtype, rest = first.dtype, args[1:]
     elif type(first) is dtypes.dtype or isinstance(first, type):
@@ -389,6 +390,12 @@ _fill_number = _declare_fill(fill_with_number, "fill", "FillBackward0")
 _fill_tensor = _declare_fill(fill_with_tensor, "fill_tensor", "FillBackward1")
 _fill_number_ = _declare_fill(fill_with_number, "fill_", "FillBackward2")
 _fill_tensor_ = _declare_fill(fill_with_tensor, "fill_tensor_", "FillBackward3")
+
+
+@tangent_of(_fill_number)
+@tangent_of(_fill_number_)
+def fill_number_tangent(self: Any, value: Any) -> Any:
+    return zeros_of(self)
 
 
 @derivative(_fill_tensor, wrt="value")

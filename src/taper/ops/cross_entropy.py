@@ -82,7 +82,7 @@ class Picked:
         if len(shape) == 1:
             self.flat = target
         else:
-            start = np.arange(0, shape[0] * classes * places, classes * places)
+            start: Any = np.arange(0, shape[0] * classes * places, classes * places)
             if len(shape) > 2:
                 start = start[:, None] + np.arange(places)
                 start = start.reshape(target.shape)

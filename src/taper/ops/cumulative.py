@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from taper import return_types
@@ -16,16 +17,16 @@ from taper.ops.along import filled, put_along, take_along
 from taper.ops.complexes import conj
 from taper.ops.split import cat
 from taper.ops.unary import exp, log
-from taper.reduction import FLOAT64, INT64, not_implemented
+from taper.reduction import FLOAT64, INT64, converted, not_implemented
 from taper.tensor import Tensor, wrap, wrap_dim
 
 
-def _accumulated(ufunc: np.ufunc, array: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
+def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
     """`ufunc.accumulate` along a dimension in PyTorch's result dtype and precision."""
     dim = wrap_dim(dim, array.ndim)
     if dtype is not None:
         target = dtype.numpy
-        array = array if array.dtype is target else array.astype(target)
+        array = array if array.dtype is target else converted(array, target)
     else:
         target = array.dtype if array.dtype.kind in "fcV" else INT64
     if not array.ndim:
@@ -143,7 +144,7 @@ def _square(matrix: np.ndarray, values: Tensor, dim: int) -> Tensor:
 # --- cummax, cummin --------------------------------------------------------------------------
 
 
-def _running(ufunc: np.ufunc, name: str, array: np.ndarray, dim: int) -> tuple[Any, Any]:
+def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, Any]:
     """Running extrema with the place of each: of equal elements the last; NaN wins."""
     if array.dtype.kind == "c":
         raise not_implemented(f"{name}_cpu", array.dtype)
@@ -255,9 +256,14 @@ def _is_complex(value: Any) -> bool:
 
 
 def _log_positive(value: Any) -> Any:
-    """The logarithm of positive elements, -inf for others, with a gradient of zero there."""
+    """The logarithm of positive elements; for others the lowest number and a gradient of zero.
+
+    It is finite, so that differences of two of them are no NaN.
+    """
     others = value <= 0
-    return filled(log(filled(value, others, 1.0)), others, float("-inf"))
+    array = value._array if isinstance(value, Tensor) else value
+    lowest = float(ml_dtypes.finfo(array.dtype).min)
+    return filled(log(filled(value, others, 1.0)), others, lowest)
 
 
 def _flipped(value: Any, dim: int) -> Any:

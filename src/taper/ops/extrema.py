@@ -32,7 +32,7 @@ from taper.tensor import Tensor, wrap_dim
 # --- the whole tensor ------------------------------------------------------------------------
 
 
-def _whole(ufunc: np.ufunc, name: str, array: np.ndarray) -> Any:
+def _whole(ufunc: Any, name: str, array: np.ndarray) -> Any:
     if array.dtype is FLOAT32 and array.size:
         return ufunc.reduce(array, None)
     if not array.size:
@@ -90,7 +90,7 @@ def whole_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
 
 
 def _along(
-    ufunc: np.ufunc, argument: str, name: str, array: np.ndarray, dim: int, keepdim: bool
+    ufunc: Any, argument: str, name: str, array: np.ndarray, dim: int, keepdim: bool
 ) -> tuple[Any, Any]:
     axis = wrap_dim(dim, array.ndim)
     if array.dtype.kind == "c":
@@ -214,7 +214,7 @@ def _public(
 # --- amax, amin, aminmax ---------------------------------------------------------------------
 
 
-def _over(ufunc: np.ufunc, name: str, array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
+def _over(ufunc: Any, name: str, array: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     axes = axes_of(dim, array.ndim)
     if not dim and not array.size:
         raise RuntimeError(
@@ -308,8 +308,9 @@ def aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tu
         raise not_implemented("aminmax_cpu", self.dtype)
     if not self.ndim:
         axis = None
-    low = np.minimum.reduce(self, axis, None, None, keepdim)
-    return np.asarray(low), np.asarray(np.maximum.reduce(self, axis, None, None, keepdim))
+    low = np.minimum.reduce(self, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
+    high = np.maximum.reduce(self, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
+    return np.asarray(low), np.asarray(high)
 
 
 @derivative(aminmax, wrt="self")

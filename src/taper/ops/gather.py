@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import LINEAR, Array, Operand, composite, derivative, op
+from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.opruntime import refuse_overlap, run_inplace
 from taper.ops.shape import broadcast_to, reshape
 from taper.scalars import filler
@@ -231,6 +231,11 @@ def scatter_self(grad: Array, dim: int, index: Array) -> Array:
     return scatter_value(grad, dim, index, 0)
 
 
+@tangent_of(scatter_value)
+def scatter_value_tangent(self_t: Any, dim: int, index: Any) -> Any:
+    return scatter_value(self_t, dim, index, 0)
+
+
 @derivative(_scatter, wrt="src")
 def scatter_src(grad: Array, dim: int, index: Array) -> Array:
     return gather(grad, dim, index)
@@ -253,6 +258,14 @@ def scatter_combined(self: Array, dim: int, index: Array, src: Operand, reduce: 
 @derivative(scatter_combined, wrt=("self", "src"))
 def scatter_combined_both(grad: Array) -> Any:
     raise RuntimeError("derivative for aten::scatter is not implemented")
+
+
+@tangent_of(scatter_combined)
+def scatter_combined_tangent(self_t: Any) -> Any:
+    raise NotImplementedError(
+        "Trying to use forward AD with scatter that does not support it because it has not been "
+        "implemented yet."
+    )
 
 
 def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any, how: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper import nested
-from taper.autograd.state import local
+from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.opdef import Array, op
 from taper.ops.copy import copy_, fill_
@@ -190,6 +190,9 @@ def get_item(self: Tensor, index_given: Any) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis, else a copy."""
     kind = type(index_given)
     if kind is int:
+        shape = self._array.shape
+        if shape and -shape[0] <= index_given < shape[0]:
+            return select(self, 0, index_given)
         return take_index(self, 0, index_given, 0)
     if kind is slice:
         if not self._array.ndim:
@@ -214,15 +217,33 @@ def plain_index(self: Array, items: tuple[Any, ...]) -> Array:
 
 def _plain_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
     """One view for several integers and slices; None if nodes are to be made, or it is wrong."""
-    if not local.state.mode and requires_grad(source):
+    array = source._array
+    if len(items) > array.ndim:
         return None
     for each in items:
         if each.__class__ is slice and each.step is not None and not each.step > 0:
             return None
+    mode = local.state.mode
+    if mode > NO_GRAD or (not mode and requires_grad(source)):
+        return _view_by_view(source, items)
     try:
         return plain_index(source, items)
     except (IndexError, TypeError):
         return None
+
+
+def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
+    """The same with a node for each integer and each slice that is not all of a dimension."""
+    view = source
+    dim = 0
+    for number, each in enumerate(items):
+        if each.__class__ is int:
+            view = take_index(view, dim, each, number)
+        else:
+            if each.start is not None or each.stop is not None or each.step is not None:
+                view = take_slice(view, dim, each, False)
+            dim += 1
+    return alias(source) if view is source else view
 
 
 # --- x[index] = value ------------------------------------------------------------------------
@@ -280,7 +301,8 @@ def delete_item(self: Tensor, index_given: Any) -> None:
 def contains(self: Tensor, element: Any) -> bool:
     """`element in x`: whether some element equals it."""
     if isinstance(element, Tensor | bool | int | float | complex):
-        return bool((element == self).any().item())
+        equal: Any = self == element
+        return bool(equal.any().item())
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
     )

@@ -65,7 +65,7 @@ def search_sorted(
         self = np.take_along_axis(self, sorter, -1)
     if self.dtype in LOW_PRECISION:
         self = self.astype(np.float32)
-    side = "right" if right else "left"
+    side: Any = "right" if right else "left"
     if self.ndim == 1:
         places = np.searchsorted(self, values.astype(self.dtype, copy=False), side)
     else:

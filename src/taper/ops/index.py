@@ -52,7 +52,9 @@ def integer_indices(shape: Shape, indices: Sequence[ndarray | None]) -> list[nda
                 )
         found.extend(each.nonzero())
     if len(found) > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+        raise IndexError(
+            f"too many indices for tensor of dimension {len(shape)} (got {len(found)})"
+        )
     return found
 
 
@@ -87,7 +89,8 @@ def taken(array: ndarray, indices: Sequence[ndarray | None]) -> ndarray:
             return array.take(places[0], 0)
         used = [dim for dim, each in enumerate(places) if each is not None]
         if len(used) == 1:
-            return array.take(places[used[0]], used[0])
+            only: Any = places[used[0]]
+            return array.take(only, used[0])
         where = tuple([EVERYTHING if each is None else each for each in places])
         result = array[where]
         # NumPy lays results out as it likes, also where a dimension has length 1.
@@ -139,7 +142,7 @@ def add_at(target: ndarray, places: Sequence[ndarray | None], values: ndarray) -
     gradient of 4096 rows of 128 numbers.
     """
     if target.ndim == 1 or (values.size < 64 and len(places) == 1):
-        where = tuple([EVERYTHING if each is None else each for each in places])
+        where: Any = tuple([EVERYTHING if each is None else each for each in places])
         np.add.at(target, where, values)
         return
     flat = target.reshape(-1) if target.flags.c_contiguous else np.zeros(target.size, target.dtype)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opruntime import run_inplace
 from taper.ops.gather import check_bounds, through_flat
 from taper.ops.index import add_at
@@ -190,7 +190,8 @@ def write_index_copy(target: ndarray, dim: int, index: ndarray, source: ndarray)
             f"{size}"
         )
     if target.ndim:
-        target[(*(EVERYTHING,) * position, _at_least_1d(index))] = source
+        where: Any = (*(EVERYTHING,) * position, _at_least_1d(index))
+        target[where] = source
     elif index.size:
         target[...] = source.reshape(-1)[-1]
 
@@ -286,7 +287,8 @@ def write_index_fill(target: ndarray, dim: int, index: ndarray, value: Any) -> N
             f"index {wrong} is out of bounds for dimension {position} with size {size}"
         )
     if target.ndim:
-        target[(*(EVERYTHING,) * position, index)] = number
+        where: Any = (*(EVERYTHING,) * position, index)
+        target[where] = number
     elif index.size:
         target[...] = number
 
@@ -317,6 +319,11 @@ _index_fill_tensor = _declare_fill(fill_tensor, "index_fill_tensor", "IndexFillB
 @derivative(_index_fill_tensor, wrt="self")
 def index_fill_self(grad: Array, dim: int, index: Array) -> Array:
     return _index_fill(grad, dim, index, 0)
+
+
+@tangent_of(_index_fill)
+def index_fill_tangent(self_t: Any, dim: int, index: Any) -> Any:
+    return _index_fill(self_t, dim, index, 0)
 
 
 @derivative(_index_fill_tensor, wrt="value")

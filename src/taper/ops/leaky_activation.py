@@ -161,10 +161,9 @@ def prelu(input: Any, weight: Any) -> Any:
             "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
             f"{weight._array.ndim}"
         )
-    if ndim == 0:
-        weight = weight if weight._array.ndim == 0 else weight.squeeze(0)
-    elif weight._array.ndim != ndim or ndim > 1:
-        weight = weight.view([1, count] + [1] * (ndim - 2) if ndim > 1 else [count])
+    if weight._array.ndim != ndim or ndim > 1:
+        shape = [1, count, *[1] * (ndim - 2)] if ndim > 1 else [count] * ndim
+        weight = weight.view(shape)
     return _prelu_kernel(input, weight)
 
 

@@ -17,7 +17,7 @@ from taper.autograd.views import requires_grad
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
 from taper.opruntime import broadcast_clash
 from taper.ops.reduce import mean_all, sum_all
-from taper.ops.scalar import mul_scalar
+from taper.ops.scalar import add_scalar, mul_scalar
 from taper.ops.unary import abs, exp, log, sigmoid
 from taper.reduction import Shape, not_implemented
 from taper.size import Size
@@ -301,7 +301,6 @@ def smooth_l1_loss(
     name="huber_loss_reduced",
     label="huber_loss",
     node="HuberLossBackward0",
-    promote=SAME,
     upcast=True,
     public=False,
     method=False,
@@ -311,7 +310,8 @@ def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float)
     refuse_integers("huber_cpu", self)
     size = np.abs(self - target)
     far = delta * (size - 0.5 * delta)
-    return reduced_array(np.asarray(np.where(size <= delta, 0.5 * size * size, far)), reduction)
+    losses = np.where(size <= delta, 0.5 * size * size, far)
+    return reduced_array(np.asarray(losses, self.dtype), reduction)
 
 
 @derivative(huber_loss_reduced, wrt="self")
@@ -483,7 +483,7 @@ def poisson_nll_loss(
     if log_input:
         losses = exp(input) - target * input
     else:
-        losses = input - target * log(input + eps)
+        losses = input - target * log(add_scalar(input, eps))
     if full:
         spread = mul_scalar(log(mul_scalar(target, 2 * math.pi)), 0.5)
         stirling = target * log(target) - target + spread
@@ -495,7 +495,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
-    var: Tensor | float,
+    var: Any,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
@@ -524,7 +524,7 @@ def gaussian_nll_loss(
     if reduction not in _NUMBERS:
         raise ValueError(f"{reduction} is not valid")
     var = var.clone()
-    np.maximum(var._array, var._array.dtype.type(eps), var._array)
+    np.maximum(var._array, var._array.dtype.type(eps), out=var._array)
     losses = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)

@@ -11,6 +11,7 @@ from taper import dtypes
 from taper.opdef import composite
 from taper.ops.blend import where
 from taper.ops.clamping import clamp_min, minimum
+from taper.ops.compare import eq, ne
 from taper.ops.loss import common_shape, reduced, reduction_number
 from taper.ops.reduce import sum_dim
 from taper.ops.scalar import add_scalar, from_number, sub_scalar
@@ -51,7 +52,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 def _normalised(vectors: Tensor, dim: int, eps: float) -> Tensor:
     length = vector_norm_dim(vectors, 2, (dim,), True).clone()
-    np.maximum(length._array, length._array.dtype.type(eps), length._array)
+    np.maximum(length._array, length._array.dtype.type(eps), out=length._array)
     return vectors / length
 
 
@@ -91,8 +92,8 @@ def hinge_embedding_loss(
     tensor([0.5000, 0.7500])
     """
     number = reduction_number(reduction, size_average, reduce)
-    far = where(target != 1, clamp_min(from_number(margin, input), 0), 0.0)
-    near = where(target != -1, input, 0.0)
+    far = where(ne(target, 1), clamp_min(from_number(margin, input), 0), 0.0)
+    near = where(ne(target, -1), input, 0.0)
     return reduced(far + near, number)
 
 
@@ -155,8 +156,8 @@ def cosine_embedding_loss(
         sum_dim(input2 * input2, dim), _TINY
     )
     cosine = sum_dim(input1 * input2, dim) / sqrt(squares)
-    alike = where(target == 1, from_number(1, cosine), 0.0)
-    unlike = where(target == -1, clamp_min(sub_scalar(cosine, margin), 0), 0.0)
+    alike = where(eq(target, 1), from_number(1, cosine), 0.0)
+    unlike = where(eq(target, -1), clamp_min(sub_scalar(cosine, margin), 0), 0.0)
     return reduced(alike + unlike, number)
 
 

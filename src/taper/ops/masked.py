@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opruntime import broadcast_clash, run_inplace
 from taper.ops.reshape import reshape
 from taper.scalars import filler
@@ -83,6 +83,11 @@ _masked_fill_tensor = op(
 @derivative(_masked_fill_tensor, wrt="self")
 def masked_fill_self(grad: Array, mask: Array) -> Array:
     return _masked_fill(grad, mask, 0)
+
+
+@tangent_of(_masked_fill)
+def masked_fill_tangent(self_t: Any, mask: Any) -> Any:
+    return _masked_fill(self_t, mask, 0)
 
 
 @derivative(_masked_fill_tensor, wrt="value")

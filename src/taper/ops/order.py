@@ -244,7 +244,7 @@ def _middle_along(
     if not array.ndim:
         return array.copy(), np.zeros((), INT64)
     order = order_along(array, axis, False)
-    missing = np.add.reduce(array != array, axis, INT64, None, True)
+    missing = np.count_nonzero(array != array, axis, keepdims=True)
     valid = array.shape[axis] - missing
     place = np.maximum(valid - 1, 0) // 2
     if not skip_nan:

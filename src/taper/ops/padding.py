@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import LINEAR, Array, derivative, op
+from taper.opdef import LINEAR, Array, derivative, op, tangent_of
 from taper.ops.index import add_at
 from taper.ops.parts import narrow
 from taper.scalars import filler
@@ -61,6 +61,11 @@ def constant_pad_nd(self: Array, pad: Shape, value: Any = 0) -> Array:
     result = np.full(shape, number, self.dtype) if number else np.zeros(shape, self.dtype)
     result[tuple(target)] = self[tuple(source)]
     return result
+
+
+@tangent_of(constant_pad_nd)
+def constant_pad_tangent(self_t: Any, pad: Shape) -> Any:
+    return constant_pad_nd(self_t, pad, 0)
 
 
 @derivative(constant_pad_nd, wrt="self")

@@ -29,17 +29,19 @@ def select(self: Array, dim: int, index: int) -> Array:
     tensor([1, 3])
     """
     ndim = self.ndim
-    if ndim == 0:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    position = wrap_dim(dim, ndim)
     try:
-        if position == 0:
+        if dim == 0 and ndim:
             return self[index, ...]
+        if ndim == 0:
+            raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        position = wrap_dim(dim, ndim)
         return self[(EVERYTHING,) * position + (index, ...)]
-    except IndexError:
+    except IndexError as error:
+        if "-dim" in str(error) or "Dimension" in str(error):
+            raise
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at "
-            f"dimension {position}"
+            f"dimension {dim % ndim}"
         ) from None
 
 

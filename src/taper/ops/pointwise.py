@@ -28,6 +28,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
+from taper.opruntime import invalid_combination
 from taper.ops.complexes import conj
 from taper.ops.unary import zeros_like
 from taper.tensor import Tensor
@@ -192,6 +193,15 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     >>> taper.rsub(taper.tensor([1.0, 2.0]), 3)
     tensor([2., 1.])
     """
+    if not isinstance(input, Tensor):
+        raise invalid_combination(
+            "rsub",
+            (input, other),
+            (
+                "(Tensor input, Tensor other, *, Number alpha = 1)",
+                "(Tensor input, Number other, Number alpha = 1)",
+            ),
+        )
     return (rsub_tensor if isinstance(other, Tensor) else rsub_scalar)(input, other, alpha)
 
 
@@ -263,16 +273,16 @@ def _quotient(self: ndarray, other: ndarray, mode: str) -> Any:
         not_implemented(f"div_{mode}_cpu", *NOT_ROUNDED)(common, ())
     if common.is_floating_point:
         return np.floor_divide(self, other) if mode == "floor" else np.trunc(self / other)
-    refuse_zero(other)
+    refuse_zero(self, other)
     if mode == "floor":
         return np.floor_divide(self, other)
     quotient, rest = np.divmod(self, other)
     return (quotient + ((rest != 0) & ((self < 0) != (other < 0)))).astype(self.dtype)
 
 
-def refuse_zero(divisor: ndarray) -> None:
+def refuse_zero(dividend: ndarray, divisor: ndarray) -> None:
     """PyTorch's error for dividing integers by zero."""
-    if not divisor.all():
+    if dividend.size and not divisor.all():
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -404,6 +414,7 @@ def no_derivative(name: str) -> RuntimeError:
     node="NotImplemented",
     promote=SAME,
     upcast=True,
+    tangent=POINTWISE,
     out=True,
     public=False,
     method=False,
@@ -424,6 +435,7 @@ def floor_divide_tensor_all(grad):
     node="NotImplemented",
     promote=SAME,
     upcast=True,
+    tangent=POINTWISE,
     out=True,
     public=False,
     method=False,
@@ -444,6 +456,7 @@ def floor_divide_number_self(grad):
     node="NotImplemented",
     promote=SAME,
     upcast=True,
+    tangent=POINTWISE,
     out=True,
     public=False,
     method=False,

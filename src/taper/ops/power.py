@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented
+from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
 from taper.opdef import (
     FLOAT,
     POINTWISE,
@@ -36,13 +36,6 @@ _OVERLOADS = (
     "(Tensor input, Number exponent, *, Tensor out = None)",
 )
 _LN2 = math.log(2)
-C_TYPES = {
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-}
 
 
 # --- pow -------------------------------------------------------------------------------------
@@ -64,11 +57,7 @@ def _power(base: ndarray, exponent: ndarray) -> Any:
 def _integer_power(base: ndarray, exponent: Any) -> Any:
     if exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    kind = dtypes.FROM_NUMPY[base.dtype]
-    if exponent > np.iinfo(base.dtype).max:
-        raise RuntimeError(
-            f"value cannot be converted to type {C_TYPES[kind.name]} without overflow"
-        )
+    refuse_overflow(exponent, dtypes.FROM_NUMPY[base.dtype])
     return np.power(base, base.dtype.type(exponent))
 
 
@@ -95,6 +84,8 @@ def pow_scalar(self: Array, exponent: Any) -> Array:
         return np.sqrt(self)
     if exponent == -1:
         return np.reciprocal(self)
+    if exponent == -0.5:
+        return np.reciprocal(np.sqrt(self))
     if exponent == 3:
         return np.square(self) * self
     return np.power(self, scalar_array(exponent, self.dtype))
@@ -151,8 +142,15 @@ def pow_tensor_self(grad, self, exponent):
 
 @derivative(pow_tensor, wrt="exponent")
 def pow_tensor_exponent(grad, self, exponent, result):
-    slope = grad * conj(result * log(self))
+    slope = grad * conj(result * log(_floating(self, result)))
     return inside(slope, ~((self == 0) & _not_negative(exponent)))
+
+
+def _floating(value: Any, like: Any) -> Any:
+    """A tensor of whole numbers in the dtype of another; the logarithm would take float32."""
+    if isinstance(value, Tensor) and value.dtype.category < dtypes.FLOATING:
+        return value.to(like.dtype)
+    return value
 
 
 def _not_negative(exponent: Any) -> Any:
@@ -304,7 +302,8 @@ def logaddexp(self: Array, other: Array) -> Array:
     if self.dtype.kind != "c":
         return np.logaddexp(self, other)
     first = self.real >= other.real
-    large, small = np.where(first, self, other), np.where(first, other, self)
+    large: Any = np.where(first, self, other)
+    small: Any = np.where(first, other, self)
     return large + np.log1p(np.exp(small - large))
 
 
@@ -351,7 +350,7 @@ def logaddexp2_other(grad, self, other):
 
 def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     kinds = [dtypes.FROM_NUMPY[each.dtype] for each in operands]
-    if kinds[0].category >= dtypes.FLOATING and kinds[1].name in (*BOOL, *WIDE):
+    if kinds[0].is_floating_point and kinds[1].name in (*BOOL, *WIDE):
         not_implemented("ldexp_cpu_exp", kinds[1].name)(kinds[1], ())
 
 
@@ -379,7 +378,7 @@ def ldexp_other(grad, result):
 # --- xlogy -----------------------------------------------------------------------------------
 
 
-def _xlogy(factor: ndarray, value: ndarray) -> Any:
+def _xlogy(factor: Any, value: Any) -> Any:
     product = np.where(factor == 0, factor.dtype.type(0), factor * np.log(value))
     return np.where(np.isnan(value), value, product)
 

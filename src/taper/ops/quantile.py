@@ -82,7 +82,7 @@ def _ordered(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Sha
     """The elements in order along the last dimension, and the shape of one quantile of them."""
     shape = input._array.shape
     if dim is None or not shape:
-        return sort_values(input.reshape(-1), -1, False).values, (1,) * len(shape) * keepdim
+        return sort_values(input.flatten(), -1, False).values, (1,) * len(shape) * keepdim
     axis = wrap_dim(dim, len(shape))
     if axis < len(shape) - 1:
         input = input.unsqueeze(-1).transpose(axis, -1)

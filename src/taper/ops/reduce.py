@@ -30,6 +30,7 @@ from taper.reduction import (
     Dims,
     Shape,
     axes_of,
+    converted,
     count_of,
     dims_of,
     is_expandable,
@@ -40,7 +41,8 @@ from taper.reduction import (
 )
 from taper.tensor import Tensor, wrap_dim
 
-_add = np.add.reduce
+_add: Any = np.add.reduce
+_multiply: Any = np.multiply.reduce
 
 _LARGE = 8192
 _ROW = 1024
@@ -162,6 +164,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     wanted = sizes("sum_to_size", "size", size)
+    if not wanted:
+        return sum_all(input)
     shape = input._array.shape
     lead = len(shape) - len(wanted)
     if not is_expandable(wanted, shape):
@@ -342,14 +346,14 @@ def _product(array: np.ndarray, axis: int | None, keepdims: bool, dtype: Any) ->
     if dtype is None and target.kind not in "fcV":
         target = INT64
     if array.dtype is not target:
-        array = array.astype(target)
+        array = converted(array, target)
     if axis is None and array.size >= _LARGE and array.flags.c_contiguous:
         # Along rows NumPy multiplies vectors: eight times faster.
         flat = array.reshape(-1)
         whole = flat.size - flat.size % _ROW
-        columns = np.multiply.reduce(flat[:whole].reshape(-1, _ROW), 0, target)
+        columns = _multiply(flat[:whole].reshape(-1, _ROW), 0, target)
         array = np.append(columns, flat[whole:])
-    return np.multiply.reduce(array, axis, target, None, keepdims)
+    return _multiply(array, axis, target, None, keepdims)
 
 
 @op(label="prod", node="ProdBackward0", public=False, method=False)
@@ -395,7 +399,7 @@ def _product_of_others(array: np.ndarray, axis: int | None) -> np.ndarray:
     zeros = array == 0
     count = _add(zeros, axis, INT64, None, True)
     rest = filled(array, zeros, 1)
-    product = np.multiply.reduce(rest, axis, None, None, True)
+    product = _multiply(rest, axis, None, None, True)
     return filled(filled(product / rest, (count == 1) & ~zeros, 0), count > 1, 0)
 
 
@@ -480,7 +484,7 @@ def logsumexp(
 
     >>> import taper
     >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6931)
+    tensor(1000.6932)
     """
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
@@ -493,7 +497,7 @@ def logsumexp(
 # --- any, all, count_nonzero -----------------------------------------------------------------
 
 
-def _truth(ufunc: np.ufunc, array: np.ndarray, dim: Any, keepdim: bool) -> Any:
+def _truth(ufunc: Any, array: np.ndarray, dim: Any, keepdim: bool) -> Any:
     """A logical reduction; of uint8 in uint8, and over no dimension element by element."""
     axes = () if dim == () else axes_of(dim, array.ndim)
     found = ufunc.reduce(array, axes, bool, None, keepdim)

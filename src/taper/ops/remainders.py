@@ -33,7 +33,7 @@ _TWO_NUMBERS = (
 
 def _rest(ufunc: Any, self: ndarray, other: ndarray) -> Any:
     if self.dtype.kind in "iu":
-        refuse_zero(other)
+        refuse_zero(self, other)
     return ufunc(self, other)
 
 
@@ -89,6 +89,7 @@ def remainder_tensor_other(grad, self, other):
     label="remainder",
     node="NotImplemented",
     promote=SAME,
+    tangent=POINTWISE,
     out=True,
     public=False,
     method=False,

@@ -47,7 +47,7 @@ def view_as_shape(self: Array, size: Shape) -> Array:
             result = self.reshape(size)
         except ValueError:
             result = self.reshape(wanted_shape(size, self.size))
-        if result.shape != size:
+        if result.shape != size and min(size) < -1:
             wanted_shape(size, self.size)  # NumPy takes any negative length for -1
         return result
     shape = wanted_shape(size, self.size)
@@ -99,24 +99,25 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    given: Any = shape
-    if len(shape) == 1:
-        first = shape[0]
-        if type(first) is not int:
-            given = first
-    elif size is not None:
-        given = size
-    if type(given) is not tuple:
-        if dtype is not None or type(given) is dtypes.dtype:
-            return _as_dtype(input, given if dtype is None else dtype)
-        given = _view_sizes(given)
-    elif not given and not (shape or size is not None):
-        raise _no_such_view("")
-    for each in given:
+    for each in shape:
         if type(each) is not int:
-            given = _view_sizes(given)
             break
-    return view_as_shape(input, given)
+    else:
+        if shape:
+            return view_as_shape(input, shape)
+    return _general_view(input, shape, size, dtype)
+
+
+def _general_view(input: Tensor, shape: tuple[Any, ...], size: Any, dtype: Any) -> Tensor:
+    """`view` with a tuple, a list, a dtype, keywords, or something wrong."""
+    given: Any = shape[0] if len(shape) == 1 else shape
+    if not shape:
+        if size is None and dtype is None:
+            raise _no_such_view("")
+        given = dtype if size is None else size
+    if type(given) is dtypes.dtype or isinstance(given, type):
+        return _as_dtype(input, given)
+    return view_as_shape(input, _view_sizes(given))
 
 
 def _no_such_view(kind: str) -> TypeError:
@@ -194,22 +195,28 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
     tensor([[0, 1],
             [2, 3]])
     """
-    if not dims:
-        if shape is None:
-            raise missing("reshape", "shape")
-        dims = (shape,)
-    size = sizes("reshape", "shape", dims)
+    if len(dims) == 1 and type(dims[0]) is tuple:
+        size = dims[0]
+    else:
+        size = dims
+        if not dims:
+            if shape is None:
+                raise missing("reshape", "shape")
+            size = (shape,)
+    for each in size:
+        if type(each) is not int:
+            size = sizes("reshape", "shape", size)
+            break
     if type(input) is ndarray:
         return input.reshape(size)
     if isinstance(input, np.generic):
         return np.reshape(input, size)
     array = input._array
-    if array.flags.c_contiguous:
-        return view_as_shape(input, size)
-    size = wanted_shape(size, array.size)
-    if view_strides(array.shape, element_strides(array), size) is not None:
-        return reshape_alias(input, size)
-    return unsafe_view(input.clone(memory_format=contiguous_format), size)
+    if not array.flags.c_contiguous:
+        size = wanted_shape(size, array.size)
+        if view_strides(array.shape, element_strides(array), size) is None:
+            return unsafe_view(input.clone(memory_format=contiguous_format), size)
+    return view_as_shape(input, size)
 
 
 @composite(public=False)
@@ -235,6 +242,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, (1,))
     if first == last:
         return input
+    if input._array.flags.c_contiguous and last - first == ndim - 1:
+        return view_as_shape(input, (input._array.size,))
     joined = math.prod(shape[first : last + 1])
     return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
 
@@ -306,21 +315,37 @@ def expand_to(self: Array, size: Shape) -> Array:
     if type(self) is not ndarray:
         self = np.asarray(self)
     shape = self.shape
-    if shape == size:
-        return self
     lead = len(size) - len(shape)
+    if lead >= 0 and self.size:
+        strides = [0] * lead
+        for length, step, wanted in zip(shape, self.strides, size[lead:], strict=True):
+            if length == wanted:
+                strides.append(step)
+            elif length == 1 and wanted >= 0:
+                strides.append(0)
+            else:
+                break
+        else:
+            if not lead or min(size[:lead]) > 1:
+                return strided(self, size, tuple(strides))
+    return _expanded(self, size, lead)
+
+
+def _expanded(array: ndarray, size: Shape, lead: int) -> ndarray:
+    """The same for all sizes, with -1, new dimensions of length 1 and errors."""
+    shape = array.shape
     if not shape:
         if size and min(size) < 0:
             raise RuntimeError("numel: integer multiplication overflow")
-        return strided(self, size, (0,) * lead)
+        return strided(array, size, (0,) * lead)
     if lead < 0:
-        name = dtypes.type_name(dtypes.FROM_NUMPY[self.dtype])
+        name = dtypes.type_name(dtypes.FROM_NUMPY[array.dtype])
         raise RuntimeError(
             f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})"
         )
-    old = self.strides if self.size else row_major(shape, self.itemsize)
+    old = array.strides if array.size else row_major(shape, array.itemsize)
     result, strides = list(size), [0] * len(size)
     for dim in range(len(size) - 1, -1, -1):
         wanted = size[dim]
@@ -339,7 +364,7 @@ def expand_to(self: Array, size: Shape) -> Array:
                 f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, "
                 f"non-existing dimension {dim}"
             )
-    return strided(self, tuple(result), tuple(strides))
+    return strided(array, tuple(result), tuple(strides))
 
 
 def _cannot_expand(wanted: int, length: int, dim: int, size: Shape, shape: Shape) -> RuntimeError:

@@ -13,7 +13,6 @@ import numpy as np
 from taper import dtypes
 from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, all_of, not_implemented, refuse
 from taper.opdef import (
-    LINEAR,
     POINTWISE,
     SAME,
     Array,
@@ -111,7 +110,7 @@ alias("fix", trunc)
 @op(
     promote=SAME,
     upcast=True,
-    tangent=LINEAR,
+    tangent=POINTWISE,
     inplace=True,
     out=True,
     check=not_implemented("frac_cpu", *BOOL, *INTEGERS, *WIDE, *COMPLEX),

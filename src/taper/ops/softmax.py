@@ -21,6 +21,8 @@ from taper.tensor import Tensor, wrap_dim
 _SHORT_ROW = 32
 _MANY_ROWS = 16
 
+_largest: Any = np.maximum.reduce
+
 
 # --- kernels ---------------------------------------------------------------------------------
 
@@ -48,7 +50,7 @@ def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
 
 
 def _shift_and_divide(array: np.ndarray, axis: int, logarithm: bool) -> np.ndarray:
-    shifted = array - np.maximum.reduce(array, axis, None, None, True)
+    shifted = array - _largest(array, axis, None, None, True)
     if not logarithm:
         np.exp(shifted, shifted)
         shifted /= row_sums(shifted, axis)

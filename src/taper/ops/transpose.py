@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from numpy.exceptions import AxisError
+
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.reshape import alias, missing, sizes
 from taper.strides import Shape
@@ -22,9 +24,12 @@ def transpose(self: Array, dim0: int, dim1: int) -> Array:
     tensor([[1, 3],
             [2, 4]])
     """
-    ndim = self.ndim
-    first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
-    return self.swapaxes(first, second) if ndim else self
+    try:
+        return self.swapaxes(dim0, dim1)
+    except AxisError:
+        ndim = self.ndim
+        first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+        return self.swapaxes(first, second) if ndim else self
 
 
 @derivative(transpose, wrt="self")
@@ -76,17 +81,19 @@ def t_self(grad: Array) -> Array:
 @op(name="permute", view=True, tangent=LINEAR, public=False, method=False)
 def permute_dims(self: Array, dims: Shape) -> Array:
     """The dimensions in another order."""
-    ndim = self.ndim
+    try:
+        return self.transpose(dims)
+    except ValueError:
+        ndim = self.ndim
     if len(dims) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
             "length of the desired ordering of dimensions i.e. input.dim() = "
             f"{ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = [wrap_dim(dim, ndim) for dim in dims]
-    if len(set(order)) != ndim:
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return self.transpose(order)
+    for dim in dims:
+        wrap_dim(dim, ndim)
+    raise RuntimeError("permute(): duplicate dims are not allowed.")
 
 
 @derivative(permute_dims, wrt="self")
@@ -155,10 +162,13 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
 # --- T, mT, H, mH ----------------------------------------------------------------------------
 
 
+_MATRIX = (1, 0)
+
+
 def _reversed_dims(self: Tensor) -> Tensor:
     """The tensor with its dimensions in reverse order; the transpose of a matrix."""
     ndim = self._array.ndim
-    if ndim not in (1, 2):
+    if ndim != 2 and ndim != 1:
         text = (
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
             "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -171,7 +181,7 @@ def _reversed_dims(self: Tensor) -> Tensor:
                 "cases."
             )
         warnings.warn(text, UserWarning, stacklevel=2)
-    return permute_dims(self, tuple(range(ndim - 1, -1, -1)))
+    return permute_dims(self, _MATRIX if ndim == 2 else tuple(range(ndim - 1, -1, -1)))
 
 
 def _of_matrices(self: Tensor, name: str) -> Tensor:

@@ -446,7 +446,13 @@ def logit_self(grad, self, eps):
     if eps is not None:
         return inside(slope, (self >= eps) & (self <= 1 - eps))
     # Beyond 0 and 1 the function is nan, and so is its gradient.
-    return slope + inside(slope * math.nan, (self < 0) | (self > 1))
+    return _replaced(slope, (self < 0) | (self > 1), math.nan)
+
+
+def _replaced(values: Any, mask: Any, number: float) -> Any:
+    if isinstance(values, Tensor):
+        return values.where(~mask, number)
+    return np.where(mask, values.dtype.type(number), values)
 
 
 def inside(values: Any, mask: Any) -> Any:

@@ -33,6 +33,10 @@ from taper.tensor import Tensor
 
 _BLOCK = 16384
 
+_add: Any = np.add.reduce
+_largest: Any = np.maximum.reduce
+_smallest: Any = np.minimum.reduce
+
 
 # --- the kernel ------------------------------------------------------------------------------
 
@@ -65,12 +69,12 @@ def _square_sum(flat: np.ndarray) -> float:
 def _general_norm(array: np.ndarray, order: float, axes: Any, keepdim: bool) -> Any:
     if order == 0:
         real = array.real.dtype
-        return np.asarray(np.add.reduce(array != 0, axes, np.int64, None, keepdim)).astype(real)
+        return np.asarray(_add(array != 0, axes, np.int64, None, keepdim)).astype(real)
     size = np.abs(array)
     if order == math.inf:
-        return np.maximum.reduce(size, axes, None, None, keepdim)
+        return _largest(size, axes, None, None, keepdim)
     if order == -math.inf:
-        return np.minimum.reduce(size, axes, None, None, keepdim)
+        return _smallest(size, axes, None, None, keepdim)
     if order == 1:
         return sum_array(size, axes, keepdim, None)
     if order == 2:
@@ -305,8 +309,7 @@ def dist_tangent(
     result: Tensor,
     p: float,
 ) -> Tensor:
-    if other_t is None:
-        tangent = self_t
-    else:
+    tangent: Any = self_t
+    if other_t is not None:
         tangent = -other_t if self_t is None else self_t - other_t
     return _norm_tangent(self - other, tangent, result, p, None, False)

@@ -53,7 +53,7 @@ def _watched(optimizer: Any) -> None:
 
     @functools.wraps(step)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        target = reference()
+        target: Any = reference()
         target._opt_called = True
         return step.__get__(target, type(target))(*args, **kwargs)
 

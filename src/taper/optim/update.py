@@ -35,7 +35,7 @@ Place = tuple[CodeType, int]
 BLOCK = 32768
 NO_SPARE = (None, None)
 
-_COMPUTED_IN = {
+_COMPUTED_IN: dict[Any, Any] = {
     np.dtype(np.float16): np.dtype(np.float32),
     np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
     np.dtype(np.complex64): np.dtype(np.float32),
@@ -92,7 +92,8 @@ _spare = _Spare()
 
 def computed_in(dtype: np.dtype) -> np.dtype:
     """The dtype that a rule works in for parameters of `dtype`."""
-    return _COMPUTED_IN.get(dtype, dtype)
+    found: np.dtype = _COMPUTED_IN.get(dtype, dtype)
+    return found
 
 
 def number_maker(dtype: np.dtype | None) -> Callable[[Any], Any]:
@@ -151,10 +152,10 @@ def _run_blocks(
 
 def _flattened(arrays: Sequence[np.ndarray | None]) -> list[np.ndarray | None] | None:
     """The arrays as vectors on the same memory, None if their layouts do not allow it."""
-    for order in ("C", "F"):
-        name = f"{order}_CONTIGUOUS"
-        if all(each is None or each.flags[name] for each in arrays):
-            return [None if each is None else each.reshape(-1, order=order) for each in arrays]
+    if all(each is None or each.flags.c_contiguous for each in arrays):
+        return [None if each is None else each.reshape(-1) for each in arrays]
+    if all(each is None or each.flags.f_contiguous for each in arrays):
+        return [None if each is None else each.T.reshape(-1) for each in arrays]
     return None
 
 

@@ -54,6 +54,7 @@ class Module(StateDict, Calls):
         if recurse:
             for module in self.children():
                 module._apply(fn)
+        param: Any
         for param in self._parameters.values():
             if param is None:
                 continue
@@ -181,6 +182,7 @@ class Module(StateDict, Calls):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
+        param: Any
         for param in self.parameters():
             grad = param.grad
             if grad is None:

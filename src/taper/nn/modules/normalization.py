@@ -115,8 +115,8 @@ class RMSNorm(Module):
     """Divide by the root of the mean square over the last dimensions.
 
     >>> import taper
-    >>> taper.nn.RMSNorm(2)(taper.tensor([[1.0, 1.0]])).detach()
-    tensor([[1.0000, 1.0000]])
+    >>> taper.nn.RMSNorm(2)(taper.tensor([[1.0, 7.0]])).detach()
+    tensor([[0.2000, 1.4000]])
     """
 
     def __init__(

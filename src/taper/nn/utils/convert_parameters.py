@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from taper.ops.convert import typename
 from taper.ops.join import cat
@@ -19,7 +20,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     return cat([param.view(-1) for param in parameters])
 
 
-def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
     """Let the parameters look at the parts of `vec`, in the order of `parameters_to_vector`."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")

@@ -1,0 +1,255 @@
+"""The update rules of SGD, Adam and AdamW; numbers from PyTorch 2.13."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import taper
+from taper import nn, optim
+from taper.optim import update
+
+START = [1.0, -2.0, 0.5]
+GRADS = [[0.5, -1.0, 2.0], [1.5, 0.25, -1.0], [-0.5, 0.75, 1.0]]
+
+
+def run(kind, **options):
+    param = nn.Parameter(taper.tensor(START))
+    optimizer = getattr(optim, kind)([param], **options)
+    for grad in GRADS:
+        param.grad = taper.tensor(grad)
+        optimizer.step()
+    return param, optimizer
+
+
+CASES = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.1, "maximize": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.5, "weight_decay": 0.1, "maximize": True}),
+    ("Adam", {"lr": 0.1}),
+    ("Adam", {"lr": 0.1, "betas": (0.2, 0.5), "eps": 0.1}),
+    ("Adam", {"lr": 0.1, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.1, "amsgrad": True, "betas": (0.9, 0.5)}),
+    ("Adam", {"lr": 0.1, "maximize": True}),
+    ("Adam", {"lr": 0.1, "maximize": True, "weight_decay": 0.1, "betas": (0.2, 0.9)}),
+    ("AdamW", {"lr": 0.1, "weight_decay": 0.1}),
+]
+EXPECTED = [
+    [0.85000002, -2.0, 0.30000001],
+    [0.62949997, -1.8514999, 0.048000019],
+    [0.74699998, -1.7902499, 0.0030000184],
+    [0.51654994, -1.8663499, -0.10679999],
+    [0.82279402, -1.942338, 0.28812951],
+    [1.15, -1.9999998, 0.69999999],
+    [1.217404, -1.9755579, 0.77396947],
+    [0.75985277, -1.8613271, 0.32847595],
+    [0.83293003, -1.9920963, 0.38299066],
+    [0.75204092, -1.8198683, 0.32381701],
+    [0.77868444, -1.8661551, 0.33223534],
+    [1.2401474, -2.1386728, 0.67152399],
+    [1.1882168, -1.955282, 0.61205977],
+    [0.73305959, -1.8043846, 0.31588179],
+]
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=str)
+def test_three_steps(number, case):
+    kind, options = case
+    param, _ = run(kind, **options)
+    np.testing.assert_allclose(param.detach().numpy(), EXPECTED[number], rtol=1e-6)
+
+
+@pytest.mark.parametrize("option", [{"foreach": True}, {"foreach": False}, {"fused": True}])
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW"])
+def test_ways_of_running_give_the_same_bits(kind, option):
+    assert run(kind, **option)[0].tolist() == run(kind)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("SGD", {"momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
+        ("SGD", {"momentum": 0.9, "dampening": 0.1, "maximize": True}),
+        ("Adam", {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),
+        ("AdamW", {"betas": (0.2, 0.9)}),
+    ],
+)
+def test_blocks_give_the_same_bits(kind, options, monkeypatch):
+    """A large parameter is updated piece by piece; here the pieces are tiny."""
+    whole, _ = run(kind, **options)
+    monkeypatch.setattr(update, "BLOCK", 2)
+    pieces, optimizer = run(kind, **options)
+    assert pieces.tolist() == whole.tolist()
+    assert optimizer.param_groups[0]["params"][0] is pieces
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 2)])
+def test_shapes(kind, shape):
+    param = nn.Parameter(taper.ones(shape))
+    param.grad = taper.ones(shape)
+    getattr(optim, kind)([param], lr=0.5).step()
+    np.testing.assert_allclose(param.detach().numpy(), np.full(shape, 0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_layouts_that_cannot_be_flattened(kind, monkeypatch):
+    monkeypatch.setattr(update, "BLOCK", 2)
+    for view in (lambda t: t.T, lambda t: t[::2]):
+        param = nn.Parameter(view(taper.ones(4, 3)))
+        param.grad = taper.ones(*param.shape)
+        getattr(optim, kind)([param], lr=0.5).step()
+        np.testing.assert_allclose(param.detach().numpy(), np.full(param.shape, 0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+@pytest.mark.parametrize("dtype", [taper.float16, taper.bfloat16, taper.float64, taper.complex64])
+def test_dtypes_stay(kind, dtype):
+    param = nn.Parameter(taper.ones(3, dtype=dtype))
+    param.grad = taper.ones(3, dtype=dtype)
+    optimizer = getattr(optim, kind)([param], lr=0.5)
+    optimizer.step()
+    assert param.dtype == dtype
+    assert param[0].item().real == pytest.approx(0.5, rel=1e-2)
+    for state in optimizer.state.values():
+        assert state["exp_avg"].dtype == dtype
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_in_place_unrecorded_and_counted(kind):
+    param = nn.Parameter(taper.ones(3))
+    view = param.detach()
+    address = param.data_ptr()
+    optimizer = getattr(optim, kind)([param, nn.Parameter(taper.ones(1))])
+    for _ in range(3):
+        param.grad = taper.ones(3)
+        optimizer.step()
+    assert param.data_ptr() == address
+    assert param._version == 3
+    assert param.is_leaf
+    assert view.tolist() == param.tolist()
+    assert list(optimizer.state) in ([], [param])
+
+
+def test_overwritten_saved_weight_is_noticed_and_the_line_named():
+    param = nn.Parameter(taper.ones(3))
+    optimizer = optim.SGD([param], lr=0.1)
+    loss = (param * param).sum()
+    param.grad = taper.ones(3)
+    optimizer.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+        loss.backward()
+    assert "optimizer.step()" in str(caught.value)
+
+
+def test_inference_tensors_are_refused_before_anything_changes():
+    with taper.inference_mode():
+        param = taper.ones(3)
+    optimizer = optim.Adam([param])
+    param.grad = taper.ones(3)
+    with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside"):
+        optimizer.step()
+    assert param.tolist() == [1.0, 1.0, 1.0]
+    assert not optimizer.state
+
+
+def test_learning_rate_as_tensor_is_read_at_each_step():
+    rate = taper.tensor(0.5)
+    param = nn.Parameter(taper.tensor([4.0]))
+    optimizer = optim.SGD([param], lr=rate)
+    param.grad = taper.ones(1)
+    optimizer.step()
+    rate.fill_(1.0)
+    optimizer.step()
+    assert param.tolist() == [2.5]
+
+
+def test_differentiable_step_has_a_gradient():
+    rate = taper.tensor(0.1, requires_grad=True)
+    start = taper.tensor([3.0], requires_grad=True)
+    weight = start.clone()
+    weight.retain_grad()
+    optimizer = optim.SGD([weight], lr=rate, differentiable=True)
+    weight.grad = taper.tensor([2.0])
+    optimizer.step()
+    weight.sum().backward()
+    assert rate.grad.item() == -2.0
+    assert start.grad.tolist() == [1.0]
+
+
+def test_differentiable_step_on_a_leaf_is_refused():
+    param = nn.Parameter(taper.ones(1))
+    param.grad = taper.ones(1)
+    optimizer = optim.SGD([param], differentiable=True)
+    with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad is being used"):
+        optimizer.step()
+    assert param.tolist() == [1.0]
+
+
+def test_steps_of_numbers_become_tensors():
+    """States written before the count was a tensor."""
+    param = nn.Parameter(taper.ones(1))
+    optimizer = optim.Adam([param])
+    param.grad = taper.ones(1)
+    optimizer.step()
+    state = optimizer.state_dict()
+    state["state"][0]["step"] = 1
+    optimizer.load_state_dict(state)
+    optimizer.step()
+    assert optimizer.state[param]["step"].item() == 2.0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda p: optim.SGD(p, lr=-1), ValueError, "Invalid learning rate: -1"),
+        (lambda p: optim.SGD(p, momentum=-1), ValueError, "Invalid momentum value: -1"),
+        (lambda p: optim.SGD(p, weight_decay=-1), ValueError, "Invalid weight_decay value: -1"),
+        (
+            lambda p: optim.SGD(p, nesterov=True, momentum=0.9, dampening=0.1),
+            ValueError,
+            "Nesterov momentum requires a momentum and zero dampening",
+        ),
+        (lambda p: optim.SGD(p, lr=taper.ones(2)), ValueError, "Tensor lr must be 1-element"),
+        (
+            lambda p: optim.SGD(p, fused=True, foreach=True),
+            RuntimeError,
+            "`fused` and `foreach` cannot be `True` together.",
+        ),
+        (
+            lambda p: optim.Adam(p, fused=True, differentiable=True),
+            RuntimeError,
+            "`fused` does not support `differentiable`",
+        ),
+        (lambda p: optim.Adam(p, eps=-1), ValueError, "Invalid epsilon value: -1"),
+        (
+            lambda p: optim.Adam(p, betas=(1.0, 0.9)),
+            ValueError,
+            "Invalid beta parameter at index 0: 1.0",
+        ),
+        (
+            lambda p: optim.Adam(p, betas=(taper.tensor(0.9), 0.9)),
+            ValueError,
+            "betas must be either both floats or both Tensors",
+        ),
+        (
+            lambda p: optim.Adam(p, lr=taper.tensor(0.1), foreach=True),
+            ValueError,
+            "lr as a Tensor is not supported for capturable=False and foreach=True",
+        ),
+        (
+            lambda p: optim.Adam(p, capturable=True).step(),
+            AssertionError,
+            "If capturable=True, params and state_steps must be on supported devices: ['cuda', "
+            "'xpu', 'hpu', 'privateuseone', 'xla'].",
+        ),
+    ],
+)
+def test_refusals(make, error, text):
+    with pytest.raises(error) as caught:
+        make([nn.Parameter(taper.ones(1))])
+    assert str(caught.value) == text
