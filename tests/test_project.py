@@ -48,6 +48,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "backends",
             "memory",
             "mps",
+            "return_types",
             "scalars",
             "settings",
             "strides",
@@ -57,7 +58,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
         ),
     ),
     ("tensors and nodes", ("tensor", "autograd.node")),
-    ("data and memory of tensors", ("cuda", "nested", "storage")),
+    ("data and memory of tensors", ("cuda", "nested", "reduction", "storage")),
     (
         "history: what records and runs, and never sees an operator",
         (

@@ -85,7 +85,7 @@ def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
     )
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"2. A classifier for {CLASSES} spirals: {len(points)} points, {count} parameters, Adam\n")
-    optimizer = optim.Adam(model.parameters(), lr=0.01)
+    optimizer = optim.Adam(model.parameters(), lr=0.005)
     loss = taper.zeros(())
     for epoch in range(1, epochs + 1):
         started, total = time.perf_counter(), 0.0
@@ -124,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="taper demo", description="One multiplication told step by step, then a training run."
     )
-    parser.add_argument("--epochs", type=int, default=12, help="passes over the data (default 12)")
+    parser.add_argument("--epochs", type=int, default=15, help="passes over the data (default 15)")
     parser.add_argument("--seed", type=int, default=0, help="seed of data and weights (default 0)")
     parser.add_argument(
         "--out", default="taper-graph.svg", help="file for the picture of the graph (an SVG)"

@@ -32,7 +32,7 @@ _add: Any = np.add.reduce
 # NumPy adds rows one by one when it reduces an outer dimension; longer ones are cut into blocks.
 _LONG = 1024
 _BLOCK = 256
-_LARGE = 8192  # elements from which BLAS adds faster
+_LARGE = 32768  # elements from which BLAS adds faster, also when it starts threads
 _ONES = {dtype: np.ones(_LONG, dtype) for dtype in (FLOAT32, FLOAT64)}
 
 

@@ -278,3 +278,25 @@ def test_g16_a_conversion_that_changes_nothing_returns_the_same_tensor(torch, sa
 def test_g16_float_of_a_float_tensor_is_the_same_tensor(torch):
     x = torch.ones(2, 2, requires_grad=True)
     assert x.float() is x
+
+
+def probes(torch):
+    """Where the nodes without arithmetic are."""
+    return torch._C._functions if hasattr(torch, "_C") else torch.autograd.probes
+
+
+def test_g15_a_delayed_error_is_the_identity_until_backward(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = probes(torch).DelayedError("not yet", 1)(x)
+    assert values(y) == [1.0, 1.0]
+    assert type(y.grad_fn).__name__ == "Error"
+    assert y.grad_fn.name() == "torch::autograd::Error"
+    assert error(lambda: y.sum().backward()) == "RuntimeError: not yet"
+
+
+def test_g15_undefined_grad_loses_the_gradient(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = probes(torch).UndefinedGrad()(x)
+    assert type(y.grad_fn).__name__ == "UndefinedGradBackward"
+    y.sum().backward()
+    assert x.grad is None

@@ -112,11 +112,12 @@ def test_w1_dropping_the_last_output_frees_the_graph(torch, name, backward):
 
 def test_w1_nothing_is_left_for_the_collector(torch):
     leaf = torch.ones(2, requires_grad=True)
-    for graph in GRAPHS.values():
+    # A class defined in a function is a cycle of its own.
+    graphs = [GRAPHS[name] for name in GRAPHS if not name.startswith("custom")]
+    for graph in graphs:
         graph(torch, leaf).sum().backward()  # compiles operators, fills caches
-    gc.collect()
     with no_collector():
-        for graph in GRAPHS.values():
+        for graph in graphs:
             graph(torch, leaf * 1).sum().backward()
         assert gc.collect() == 0
 

@@ -203,6 +203,12 @@ LOSSES = [
     ("nn.TripletMarginLoss({}, p=1.0, swap=True)", [F53, floats(3, 5).T.copy(), F53[::-1].copy()]),
     ("nn.TripletMarginWithDistanceLoss({})", [F53, floats(3, 5).T.copy(), F53[::-1].copy()]),
 ]
+WORDS, SPOKEN = np.array([[1, 2, 2], [3, 1, 0]]), (np.array([6, 5]), np.array([3, 2]))
+LOSSES += [
+    ("nn.CTCLoss({})", [floats(6, 2, 4), WORDS, *SPOKEN]),
+    ("nn.CTCLoss({}, blank=1)", [floats(6, 2, 4), np.array([[0, 2, 2], [3, 0, 0]]), *SPOKEN]),
+    ("nn.CTCLoss({}, zero_infinity=True)", [floats(3, 2, 4), WORDS, np.array([3, 3]), SPOKEN[1]]),
+]
 CASES = [
     *MODULES,
     *[

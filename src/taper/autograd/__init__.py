@@ -6,6 +6,7 @@ from taper.autograd import (
     function,
     grad_mode,
     graph,
+    probes,
     tensor_api,
     variable,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "is_multithreading_enabled",
     "is_view_replay_enabled",
     "no_grad",
+    "probes",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

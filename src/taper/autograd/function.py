@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taper.autograd.anomaly_mode import remember
-from taper.autograd.builtin import BuiltinNode
 from taper.autograd.meta import Creation
 from taper.autograd.node import FREED, LIVE, Node, Place
+from taper.autograd.probes import Error
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import SavedValue, freed_error, handle
 from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, local
@@ -617,35 +617,6 @@ def _run_jvp(cls: Any, ctx: BackwardCFunction, args: tuple[Any, ...], outputs: l
 # --- once differentiable ---------------------------------------------------------------------
 
 
-class Error(BuiltinNode):
-    """A node that raises when it runs."""
-
-    __slots__ = ("message",)
-
-    _public_name = "torch::autograd::Error"
-    _passes_undefined = False
-
-    def __init__(self, message: str, tensors: Sequence[Tensor]) -> None:
-        pairs = [gradient_edge(each) for each in tensors]
-        state = local.state
-        self._edges = tuple(node for node, _ in pairs)
-        self._edge_nrs = tuple(nr for _, nr in pairs)
-        self._sequence = state.sequence
-        state.sequence += 1
-        self._status = LIVE
-        self._shape = ()
-        self._dtype = None
-        self._code = None
-        self._offset = 0
-        self._extra = None
-        self.message = message
-
-    def _run(self, grads: list[Any]) -> Sequence[Any]:
-        raise RuntimeError(self.message)
-
-    _run_tensors = _run
-
-
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a `backward` whose own result must not be differentiated again.
 
@@ -689,10 +660,7 @@ def _refusing(output: Any, given: Sequence[Tensor]) -> Any:
     """The output on a node that refuses to be run."""
     if not isinstance(output, Tensor):
         return output
-    node = Error(
-        "trying to differentiate twice a function that was marked with @once_differentiable", given
-    )
     result = wrap(output._array)
-    node._shape, node._dtype = result._array.shape, result._array.dtype
-    set_history(result, node)
+    text = "trying to differentiate twice a function that was marked with @once_differentiable"
+    set_history(result, Error(text, given, (result,)))
     return result

@@ -1,22 +1,30 @@
 """`gradcheck` and `gradgradcheck`: derivatives compared with central differences.
 
-A Jacobian here has one row for each element of the input and one column for each element of the
-output.  Complex outputs are checked as two real functions, their real and imaginary part; for a
-complex input the entry is the derivative along the real axis plus i times that along the
-imaginary axis, which is the gradient that backward gives (C6).
+Complex outputs are checked as two real functions, their imaginary and their real part.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from taper.autograd import forward_ad
 from taper.autograd.backward import grad as autograd_grad
-from taper.autograd.grad_mode import enable_grad, no_grad
+from taper.autograd.grad_mode import enable_grad
+from taper.autograd.jacobians import (
+    Function,
+    analytical_jacobian,
+    as_tuple,
+    differences,
+    differentiable_outputs,
+    forward_jacobian,
+    is_differentiable,
+    numerical_jacobian,
+    tangents,
+)
+from taper.autograd.probes import UndefinedGrad
 from taper.autograd.tangents import set_tangent
 from taper.autograd.tangents import tangent as tangent_of
 from taper.autograd.views import requires_grad
@@ -27,42 +35,33 @@ _FAST_NOTE = (
     "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
     "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
 )
+_UNDEFINED_NOTE = (
+    " Please look at 'Notes about undefined output gradients' in "
+    '"tools/autograd/derivatives.yaml"'
+)
 
 
 class GradcheckError(RuntimeError):
     """A derivative that does not agree with differences."""
 
 
-def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, Tensor) and requires_grad(value)
-
-
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
-
-
-def _differentiable_outputs(outputs: Any) -> list[Tensor]:
-    return [each for each in _as_tuple(outputs) if _is_differentiable(each)]
-
-
-class _Options:
+class _Options(NamedTuple):
     """What the caller asked for."""
 
-    def __init__(self, **values: Any) -> None:
-        self.eps: float = values["eps"]
-        self.atol: float = values["atol"]
-        self.rtol: float = values["rtol"]
-        self.nondet_tol: float = values["nondet_tol"]
-        self.check_undefined_grad: bool = values["check_undefined_grad"]
-        self.check_grad_dtypes: bool = values["check_grad_dtypes"]
-        self.check_batched_grad: bool = values["check_batched_grad"]
-        self.check_forward_ad: bool = values["check_forward_ad"]
-        self.check_backward_ad: bool = values["check_backward_ad"]
-        self.fast_mode: bool = values["fast_mode"]
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    check_grad_dtypes: bool
+    check_batched_grad: bool
+    check_forward_ad: bool
+    check_backward_ad: bool
+    fast_mode: bool
 
 
 def gradcheck(
-    func: Callable[..., Any],
+    func: Function,
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -95,18 +94,18 @@ def gradcheck(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
         )
     options = _Options(
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_forward_ad,
-        check_backward_ad=check_backward_ad,
-        fast_mode=fast_mode,
+        eps,
+        atol,
+        rtol,
+        nondet_tol,
+        check_undefined_grad,
+        check_grad_dtypes,
+        check_batched_grad,
+        check_forward_ad,
+        check_backward_ad,
+        fast_mode,
     )
-    given = _as_tuple(inputs)
+    given = as_tuple(inputs)
     _check_inputs(given)
     try:
         _check(func, given, options)
@@ -118,12 +117,11 @@ def gradcheck(
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
-    found = False
     for index, value in enumerate(inputs):
-        if not _is_differentiable(value):
+        if not is_differentiable(value):
             continue
-        found = True
-        if value._array.dtype not in (np.float64, np.complex128):
+        array = value._array
+        if array.dtype not in (np.float64, np.complex128):
             warnings.warn(
                 f"Input #{index} requires gradient and is not a double precision floating point "
                 "or complex. This check will likely fail if all the inputs are not of double "
@@ -131,55 +129,53 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 UserWarning,
                 stacklevel=3,
             )
-        array = value._array
-        if any(s == 0 and n > 1 for s, n in zip(value.stride(), array.shape, strict=True)):
+        if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping to be able to compute the numerical gradients "
                 "correctly. You should call .contiguous on the input before passing it to "
                 "gradcheck."
             )
-        if value.is_leaf is False:
-            value.retain_grad()
-    if not found:
+        value.retain_grad()
+    if not any(is_differentiable(value) for value in inputs):
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
 
 
-def _check(func: Callable[..., Any], inputs: tuple[Any, ...], options: _Options) -> None:
-    outputs = _differentiable_outputs(func(*inputs))
+def _check(func: Function, inputs: tuple[Any, ...], options: _Options) -> None:
+    outputs = differentiable_outputs(func(*inputs))
     if not outputs:
-        _check_no_differentiable_outputs(func, inputs, options)
+        _check_constant(func, inputs, options)
         return
-    parts: list[tuple[str, Callable[..., Any]]] = [("", func)]
-    if any(each.dtype.is_complex for each in outputs):
-        parts = [
-            (f"While considering the {name} part of complex outputs only, ", _part(func, name))
-            for name in ("imaginary", "real")
-        ]
-        if not all(each.dtype.is_complex for each in outputs):
-            parts[1:] = [("While considering the real part of complex outputs only, ", _part(func, "real"))]
-    for prefix, function in parts:
+    for prefix, function in _real_functions(func, outputs):
         if options.check_backward_ad:
-            _compare_jacobians(function, inputs, options, prefix, forward=False)
+            _compare(function, inputs, options, prefix, forward=False)
         if options.check_forward_ad:
-            _compare_jacobians(function, inputs, options, prefix, forward=True)
+            _compare(function, inputs, options, prefix, forward=True)
     if options.check_backward_ad:
-        if options.check_grad_dtypes:
-            _check_dtypes(func, inputs)
         if options.check_batched_grad:
             _check_batched(func, inputs)
-        _check_multiplied_by_grad_output(func, inputs)
+        _check_multiplied_by_grad_output(func, inputs, options)
         if options.check_undefined_grad:
             _check_undefined(func, inputs)
 
 
-def _part(func: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _real_functions(func: Function, outputs: Sequence[Tensor]) -> list[tuple[str, Function]]:
+    """The functions with real outputs that stand for `func`, and how errors call them."""
+    if not any(each.dtype.is_complex for each in outputs):
+        return [("", func)]
+    return [
+        (f"While considering the {name} part of complex outputs only, ", _part(func, name))
+        for name in ("imaginary", "real")
+    ]
+
+
+def _part(func: Function, name: str) -> Function:
     def part(*inputs: Any) -> tuple[Any, ...]:
         found = []
-        for each in _as_tuple(func(*inputs)):
+        for each in as_tuple(func(*inputs)):
             if isinstance(each, Tensor) and each.dtype.is_complex:
                 found.append(each.imag if name == "imaginary" else each.real)
             elif name == "real" or not isinstance(each, Tensor):
@@ -189,164 +185,53 @@ def _part(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     return part
 
 
-def _check_no_differentiable_outputs(
-    func: Callable[..., Any], inputs: tuple[Any, ...], options: _Options
-) -> None:
+def _check_constant(func: Function, inputs: tuple[Any, ...], options: _Options) -> None:
+    """Outputs that do not require grad must not depend on the inputs (K6)."""
     for position, value in enumerate(inputs):
-        if _is_differentiable(value):
+        if is_differentiable(value):
             for jacobian in numerical_jacobian(func, inputs, position, options.eps, every=True):
                 if not np.allclose(jacobian, 0):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-# --- Jacobians -------------------------------------------------------------------------------
+# --- comparing Jacobians ---------------------------------------------------------------------
 
 
-def _detached_outputs(func: Callable[..., Any], inputs: Sequence[Any], every: bool) -> list[Any]:
-    """Copies of the outputs' arrays; `every` also takes those that do not require grad."""
-    outputs = _as_tuple(func(*inputs))
-    chosen = [each for each in outputs if isinstance(each, Tensor) and (every or requires_grad(each))]
-    return [each._array.copy() for each in chosen]
-
-
-def numerical_jacobian(
-    func: Callable[..., Any], inputs: tuple[Any, ...], position: int, eps: float, every: bool = False
-) -> list[np.ndarray]:
-    """The Jacobians of all outputs with respect to one input, by central differences."""
-    array = inputs[position]._array
-    with enable_grad():
-        base = _detached_outputs(func, inputs, every)
-    dtype = np.result_type(array.dtype, *[each.dtype for each in base]) if base else array.dtype
-    jacobians = [np.zeros((array.size, each.size), dtype) for each in base]
-    steps = (1.0, 1j) if array.dtype.kind == "c" else (1.0,)
-    for row, index in enumerate(np.ndindex(array.shape)):
-        for step in steps:
-            differences = _difference(func, inputs, position, index, eps * step, base, every)
-            for jacobian, difference in zip(jacobians, differences, strict=True):
-                jacobian[row] += difference * step / eps
-    return jacobians
-
-
-def _difference(
-    func: Callable[..., Any],
-    inputs: tuple[Any, ...],
-    position: int,
-    index: tuple[int, ...],
-    step: complex,
-    base: list[np.ndarray],
-    every: bool,
-) -> list[np.ndarray]:
-    """(f(x + step) - f(x - step)) / 2 along one element."""
-    array = inputs[position]._array
-    original = array[index].copy() if array.ndim else array.copy()
-    with enable_grad():
-        try:
-            array[index] = original + step
-            above = _detached_outputs(func, inputs, every)
-            array[index] = original - step
-            below = _detached_outputs(func, inputs, every)
-        finally:
-            array[index] = original
-    _check_same_kind(base, above, below)
-    return [(a - b).ravel() / 2 for a, b in zip(above, below, strict=True)]
-
-
-def _check_same_kind(*groups: list[np.ndarray]) -> None:
-    kinds = [[(each.shape, each.dtype) for each in group] for group in groups]
-    if any(kind != kinds[0] for kind in kinds):
-        raise AssertionError(
-            "Expected `func` to return outputs with the same shape/dtype when inputs are perturbed"
-        )
-
-
-def analytical_jacobian(
-    func: Callable[..., Any], inputs: tuple[Any, ...], output_nr: int
-) -> list[np.ndarray]:
-    """The Jacobians of one output with respect to all differentiable inputs, by backward."""
-    output = _differentiable_outputs(func(*inputs))[output_nr]
-    sources = [each for each in inputs if _is_differentiable(each)]
-    jacobians = [
-        np.zeros((each._array.size, output._array.size), _wider(each, output)) for each in sources
-    ]
-    for column in range(output._array.size):
-        direction = np.zeros(output._array.shape, output._array.dtype)
-        direction.flat[column] = 1
-        found = autograd_grad(output, sources, wrap(direction), retain_graph=True, allow_unused=True)
-        for jacobian, each, source in zip(jacobians, found, sources, strict=True):
-            if each is not None:
-                _check_grad_shape(each, source)
-                jacobian[:, column] = each._array.ravel()
-    return jacobians
-
-
-def _wider(source: Tensor, output: Tensor) -> Any:
-    return np.result_type(source._array.dtype, output._array.dtype)
-
-
-def _check_grad_shape(grad: Tensor, source: Tensor) -> None:
-    if grad._array.shape != source._array.shape:
-        raise GradcheckError("Analytical gradient has incorrect size")
-
-
-def forward_jacobian(
-    func: Callable[..., Any], inputs: tuple[Any, ...], position: int
-) -> list[np.ndarray]:
-    """The Jacobians of all outputs with respect to one input, by forward mode."""
-    array = inputs[position]._array
-    count = len(_differentiable_outputs(func(*inputs)))
-    columns: list[list[np.ndarray]] = [[] for _ in range(count)]
-    steps = (1.0, 1j) if array.dtype.kind == "c" else (1.0,)
-    for index in np.ndindex(array.shape):
-        rows: list[Any] = [0] * count
-        for step in steps:
-            direction = np.zeros(array.shape, array.dtype)
-            direction[index] = step
-            for nr, each in enumerate(_tangents(func, inputs, position, direction)):
-                rows[nr] = rows[nr] + each.ravel() * step
-        for nr in range(count):
-            columns[nr].append(rows[nr])
-    return [np.array(each) for each in columns]
-
-
-def _tangents(
-    func: Callable[..., Any], inputs: tuple[Any, ...], position: int, direction: np.ndarray
-) -> list[np.ndarray]:
-    keep = [nr for nr, each in enumerate(_as_tuple(func(*inputs))) if _is_differentiable(each)]
-    with forward_ad.dual_level(), no_grad():
-        given = [each.detach() if isinstance(each, Tensor) else each for each in inputs]
-        given[position] = forward_ad.make_dual(given[position], wrap(direction))
-        outputs = _as_tuple(func(*given))
-        results = []
-        for nr in keep:
-            tangent = forward_ad.unpack_dual(outputs[nr]).tangent
-            shape = outputs[nr]._array.shape
-            results.append(np.zeros(shape) if tangent is None else tangent._array.copy())
-    return results
-
-
-# --- comparing -------------------------------------------------------------------------------
-
-
-def _compare_jacobians(
-    func: Callable[..., Any], inputs: tuple[Any, ...], options: _Options, prefix: str, forward: bool
+def _compare(
+    func: Function, inputs: tuple[Any, ...], options: _Options, prefix: str, forward: bool
 ) -> None:
     if options.fast_mode:
         _compare_fast(func, inputs, options, prefix, forward)
         return
-    positions = [nr for nr, each in enumerate(inputs) if _is_differentiable(each)]
-    numerical = {nr: numerical_jacobian(func, inputs, nr, options.eps) for nr in positions}
-    count = len(_differentiable_outputs(func(*inputs)))
-    if forward:
-        by_input = {nr: forward_jacobian(func, inputs, nr) for nr in positions}
-        analytical = [[by_input[nr][out] for nr in positions] for out in range(count)]
-    else:
-        analytical = [analytical_jacobian(func, inputs, out) for out in range(count)]
+    positions = [nr for nr, each in enumerate(inputs) if is_differentiable(each)]
+    numerical = [numerical_jacobian(func, inputs, nr, options.eps) for nr in positions]
+    analytical = _analytical(func, inputs, positions, forward)
+    if not forward:
         _check_deterministic(func, inputs, analytical, options)
-    for out in range(count):
-        for order, nr in enumerate(positions):
-            expected, found = numerical[nr][out], analytical[out][order]
-            if not np.allclose(found, expected, options.rtol, options.atol, equal_nan=True):
-                raise GradcheckError(_mismatch(prefix, forward, out, order, expected, found))
+    for output_nr, jacobians in enumerate(analytical):
+        for order, found in enumerate(jacobians):
+            expected = numerical[order][output_nr]
+            if not _close(found, expected, options):
+                raise GradcheckError(_mismatch(prefix, forward, output_nr, order, expected, found))
+
+
+def _analytical(
+    func: Function, inputs: tuple[Any, ...], positions: Sequence[int], forward: bool
+) -> list[list[np.ndarray]]:
+    """Jacobians by [output][input]."""
+    if forward:
+        by_input = [forward_jacobian(func, inputs, nr) for nr in positions]
+        return [list(each) for each in zip(*by_input, strict=True)]
+    sources = [inputs[nr] for nr in positions]
+    with enable_grad():
+        outputs = differentiable_outputs(func(*inputs))
+    return [analytical_jacobian(each, sources) for each in outputs]
+
+
+def _close(found: Any, expected: Any, options: _Options, scale: float = 1.0) -> bool:
+    return np.allclose(
+        found, expected, options.rtol, options.atol * scale, equal_nan=True
+    )
 
 
 def _mismatch(
@@ -364,10 +249,13 @@ def _shown(value: Any) -> Any:
 
 
 def _check_deterministic(
-    func: Callable[..., Any], inputs: tuple[Any, ...], first: list[Any], options: _Options
+    func: Function, inputs: tuple[Any, ...], first: list[Any], options: _Options
 ) -> None:
-    for output_nr, jacobians in enumerate(first):
-        again = analytical_jacobian(func, inputs, output_nr)
+    """Backward twice must give the same (K7)."""
+    positions = [nr for nr, each in enumerate(inputs) if is_differentiable(each)]
+    for jacobians, again in zip(
+        first, _analytical(func, inputs, positions, forward=False), strict=True
+    ):
         for one, other in zip(jacobians, again, strict=True):
             if not np.allclose(one, other, rtol=0, atol=options.nondet_tol, equal_nan=True):
                 raise GradcheckError(
@@ -379,59 +267,59 @@ def _check_deterministic(
 
 
 def _compare_fast(
-    func: Callable[..., Any], inputs: tuple[Any, ...], options: _Options, prefix: str, forward: bool
+    func: Function, inputs: tuple[Any, ...], options: _Options, prefix: str, forward: bool
 ) -> None:
-    """Random projections of the Jacobians instead of all their entries."""
+    """Random projections of the Jacobians instead of all their entries (K4)."""
     rng = np.random.default_rng(2718)
     with enable_grad():
-        outputs = _differentiable_outputs(func(*inputs))
-    for order, nr in enumerate(n for n, each in enumerate(inputs) if _is_differentiable(each)):
-        array = inputs[nr]._array
-        along = _direction(rng, array)
-        slopes = _slopes(func, inputs, nr, along, options.eps)
-        for out, output in enumerate(outputs):
+        outputs = differentiable_outputs(func(*inputs))
+    positions = [nr for nr, each in enumerate(inputs) if is_differentiable(each)]
+    for order, nr in enumerate(positions):
+        along = _direction(rng, inputs[nr]._array)
+        slopes = differences(func, inputs, nr, along, options.eps)
+        found_slopes = tangents(func, inputs, nr, along) if forward else None
+        for output_nr, output in enumerate(outputs):
             across = rng.random(output._array.shape)
-            expected = float(np.sum(slopes[out] * across))
-            if forward:
-                found = float(np.sum(_tangents(func, inputs, nr, along)[out].real * across))
+            expected: Any = slopes[output_nr]
+            if found_slopes is not None:
+                found: Any = found_slopes[output_nr]
+                scale = 1.0
             else:
-                direction = wrap(across.astype(output._array.dtype))
-                grad = autograd_grad(output, [inputs[nr]], direction, retain_graph=True, allow_unused=True)[0]
-                found = 0.0 if grad is None else float(np.sum((np.conj(grad._array) * along).real))
-            scale = max(float(np.abs(along).sum() * across.sum()), 1.0)
-            if not np.isclose(found, expected, options.rtol, options.atol * scale, equal_nan=True):
+                expected = float(np.sum(expected.real * across))
+                found = _projected(output, inputs[nr], across, along)
+                scale = max(float(np.abs(along).sum() * across.sum()), 1.0)
+            if not _close(found, expected, options, scale):
+                slow = _slow_report(func, inputs, nr, output_nr, options, forward)
                 raise GradcheckError(
-                    _mismatch(prefix, forward, out, order, expected, found)
-                    + _slow_report(func, inputs, nr, out, order, options)
+                    _mismatch(prefix, forward, output_nr, order, expected, found) + slow
                 )
 
 
+def _projected(output: Tensor, source: Tensor, across: np.ndarray, along: np.ndarray) -> float:
+    """The gradient of `sum(across * output)` along a direction, by backward."""
+    direction = wrap(across.astype(output._array.dtype))
+    (grad,) = autograd_grad(output, [source], direction, retain_graph=True, allow_unused=True)
+    return 0.0 if grad is None else float(np.sum((np.conj(grad._array) * along).real))
+
+
 def _direction(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
-    direction = rng.random(array.shape) + (1j * rng.random(array.shape) if array.dtype.kind == "c" else 0)
+    direction: Any = rng.random(array.shape)
+    if array.dtype.kind == "c":
+        direction = direction + 1j * rng.random(array.shape)
     norm = np.linalg.norm(direction)
     return np.asarray(direction / norm if norm else direction).astype(array.dtype)
 
 
-def _slopes(
-    func: Callable[..., Any], inputs: tuple[Any, ...], position: int, along: np.ndarray, eps: float
-) -> list[np.ndarray]:
-    array = inputs[position]._array
-    original = array.copy()
-    try:
-        array[...] = original + eps * along
-        above = _detached_outputs(func, inputs, False)
-        array[...] = original - eps * along
-        below = _detached_outputs(func, inputs, False)
-    finally:
-        array[...] = original
-    return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
-
-
 def _slow_report(
-    func: Callable[..., Any], inputs: tuple[Any, ...], nr: int, out: int, order: int, options: _Options
+    func: Function,
+    inputs: tuple[Any, ...],
+    position: int,
+    output_nr: int,
+    options: _Options,
+    forward: bool,
 ) -> str:
-    numerical = numerical_jacobian(func, inputs, nr, options.eps)[out]
-    analytical = analytical_jacobian(func, inputs, out)[order]
+    numerical = numerical_jacobian(func, inputs, position, options.eps)[output_nr]
+    analytical = _analytical(func, inputs, [position], forward)[output_nr][0]
     difference = np.abs(numerical - analytical).max() if numerical.size else 0.0
     return (
         f"{_FAST_NOTE}Numerical:\n {_shown(numerical)}\nAnalytical:\n{_shown(analytical)}\n\n"
@@ -442,83 +330,98 @@ def _slow_report(
 # --- further properties of a backward --------------------------------------------------------
 
 
-def _check_dtypes(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-    sources = [each for each in inputs if _is_differentiable(each)]
-    for output in _differentiable_outputs(func(*inputs)):
-        ones = wrap(np.ones(output._array.shape, output._array.dtype))
-        for grad, source in zip(
-            autograd_grad(output, sources, ones, retain_graph=True, allow_unused=True),
-            sources,
-            strict=True,
-        ):
-            if grad is not None and grad._array.dtype != source._array.dtype:
-                raise GradcheckError("Gradient has dtype mismatch")
-
-
-def _check_multiplied_by_grad_output(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-    """A zero gradient in must give zero gradients out, of the inputs' shape."""
-    sources = [each for each in inputs if _is_differentiable(each)]
-    outputs = _differentiable_outputs(func(*inputs))
+def _check_multiplied_by_grad_output(
+    func: Function, inputs: tuple[Any, ...], options: _Options
+) -> None:
+    """A zero gradient in must give zero gradients out, of the inputs' shape and dtype (K8)."""
+    sources = [each for each in inputs if is_differentiable(each)]
+    outputs = differentiable_outputs(func(*inputs))
     zeros = [wrap(np.zeros(each._array.shape, each._array.dtype)) for each in outputs]
-    for grad, source in zip(
-        autograd_grad(outputs, sources, zeros, allow_unused=True), sources, strict=True
-    ):
+    found = autograd_grad(outputs, sources, zeros, retain_graph=True, allow_unused=True)
+    for grad, source in zip(found, sources, strict=True):
         if grad is None:
             continue
         if not np.all(np.isnan(grad._array) | (grad._array == 0)):
             raise GradcheckError("backward not multiplied by grad_output")
         if grad._array.dtype != source._array.dtype:
-            raise GradcheckError("grad is incorrect type")
+            raise GradcheckError(
+                "Gradient has dtype mismatch"
+                if options.check_grad_dtypes
+                else "grad is incorrect type"
+            )
         if grad._array.shape != source._array.shape:
             raise GradcheckError("grad is incorrect size")
 
 
-def _check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-    """Backward must cope with outputs nobody used: it must give None or zeros for them."""
-    outputs = _differentiable_outputs(func(*inputs))
-    if len(outputs) < 2:
-        return
-    sources = [each for each in inputs if _is_differentiable(each)]
-    for left_out in range(len(outputs)):
-        fresh = _differentiable_outputs(func(*inputs))
-        rest = [each for nr, each in enumerate(fresh) if nr != left_out]
-        grads = [wrap(np.zeros(each._array.shape, each._array.dtype)) for each in rest]
-        found = autograd_grad(rest, sources, grads, allow_unused=True)
+def _check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
+    """Backward must cope with undefined gradients: of all outputs, and of each alone (K9)."""
+    count = len(differentiable_outputs(func(*inputs)))
+    choices: list[Sequence[int]] = [range(count)]
+    if count > 1:
+        choices += [(nr,) for nr in range(count)]
+    sources = [each for each in inputs if is_differentiable(each)]
+    for undefined in choices:
+        outputs = differentiable_outputs(func(*inputs))
+        used = [
+            UndefinedGrad()(each) if nr in undefined else each for nr, each in enumerate(outputs)
+        ]
+        grads = [wrap(np.zeros(each._array.shape, each._array.dtype)) for each in outputs]
+        try:
+            found = autograd_grad(used, sources, grads, allow_unused=True)
+        except RuntimeError as error:
+            _warn_undefined()
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads." + _UNDEFINED_NOTE
+            ) from error
         if any(each is not None and np.any(each._array != 0) for each in found):
+            _warn_undefined()
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are "
-                "undefined or zero. Please look at 'Notes about undefined output gradients' in "
-                '"tools/autograd/derivatives.yaml"'
+                "undefined or zero." + _UNDEFINED_NOTE
             )
 
 
-def _check_batched(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+def _warn_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by "
+        "default, but it may break existing callers of this function. If this is true for you, you "
+        'can call this function with "check_undefined_grad=False" to disable the feature',
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def _check_batched(func: Function, inputs: tuple[Any, ...]) -> None:
     """A batch of gradients at once must give what one after the other gives."""
-    sources = [each for each in inputs if _is_differentiable(each)]
+    sources = [each for each in inputs if is_differentiable(each)]
     rng = np.random.default_rng(31)
-    for output in _differentiable_outputs(func(*inputs)):
+    for output in differentiable_outputs(func(*inputs)):
         shape = output._array.shape
         rows = [wrap(rng.random(shape).astype(output._array.dtype)) for _ in range(2)]
-        each = [
-            autograd_grad(output, sources, row, retain_graph=True, allow_unused=True) for row in rows
+        singly = [
+            autograd_grad(output, sources, row, retain_graph=True, allow_unused=True)
+            for row in rows
         ]
         batch = wrap(np.stack([row._array for row in rows]))
         together = autograd_grad(
             output, sources, batch, retain_graph=True, allow_unused=True, is_grads_batched=True
         )
         for position, found in enumerate(together):
-            expected = [row[position] for row in each]
-            if found is not None and not np.allclose(
-                found._array, np.stack([grad._array for grad in expected])
-            ):
+            if found is None:
+                continue
+            expected = np.stack([row[position]._array for row in singly])
+            if not np.allclose(found._array, expected):
                 raise GradcheckError(
-                    f"For input {position}, the batched gradient differs: failed while testing "
+                    f"For input {position}, gradcheck or gradgradcheck failed while testing "
                     "batched gradient computation."
                 )
 
 
+# --- second derivatives ----------------------------------------------------------------------
+
+
 def gradgradcheck(
-    func: Callable[..., Any],
+    func: Function,
     inputs: Any,
     grad_outputs: Any = None,
     *,
@@ -547,24 +450,13 @@ def gradgradcheck(
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
         )
-    given = _as_tuple(inputs)
+    given = as_tuple(inputs)
     if grad_outputs is None:
         directions = _random_grads(func, given, gen_non_contig_grad_outputs)
     else:
-        directions = _as_tuple(grad_outputs)
-    count = len(given)
-
-    def grads_of(*arguments: Any) -> tuple[Any, ...]:
-        sources, grads = arguments[:count], arguments[count:]
-        sources = tuple(_tracked(new, old) for new, old in zip(sources, given, strict=True))
-        wanted = [each for each in sources if _is_differentiable(each)]
-        outputs = _differentiable_outputs(func(*sources))
-        with enable_grad():
-            found = autograd_grad(outputs, wanted, grads, create_graph=True, allow_unused=True)
-        return tuple(each for each in found if each is not None)
-
+        directions = as_tuple(grad_outputs)
     return gradcheck(
-        grads_of,
+        _gradient_function(func, given),
         (*given, *directions),
         eps=eps,
         atol=atol,
@@ -581,31 +473,97 @@ def gradgradcheck(
     )
 
 
+def _gradient_function(func: Function, given: tuple[Any, ...]) -> Function:
+    """The gradients of `func` as a function of its inputs and of the gradients of its outputs."""
+    count = len(given)
+
+    def gradients(*arguments: Any) -> tuple[Any, ...]:
+        sources, grads = arguments[:count], arguments[count:]
+        sources = tuple(_tracked(new, old) for new, old in zip(sources, given, strict=True))
+        wanted = [each for each in sources if is_differentiable(each)]
+        with enable_grad():
+            outputs = differentiable_outputs(func(*sources))
+            found = autograd_grad(outputs, wanted, grads, create_graph=True, allow_unused=True)
+        return tuple(each for each in found if each is not None)
+
+    return gradients
+
+
 def _tracked(new: Any, original: Any) -> Any:
     """In forward mode the inputs arrive detached; the inner gradient needs them to require grad."""
-    if not _is_differentiable(original) or requires_grad(new):
+    if not is_differentiable(original) or requires_grad(new):
         return new
-    tangent = tangent_of(new)
+    found = tangent_of(new)
     fresh = new.detach().requires_grad_()
-    if tangent is not None:
-        set_tangent(fresh, tangent)
+    if found is not None:
+        set_tangent(fresh, found)
     return fresh
 
 
 def _random_grads(
-    func: Callable[..., Any], inputs: tuple[Any, ...], noncontiguous: bool
+    func: Function, inputs: tuple[Any, ...], noncontiguous: bool
 ) -> tuple[Tensor, ...]:
     rng = np.random.default_rng(0)
     grads = []
-    for output in _differentiable_outputs(func(*inputs)):
+    for output in differentiable_outputs(func(*inputs)):
         shape, dtype = output._array.shape, output._array.dtype
-        values = rng.random(shape) * 2 - 1
+        array = np.asarray(rng.random(shape) * 2 - 1)
         if dtype.kind == "c":
-            values = values + 1j * (rng.random(shape) * 2 - 1)
-        array = np.asarray(values).astype(dtype)
+            array = array + 1j * (rng.random(shape) * 2 - 1)
+        array = np.asarray(array).astype(dtype)
         if noncontiguous and array.ndim:
             wide = np.empty((*shape, 2), dtype)
             wide[..., 0] = array
             array = wide[..., 0]
         grads.append(wrap(array).requires_grad_())
     return tuple(grads)
+
+
+# --- old helpers -----------------------------------------------------------------------------
+
+
+def _deprecated(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are "
+        "deprecating it and it will be removed in a future version of PyTorch. If you have a "
+        "specific use for this or feature request for this to be a stable API, please file us an "
+        "issue at https://github.com/pytorch/pytorch/issues/new",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(
+            f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0."
+        )
+
+
+def get_numerical_jacobian(
+    fn: Callable[[Any], Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> Any:
+    """The Jacobian of `fn(inputs)` by differences; deprecated, use `gradcheck`."""
+    _deprecated("get_numerical_jacobian", grad_out)
+    given = as_tuple(inputs)
+    positions = [nr for nr, each in enumerate(given) if is_differentiable(each)]
+    found = [
+        numerical_jacobian(lambda *tensors: fn(tensors), given, nr, eps, every=True)[0]
+        for nr in positions
+    ]
+    return tuple(wrap(each) for each in found)
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> Any:
+    """The Jacobian of `output` by backward; deprecated, use `gradcheck`.
+
+    Returns the Jacobians, and whether backward was deterministic and sizes and dtypes right.
+    """
+    _deprecated("get_analytical_jacobian", grad_out)
+    sources = [each for each in as_tuple(inputs) if is_differentiable(each)]
+    first = analytical_jacobian(output, sources)
+    second = analytical_jacobian(output, sources)
+    same = all(
+        np.allclose(one, other, rtol=0, atol=nondet_tol, equal_nan=True)
+        for one, other in zip(first, second, strict=True)
+    )
+    return tuple(wrap(each) for each in first), same, True, True

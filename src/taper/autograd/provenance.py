@@ -28,12 +28,17 @@ def is_internal(filename: str) -> bool:
 
 def user_frame(frame: FrameType) -> FrameType:
     """The innermost frame of the stack that is not taper's own (the outermost if all are)."""
-    while internal.get(frame.f_code.co_filename) or is_internal(frame.f_code.co_filename):
+    while True:
+        filename = frame.f_code.co_filename
+        known = internal.get(filename)
+        if known is None:
+            known = is_internal(filename)
+        if not known:
+            return frame
         outer = frame.f_back
         if outer is None:
             return frame
         frame = outer
-    return frame
 
 
 def here() -> tuple[CodeType, int]:

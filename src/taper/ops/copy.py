@@ -1,4 +1,4 @@
-"""Copies (clone, contiguous), conversions (to, float, long ...) and writes (copy_, fill_, zero_)."""
+"""Copies (clone, contiguous), conversions (to, float, ...) and writes (copy_, fill_, zero_)."""
 
 from __future__ import annotations
 

@@ -84,7 +84,9 @@ def _check_targets(targets: np.ndarray, labels: Lengths) -> None:
 class Alignment:
     """The states of a batch: their labels, which exist, which may be reached by a skip."""
 
-    def __init__(self, log_probs: np.ndarray, targets: np.ndarray, lengths: Lengths, blank: int):
+    def __init__(
+        self, log_probs: np.ndarray, targets: np.ndarray, lengths: Lengths, blank: int
+    ) -> None:
         batch = log_probs.shape[1]
         self.count = 2 * max(lengths) + 1
         self.labels = np.full((batch, self.count), blank, np.int64)
@@ -262,7 +264,7 @@ def numbered_ctc_loss(
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
-    reduction: int = MEAN,
+    reduction: int = NONE,
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss` with the number of a reduction.
@@ -270,7 +272,7 @@ def numbered_ctc_loss(
     >>> import taper
     >>> log_probs = taper.zeros(2, 1, 2).log_softmax(2)
     >>> taper.ctc_loss(log_probs, taper.tensor([[1]]), (2,), (1,))
-    tensor(0.2877)
+    tensor([0.2877])
     """
     batched = log_probs.dim() != 2
     if log_probs.dim() < 3:

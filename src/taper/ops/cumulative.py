@@ -323,7 +323,7 @@ def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
 
 def _differences(values: Tensor, n: int, dim: int) -> Tensor:
     if n == 0:
-        return values.clone()
+        return values.detach().new_empty(values._array.shape).copy_(values)
     length = values.shape[dim]
     if n >= length > 0:
         n = length

@@ -18,15 +18,12 @@ from taper.autograd.views import requires_grad
 from taper.opdef import Array, op
 from taper.ops.copy import copy_, fill_
 from taper.ops.index import index, write_index
-from taper.ops.parts import select, slice_dim
+from taper.ops.parts import select_at, slice_dim
 from taper.ops.shape import alias, expand_to, unsqueeze, view_as_shape
 from taper.scalars import filler, type_name
 from taper.tensor import Tensor, wrap
 
 LAST = 2**63 - 1  # the end of an open slice, as nodes show it
-
-_PLAIN = frozenset({int, slice})
-
 
 # --- reading an index ------------------------------------------------------------------------
 
@@ -50,7 +47,7 @@ def as_entry(value: Any) -> Any:
     0-d integer tensors count as integers, 0-d masks as bools.
     """
     kind = type(value)
-    if kind in _PLAIN or value is None or value is Ellipsis or kind is bool:
+    if kind is int or kind is slice or value is None or value is Ellipsis or kind is bool:
         return value
     if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.bool_):
         if value.ndim == 0 and value.dtype.kind in "iu":
@@ -119,7 +116,7 @@ def take_index(source: Tensor, dim: int, number: int, shown: int) -> Tensor:
     size = shape[dim]
     if not -size <= number < size:
         raise IndexError(f"index {number} is out of bounds for dimension {shown} with size {size}")
-    return select(source, dim, number)
+    return select_at(source, dim, number)
 
 
 class Reading:
@@ -192,16 +189,20 @@ def get_item(self: Tensor, index_given: Any) -> Tensor:
     if kind is int:
         shape = self._array.shape
         if shape and -shape[0] <= index_given < shape[0]:
-            return select(self, 0, index_given)
+            return select_at(self, 0, index_given)
         return take_index(self, 0, index_given, 0)
     if kind is slice:
         if not self._array.ndim:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         return slice_dim(self, 0, *bounds(index_given))
-    if kind is tuple and _PLAIN.issuperset(map(type, index_given)):
-        view = _plain_view(self, index_given)
-        if view is not None:
-            return view
+    if kind is tuple:
+        for each in index_given:
+            if each.__class__ is not int and each.__class__ is not slice:
+                break
+        else:
+            view = _plain_view(self, index_given)
+            if view is not None:
+                return view
     items = [as_entry(each) for each in entries(index_given)]
     reading = read_index(self, items)
     if reading.advanced:
@@ -238,7 +239,11 @@ def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
     dim = 0
     for number, each in enumerate(items):
         if each.__class__ is int:
-            view = take_index(view, dim, each, number)
+            size = view._array.shape[dim]
+            if -size <= each < size:
+                view = select_at(view, dim, each)
+            else:
+                take_index(view, dim, each, number)  # raises
         else:
             if each.start is not None or each.stop is not None or each.step is not None:
                 view = take_slice(view, dim, each, False)

@@ -75,6 +75,18 @@ def search_sorted(
     return np.asarray(places, np.int32 if out_int32 else INT64)
 
 
+def _check_side(side: str | None, right: bool) -> None:
+    if side not in (None, "left", "right"):
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+            "while right was True"
+        )
+
+
 @composite(method=False)
 def searchsorted(
     sorted_sequence: Tensor,
@@ -98,15 +110,7 @@ def searchsorted(
     values = wrap(np.asarray(input, sorted_sequence._array.dtype)) if scalar else input
     order = None if sorter is None else sorter._array
     _check_search(sorted_sequence._array, values._array, not values.ndim, order)
-    if side is not None and side not in ("left", "right"):
-        raise RuntimeError(
-            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
-        )
-    if side == "left" and right:
-        raise RuntimeError(
-            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
-            "while right was True"
-        )
+    _check_side(side, right)
     arguments = (sorted_sequence, values, right or side == "right", out_int32, sorter)
     if out is None:
         return search_sorted(*arguments)

@@ -434,7 +434,12 @@ def _by_bmm(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(name="__matmul__", public=False)
 def matmul_operator(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    try:
+        if other._array.ndim == 2 and self._array.ndim == 2:
+            return mm(self, other)
+    except AttributeError:
+        return NotImplemented
+    return matmul(self, other)
 
 
 @composite(name="__rmatmul__", public=False)

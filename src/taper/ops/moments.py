@@ -30,7 +30,7 @@ from taper.reduction import (
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
-_BLOCK = 16384
+_BLOCK = 8192  # below what OpenBLAS gives to several threads
 _BLOCKWISE = (FLOAT32, FLOAT64)
 
 

@@ -47,7 +47,7 @@ def row_sums(rows: ndarray) -> ndarray:
 
 def row_products(first: ndarray, second: ndarray) -> ndarray:
     """The sum of products of each pair of rows, as a column."""
-    return np.einsum("ij,ij->i", first, second)[:, None]
+    return np.vecdot(first, second)[:, None]
 
 
 def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.factory import integer
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.strides import Shape, strided
 from taper.tensor import wrap_dim
@@ -20,14 +21,9 @@ EVERYTHING = slice(None)
 # --- select ----------------------------------------------------------------------------------
 
 
-@op(view=True, tangent=LINEAR)
-def select(self: Array, dim: int, index: int) -> Array:
-    """The slice at `index` along `dim`, without that dimension; shares the memory.
-
-    >>> import taper
-    >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
-    tensor([1, 3])
-    """
+@op(name="select", view=True, tangent=LINEAR, public=False, method=False)
+def select_at(self: Array, dim: int, index: int) -> Array:
+    """The slice at `index` along `dim`, without that dimension."""
     ndim = self.ndim
     try:
         if dim == 0 and ndim:
@@ -45,7 +41,7 @@ def select(self: Array, dim: int, index: int) -> Array:
         ) from None
 
 
-@derivative(select, wrt="self")
+@derivative(select_at, wrt="self")
 def select_self(grad: Array, self_shape: Shape, dim: int, index: int) -> Array:
     return select_backward(grad, self_shape, dim, index)
 
@@ -63,7 +59,20 @@ def select_backward(self: Array, input_sizes: Shape, dim: int, index: int) -> Ar
 
 @derivative(select_backward, wrt="self")
 def select_backward_self(grad: Array, dim: int, index: int) -> Array:
-    return select(grad, dim, index)
+    return select_at(grad, dim, index)
+
+
+@composite()
+def select(input: Any, dim: int, index: Any) -> Any:
+    """The slice at `index` along `dim`, without that dimension; shares the memory.
+
+    >>> import taper
+    >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    if type(index) is not int:
+        index = integer("select", "index", 2, index)
+    return select_at(input, dim, index)
 
 
 # --- slice and narrow ------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def pow_scalar_self(grad, self, exponent):
         return grad * conj(self + self)
     if exponent == 0:
         return zeros_like(grad)
-    return grad * conj(self ** (exponent - 1) * exponent)
+    return grad * conj(pow_scalar(self, exponent - 1) * exponent)
 
 
 @op(

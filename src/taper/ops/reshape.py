@@ -316,18 +316,22 @@ def expand_to(self: Array, size: Shape) -> Array:
         self = np.asarray(self)
     shape = self.shape
     lead = len(size) - len(shape)
-    if lead >= 0 and self.size:
+    if lead >= 0 and self.size and (not lead or 1 not in size):
         strides = [0] * lead
-        for length, step, wanted in zip(shape, self.strides, size[lead:], strict=True):
-            if length == wanted:
-                strides.append(step)
-            elif length == 1 and wanted >= 0:
+        old = self.strides
+        for dim, length in enumerate(shape, lead):
+            if length == size[dim]:
+                strides.append(old[dim - lead])
+            elif length == 1 and size[dim] >= 0:
                 strides.append(0)
             else:
                 break
         else:
-            if not lead or min(size[:lead]) > 1:
-                return strided(self, size, tuple(strides))
+            if lead and min(size) < 0:
+                return _expanded(self, size, lead)
+            if self.flags.c_contiguous:
+                return ndarray(size, self.dtype, self, 0, strides)
+            return strided(self, size, tuple(strides))
     return _expanded(self, size, lead)
 
 

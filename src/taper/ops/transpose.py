@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from numpy.exceptions import AxisError
@@ -11,6 +10,7 @@ from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.reshape import alias, missing, sizes
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap_dim
+from taper.userwarning import warn_once
 
 # --- order of the dimensions -----------------------------------------------------------------
 
@@ -163,24 +163,20 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 _MATRIX = (1, 0)
+_NO_MATRIX = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated "
+    "and it will throw an error in a future release. Consider `x.mT` to transpose batches of "
+    "matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
+    "tensor."
+)
+_SCALAR = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
     """The tensor with its dimensions in reverse order; the transpose of a matrix."""
     ndim = self._array.ndim
-    if ndim != 2 and ndim != 1:
-        text = (
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
-            "deprecated and it will throw an error in a future release. Consider `x.mT` to "
-            "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-            "reverse the dimensions of a tensor."
-        )
-        if ndim == 0:
-            text = (
-                "Tensor.T is deprecated on 0-D tensors. This function is the identity in these "
-                "cases."
-            )
-        warnings.warn(text, UserWarning, stacklevel=2)
+    if ndim != 2:
+        warn_once(_NO_MATRIX if ndim else _SCALAR)
     return permute_dims(self, _MATRIX if ndim == 2 else tuple(range(ndim - 1, -1, -1)))
 
 
@@ -226,9 +222,7 @@ def _hermitian(self: Tensor) -> Tensor:
 
 
 def _warn_0d(name: str, advice: str) -> None:
-    warnings.warn(
-        f"Tensor.{name} is deprecated on 0-D tensors. {advice}", UserWarning, stacklevel=3
-    )
+    warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {advice}")
 
 
 def _conjugated(tensor: Tensor) -> Tensor:

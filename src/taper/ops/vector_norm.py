@@ -31,7 +31,7 @@ from taper.reduction import (
 )
 from taper.tensor import Tensor
 
-_BLOCK = 16384
+_BLOCK = 8192  # below what OpenBLAS gives to several threads
 
 _add: Any = np.add.reduce
 _largest: Any = np.maximum.reduce

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.copy import copied
-from taper.ops.parts import diagonal, select, slice_dim
+from taper.ops.parts import diagonal, select_at, slice_dim
 from taper.ops.strided import strided_view
 from taper.tensor import Tensor, wrap
 
@@ -50,17 +50,17 @@ def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    return _written(self, src, select, dim, index)
+    return _written(self, src, select_at, dim, index)
 
 
 @derivative(select_scatter, wrt="self")
 def select_scatter_self(grad: Array, dim: int, index: int) -> Array:
-    return select_scatter(grad, _cleared(grad, select, dim, index), dim, index)
+    return select_scatter(grad, _cleared(grad, select_at, dim, index), dim, index)
 
 
 @derivative(select_scatter, wrt="src")
 def select_scatter_src(grad: Array, dim: int, index: int) -> Array:
-    return select(grad, dim, index)
+    return select_at(grad, dim, index)
 
 
 # --- slice_scatter ---------------------------------------------------------------------------

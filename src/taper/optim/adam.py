@@ -15,7 +15,8 @@ from taper.optim.update import (
     Place,
     check_writable,
     computed_in,
-    count_write,
+    count_writes,
+    differentiable_number,
     new_state,
     number_maker,
     plain,
@@ -25,7 +26,6 @@ from taper.optim.update import (
 from taper.tensor import Tensor
 
 _CAPTURABLE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
-_ONE = np.array(1.0, np.float32)
 
 
 class Numbers:
@@ -47,7 +47,7 @@ class Numbers:
     def __init__(self, group: dict[str, Any], step: float, dtype: np.dtype | None) -> None:
         """For arrays of `dtype`, or for Tensors without one."""
         number = number_maker(dtype)
-        keep = _as_it_is if dtype is None else plain
+        keep = differentiable_number if dtype is None else plain
         lr, weight_decay = keep(group["lr"]), group["weight_decay"]
         beta1, beta2 = keep(group["betas"][0]), keep(group["betas"][1])
         correction = (1 - beta2**step) ** 0.5
@@ -63,10 +63,6 @@ class Numbers:
         self.size = number(lr * correction / (1 - beta1**step))
         self.amsgrad = group["amsgrad"]
         self.negative = group["maximize"]  # the gradient counts with the opposite sign
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def adam_update(
@@ -142,20 +138,6 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        _check_tensor("lr", lr, foreach, capturable)
-        if not 0.0 <= lr:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        for index, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
-            raise ValueError("betas must be either both floats or both Tensors")
-        for index, beta in enumerate(betas):
-            _check_tensor(f"betas[{index}]", beta, foreach, capturable)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -169,6 +151,7 @@ class Adam(Optimizer):
             "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
+        _check_options(defaults)
         super().__init__(params, defaults)
         if fused and differentiable:
             raise RuntimeError("`fused` does not support `differentiable`")
@@ -230,17 +213,15 @@ class Adam(Optimizer):
             array = param._array
             state = self._state_of(param, amsgrad)
             count = state["step"]._array
-            np.add(count, _ONE, count)
-            step = count.item()
+            step = count.item() + 1.0
+            count.fill(step)
             if step != reached or array.dtype is not dtype:
                 reached, dtype = step, array.dtype
                 numbers = Numbers(group, step, computed_in(dtype))
             mean, square = state["exp_avg"], state["exp_avg_sq"]
             largest = state["max_exp_avg_sq"]._array if amsgrad else None
             run_rule(adam_update, numbers, array, grad._array, mean._array, square._array, largest)
-            count_write(mean, place)
-            count_write(square, place)
-            count_write(param, place)
+            count_writes(place, param, mean, square)
 
     def _update_recorded(self, group: dict[str, Any]) -> None:
         for param in group["params"]:
@@ -305,9 +286,27 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-def _check_tensor(name: str, value: Any, foreach: bool | None, capturable: bool) -> None:
+def _check_options(options: dict[str, Any]) -> None:
+    lr, betas = options["lr"], options["betas"]
+    _check_tensor("lr", lr, options)
+    if not 0.0 <= lr:
+        raise ValueError(f"Invalid learning rate: {lr}")
+    if not 0.0 <= options["eps"]:
+        raise ValueError(f"Invalid epsilon value: {options['eps']}")
+    for index, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+    if not 0.0 <= options["weight_decay"]:
+        raise ValueError(f"Invalid weight_decay value: {options['weight_decay']}")
+    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for index, beta in enumerate(betas):
+        _check_tensor(f"betas[{index}]", beta, options)
+
+
+def _check_tensor(name: str, value: Any, options: dict[str, Any]) -> None:
     if isinstance(value, Tensor):
-        if foreach and not capturable:
+        if options["foreach"] and not options["capturable"]:
             raise ValueError(
                 f"{name} as a Tensor is not supported for capturable=False and foreach=True"
             )

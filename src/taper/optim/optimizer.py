@@ -10,7 +10,7 @@ import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeAlias
 
 from taper import dtypes
 from taper.autograd.grad_mode import enable_grad
@@ -18,6 +18,9 @@ from taper.autograd.handles import HookDict, RemovableHandle
 from taper.ops.convert import typename
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+
+# What an optimizer takes: tensors, (name, tensor) pairs, or groups as dicts.
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 class _RequiredParameter:

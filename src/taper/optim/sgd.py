@@ -14,9 +14,11 @@ from taper.optim.update import (
     Place,
     check_writable,
     computed_in,
-    count_write,
+    count_writes,
+    differentiable_number,
     new_state,
     number_maker,
+    plain,
     run_recorded,
     run_rule,
 )
@@ -32,8 +34,9 @@ class Numbers:
         """For arrays of `dtype`, or for Tensors without one."""
         number = number_maker(dtype)
         self.recorded = dtype is None
-        self.lr = number(group["lr"])
-        weight_decay, momentum = group["weight_decay"], group["momentum"]
+        keep = differentiable_number if self.recorded else plain
+        self.lr = number(keep(group["lr"]))
+        weight_decay, momentum = keep(group["weight_decay"]), group["momentum"]
         dampening = group["dampening"]
         self.weight_decay = number(weight_decay) if weight_decay else None
         self.keep = number(momentum) if momentum else None
@@ -175,11 +178,11 @@ class SGD(Optimizer):
                 numbers.first = buffer is None
                 if buffer is None:
                     buffer = state["momentum_buffer"] = new_state(np.empty_like(array))
-                count_write(buffer, place)
                 run_rule(sgd_update, numbers, array, grad._array, buffer._array)
+                count_writes(place, param, buffer)
             else:
                 run_rule(sgd_update, numbers, array, grad._array, None)
-            count_write(param, place)
+                count_writes(place, param)
 
     def _update_recorded(self, group: dict[str, Any]) -> None:
         numbers = Numbers(group, None)

@@ -13,7 +13,6 @@ dtypes that are computed in another one, and counting the writes.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Sequence
 from types import CodeType
@@ -103,16 +102,17 @@ def number_maker(dtype: np.dtype | None) -> Callable[[Any], Any]:
     Without a dtype, for Tensors, it is a number, or a Tensor to differentiate with respect to.
     """
     if dtype is None:
-        return _for_recording
-    return functools.partial(_as_array, dtype=dtype)
+        return differentiable_number
+
+    def number(value: float) -> np.ndarray:
+        return np.array(value, dtype)
+
+    return number
 
 
-def _for_recording(value: Any) -> Any:
+def differentiable_number(value: Any) -> Any:
+    """A hyperparameter to compute with on Tensors: a number, or a Tensor that requires grad."""
     return value if isinstance(value, Tensor) and value.requires_grad else plain(value)
-
-
-def _as_array(value: Any, dtype: np.dtype) -> np.ndarray:
-    return np.array(plain(value), dtype)
 
 
 def plain(value: Any) -> Any:
@@ -194,14 +194,15 @@ def check_writable(param: Tensor) -> None:
         check_inplace(param, False, local.state)
 
 
-def count_write(tensor: Tensor, place: Place) -> None:
-    """Count a write at the user's line `place`."""
-    counter = tensor._counter
-    if counter is None:
-        counter = version_counter(tensor)
-    if counter is not INFERENCE_COUNTER:
-        counter.value += 1
-        counter.code, counter.offset = place
+def count_writes(place: Place, *tensors: Tensor) -> None:
+    """Count a write of each tensor at the user's line `place`."""
+    for tensor in tensors:
+        counter = tensor._counter
+        if counter is None:
+            counter = version_counter(tensor)
+        if counter is not INFERENCE_COUNTER:
+            counter.value += 1
+            counter.code, counter.offset = place
 
 
 def new_state(array: np.ndarray) -> Tensor:
