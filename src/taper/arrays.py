@@ -33,6 +33,19 @@ _FEW = 700  # elements up to which `np.where` is faster
 BLOCK = 16384  # elements to work on at once
 
 
+_negative, _exp, _add, _reciprocal = np.negative, np.exp, np.add, np.reciprocal
+
+
+def logistic(values: Any) -> Any:
+    """1 / (1 + exp(-x)), in four calls and one new array."""
+    result = _negative(values)
+    if result.ndim == 0:
+        return _reciprocal(_add(_exp(result), ONE))
+    _exp(result, result)
+    _add(result, ONE, result)
+    return _reciprocal(result, result)
+
+
 def zero_of(dtype: np.dtype) -> ndarray:
     """Zero as a 0-d array of a dtype."""
     return ZERO if dtype is FLOAT32 else np.zeros((), dtype)

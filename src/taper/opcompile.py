@@ -477,6 +477,77 @@ def _add_outputs(source: Source, op: Op) -> None:
             source.add(f"set_history(ts[{nr}], node, {nr})")
 
 
+_COUNT_WRITE = """
+counter = input._counter
+if counter is None:
+    counter = version_counter(input)
+counter.value += 1
+frame = getframe(1)
+code = frame.f_code
+if internal.get(code.co_filename, True):
+    frame = user_frame(frame)
+    code = frame.f_code
+counter.code = code
+counter.offset = frame.f_lasti
+return input
+"""
+
+
+def inplace_source(op: Op) -> str:
+    """The text of the in-place function: float32 that is not recorded is written at once."""
+    source = Source()
+    source.add(f"def {op.inplace_name}({_parameter_list(op, False)}):", 0)
+    slow = _slow_inplace(op)
+    kinds = {param.kind for param in op.params}
+    if kinds <= {"tensor", "operand", "plain"} and op.params[0].kind == "tensor" and not op.view:
+        source.add("mode = local.state.mode\nif mode < 2:\n    try:")
+        for param in op.params:
+            value = param.public_name
+            if param.kind == "operand":
+                source.add(
+                    f"p_{value} = type({value}) is not Tensor and type({value}) in NUMBERS\n"
+                    f"a_{value} = SCALARS32[type({value})].get({value}) "
+                    f"if p_{value} else {value}._array",
+                    3,
+                )
+            elif param.kind == "tensor":
+                source.add(f"a_{value} = {value}._array", 3)
+        source.add(f"except AttributeError:\n    {slow}", 2)
+        _add_quick_write(source, op)
+    source.add(slow)
+    return source.text()
+
+
+def _add_quick_write(source: Source, op: Op) -> None:
+    first = op.params[0].public_name
+    checks = [f"a_{first}.dtype is FLOAT32"]
+    flags = [f"{first}._requires_grad"]
+    for param in op.params[1:]:
+        value = param.public_name
+        if param.kind == "operand":
+            checks.append(f"a_{value} is not None and a_{value}.dtype is FLOAT32")
+            flags.append(f"(not p_{value} and {value}._requires_grad)")
+        elif param.kind == "tensor":
+            checks.append(f"a_{value}.dtype is FLOAT32")
+            flags.append(f"{value}._requires_grad")
+    checks.append(f"(mode or not ({' or '.join(flags)}))")
+    checks.append(f"0 not in a_{first}.strides and {first}._counter is not INFERENCE_COUNTER")
+    source.add(f"if {' and '.join(checks)}:\n    try:", 2)
+    call = _kernel_call(op)
+    if op.ufunc is not None:
+        arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
+        call = call.replace(f"U_{op.name}({arrays})", f"U_{op.name}({arrays}, a_{first})")
+    source.add(f"r = {call}", 4)
+    source.add(f"except (ValueError, TypeError):\n    {_slow_inplace(op)}", 3)
+    source.add(f"if r.shape == a_{first}.shape and r.dtype is FLOAT32:", 3)
+    source.add(f"if r is not a_{first}:\n    copyto(a_{first}, r)", 4)
+    source.add(_COUNT_WRITE.replace("input", first), 4)
+
+
+def _slow_inplace(op: Op) -> str:
+    return f"return run_inplace(OP_{op.name}, {_argument_tuple(op)})"
+
+
 # --- the node class --------------------------------------------------------------------------
 
 
@@ -623,12 +694,14 @@ def define(name: str, text: str) -> FunctionType:
 
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
-    """The real function for a lazy one: `variant` is "" or "dunder"."""
+    """The real function for a lazy one: `variant` is "", "dunder" or "inplace"."""
     NAMESPACE[f"K_{op.name}"] = op.kernel
     NAMESPACE[f"U_{op.name}"] = op.ufunc
     NAMESPACE[f"F_{op.name}"] = op.function
     NAMESPACE[f"R_{op.name}"] = op.returns
     node_class(op)
+    if variant == "inplace":
+        return define(op.inplace_name, inplace_source(op))
     return define(op.name, wrapper_source(op, dunder=variant == "dunder"))
 
 
@@ -649,6 +722,7 @@ NAMESPACE.update(
     node_class=node_class,
     ndarray=np.ndarray,
     asarray=np.asarray,
+    copyto=np.copyto,
     new=object.__new__,
     Tensor=Tensor,
     local=local,

@@ -23,7 +23,7 @@ import numpy as np
 from taper import dtypes
 from taper.device import device as Device
 from taper.device import strided
-from taper.size import Size
+from taper.size import Size, of_shape
 
 CPU = Device("cpu")
 
@@ -100,7 +100,7 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
-        return Size(self._array.shape)
+        return of_shape(self._array.shape)
 
     @property
     def ndim(self) -> int:
@@ -129,7 +129,7 @@ class Tensor:
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
         if dim is None:
-            return Size(self._array.shape)
+            return of_shape(self._array.shape)
         try:
             return self._array.shape[wrap_dim(dim, self._array.ndim)]
         except TypeError:

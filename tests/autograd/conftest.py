@@ -1,4 +1,4 @@
-"""The tests here take the library as the fixture `torch`, the way users write `import taper as torch`.
+"""Tests take the library as the fixture `torch`, as users write `import taper as torch`.
 
 The parity suite runs the same tests with PyTorch in its place, so every expectation is PyTorch's.
 A test marked `taper_only` is about something that PyTorch does not have.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+
 from autograd_probe import error, values, warned
 
 SECOND_TIME = (
@@ -300,7 +301,7 @@ def test_e11_backward_runs_in_no_grad_and_on_other_threads(torch):
 
 def test_e3_the_old_name_of_grad_tensors_still_works(torch):
     x = torch.tensor(2.0, requires_grad=True)
-    assert warned(
-        lambda: torch.autograd.backward(x * 2, grad_variables=torch.tensor(3.0))
-    ) == ["FutureWarning: `grad_variables` is deprecated. Use `grad_tensors` instead."]
+    assert warned(lambda: torch.autograd.backward(x * 2, grad_variables=torch.tensor(3.0))) == [
+        "FutureWarning: `grad_variables` is deprecated. Use `grad_tensors` instead."
+    ]
     assert values(x.grad) == 6.0

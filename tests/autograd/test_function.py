@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 import pytest
+
 from autograd_probe import error, names, values, warned
 
 
@@ -510,9 +511,7 @@ def test_f14_errors_propagate_and_missing_parts_are_named(torch):
     assert error(lambda: empty.apply(x)) == (
         "NotImplementedError: You must implement the forward function for custom autograd.Function."
     )
-    half = type(
-        "Half", (torch.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 2)}
-    )
+    half = type("Half", (torch.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 2)})
     assert error(lambda: half.apply(x).sum().backward()) == (
         "NotImplementedError: You must implement either the backward or vjp method for your custom "
         "autograd.Function to use it with backward mode AD."
@@ -610,9 +609,7 @@ def test_f19_saved_tensors_can_be_handed_over(torch):
         seen.append(error(lambda: ctx.saved_tensors))
         return grad
 
-    cls = function(
-        torch, lambda ctx, x: (ctx.save_for_backward(torch.ones(3)), x * 2)[1], backward
-    )
+    cls = function(torch, lambda ctx, x: (ctx.save_for_backward(torch.ones(3)), x * 2)[1], backward)
     cls.clear_saved_tensors_on_access = True
     y = cls.apply(ones(torch))
     y.sum().backward(retain_graph=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from autograd_probe import error, values, warned
 
 FIRST = "Jacobian mismatch for output {} with respect to input {},"
@@ -80,9 +81,9 @@ def test_k2_inputs_must_require_grad(torch):
         "them have requires_grad=True."
     )
     assert error(lambda: torch.autograd.gradcheck(torch.sin, (plain,))) == text
-    assert error(
-        lambda: torch.autograd.gradcheck(torch.sin, (plain,), raise_exception=False)
-    ) == text
+    assert (
+        error(lambda: torch.autograd.gradcheck(torch.sin, (plain,), raise_exception=False)) == text
+    )
 
 
 def test_k2_inputs_should_be_double_and_must_not_overlap(torch):
@@ -110,9 +111,10 @@ def test_k3_the_mismatch_names_output_and_input(torch):
     assert error(lambda: torch.autograd.gradcheck(second_wrong, (x, y))) == (
         f"GradcheckError: {FIRST.format(0, 1)}"
     )
-    assert error(
-        lambda: torch.autograd.gradcheck(lambda a: (a, wrong(torch)(a)), (x,))
-    ) == f"GradcheckError: {FIRST.format(1, 0)}"
+    assert (
+        error(lambda: torch.autograd.gradcheck(lambda a: (a, wrong(torch)(a)), (x,)))
+        == f"GradcheckError: {FIRST.format(1, 0)}"
+    )
 
 
 def test_k3_complex_outputs_are_checked_by_part(torch):
@@ -200,7 +202,7 @@ def test_k9_backward_must_cope_with_undefined_gradients(torch):
     check = torch.autograd.gradcheck
     assert error(lambda: check(function(torch, forward, refuses), (x,))) == (
         "GradcheckError: Expected backward function to handle undefined output grads. Please look "
-        "at 'Notes about undefined output gradients' in \"tools/autograd/derivatives.yaml\""
+        'at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
     )
     assert error(lambda: check(function(torch, forward, invents), (x,))).startswith(
         "GradcheckError: Expected all input grads to be undefined or zero when all output grads "
@@ -300,9 +302,7 @@ def test_k14_old_helpers_warn(torch):
     )
     x, _ = inputs(torch)
     found = []
-    (text,) = warned(
-        lambda: found.append(module.get_analytical_jacobian((x,), torch.sin(x)))
-    )
+    (text,) = warned(lambda: found.append(module.get_analytical_jacobian((x,), torch.sin(x))))
     assert text.startswith(
         "FutureWarning: `get_analytical_jacobian` was part of PyTorch's private API and not meant "
         "to be exposed."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from autograd_probe import error, values, warned
 
 NOT_A_LEAF = "RuntimeError: you can only change requires_grad flags of leaf variables."
@@ -296,7 +297,10 @@ def test_l11_a_parameter_can_be_set_to_another_size(torch):
 @pytest.mark.parametrize(
     ("convert", "text"),
     [
-        (lambda torch: int(torch.tensor(float("nan"))), "ValueError: cannot convert float NaN to integer"),
+        (
+            lambda torch: int(torch.tensor(float("nan"))),
+            "ValueError: cannot convert float NaN to integer",
+        ),
         (
             lambda torch: int(torch.tensor(float("inf"))),
             "OverflowError: cannot convert float infinity to integer",

@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import pytest
+
 from autograd_probe import no_collector, values
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from autograd_probe import error, values, warned
 
 NO_VERSION = "RuntimeError: Inference tensors do not track version counter."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+
 from autograd_probe import error, values
 
 

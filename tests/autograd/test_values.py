@@ -1,4 +1,4 @@
-"""B: values of gradients: broadcasting, dtypes, indexing, ties.  X: complex.  Z: Python's protocols."""
+"""B: values of gradients, from broadcasting to ties.  X: complex.  Z: Python's protocols."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import pytest
+
 from autograd_probe import error, values, warned
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from autograd_probe import error, names, values
 
 NO_GRAD_BLOCK = (

@@ -44,7 +44,7 @@ def test_f3_writing_a_view_rewrites_the_history_of_base_and_siblings():
     base = x * 2
     first, second = base[:2], base[1:]
     first.mul_(10)
-    assert base.grad_fn.name() == "CopySlices"
+    assert type(base.grad_fn).__name__ == "CopySlices"
     assert first.grad_fn.name() == "AsStridedBackward0"
     assert second.grad_fn.name() == "AsStridedBackward0"
     (base.sum() + second.sum()).backward()

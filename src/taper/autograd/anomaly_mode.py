@@ -76,7 +76,7 @@ def _formatted(places: Sequence[Place]) -> str:
 
 
 def report(node: Node) -> None:
-    """Warn where a failing node comes from, then where the nodes come from that made it (N3, N4)."""
+    """Warn where a failing node comes from, and the nodes whose backward made it (N3, N4)."""
     lead = f"Error detected in {node._class_name()}."
     while True:
         metadata = node.metadata
@@ -122,7 +122,7 @@ def refuse_nan(node: Node, results: Sequence[Any]) -> None:
             )
 
 
-class set_detect_anomaly:  # noqa: N801 - PyTorch's name
+class set_detect_anomaly:
     """Switch anomaly mode on or off: at once, or for a block.
 
     >>> import taper
@@ -142,7 +142,7 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         switch(*self._before)
 
 
-class detect_anomaly:  # noqa: N801 - PyTorch's name
+class detect_anomaly:
     """A block in which a backward pass checks for NaN and errors say which forward line it was."""
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -319,8 +319,8 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     if array.shape != shape:
         if not _expands_to(shape, array.shape):
             raise RuntimeError(
-                f"Function {source._class_name()} returned an invalid gradient at index {position} - got "
-                f"{list(array.shape)} but expected shape compatible with {list(shape)}"
+                f"Function {source._class_name()} returned an invalid gradient at index {position} "
+                f"- got {list(array.shape)} but expected shape compatible with {list(shape)}"
             )
         grad = grad.sum_to_size(shape) if isinstance(grad, Tensor) else sum_to(grad, shape)
     if array.dtype is not dtype and array.dtype != dtype and dtype is not None:

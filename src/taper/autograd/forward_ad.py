@@ -10,7 +10,7 @@ tensor([4.])
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     _current_level = state.dual_level
 
 
-class dual_level:  # noqa: N801 - PyTorch's name
+class dual_level:
     """A block in which duals exist."""
 
     def __enter__(self) -> int:
@@ -140,7 +140,7 @@ def _is_fwd_grad_enabled() -> bool:
     return bool(local.state.mode & DUAL) or local.state.dual_level < 0
 
 
-class _set_fwd_grad_enabled:  # noqa: N801 - PyTorch's name
+class _set_fwd_grad_enabled:
     """Switch the propagation of tangents on or off for a block."""
 
     def __init__(self, mode: bool) -> None:
@@ -156,4 +156,3 @@ class _set_fwd_grad_enabled:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: object) -> None:
         self._set(self.before)
-

@@ -28,7 +28,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` has set; taper's engine runs on the caller's thread anyway."""
+    """What `set_multithreading_enabled` has set."""
     return local.state.multithreading
 
 
@@ -70,7 +70,7 @@ class _Mode:
 
 
 def decorated(make: Callable[[], Any], function: Any) -> Any:
-    """`function` run under the mode that `make` gives; a generator is under it at each step (M3)."""
+    """`function` run under the mode that `make` gives; a generator at each of its steps (M3)."""
     if inspect.isclass(function):
         warnings.warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should "
@@ -131,7 +131,7 @@ class _OptionalCall(_Mode):
 # --- grad modes ------------------------------------------------------------------------------
 
 
-class no_grad(_OptionalCall):  # noqa: N801 - PyTorch's name
+class no_grad(_OptionalCall):
     """Do not record operations; results do not require grad.
 
     >>> import taper
@@ -146,7 +146,7 @@ class no_grad(_OptionalCall):  # noqa: N801 - PyTorch's name
         return NO_GRAD
 
 
-class enable_grad(_OptionalCall):  # noqa: N801 - PyTorch's name
+class enable_grad(_OptionalCall):
     """Record operations, also inside `no_grad`.
 
     >>> import taper
@@ -161,7 +161,7 @@ class enable_grad(_OptionalCall):  # noqa: N801 - PyTorch's name
         return 0
 
 
-class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
+class set_grad_enabled(_Mode):
     """Switch recording on or off: at once, for a block, or for a decorated function.
 
     >>> import taper
@@ -209,7 +209,7 @@ def _checked_bool(value: Any, function: str, name: str) -> bool:
     return value
 
 
-class inference_mode(_Mode):  # noqa: N801 - PyTorch's name
+class inference_mode(_Mode):
     """`no_grad` that also skips views and versions: autograd cannot use its tensors later.
 
     >>> import taper
@@ -265,7 +265,7 @@ class _Switch:
         return type(self)(self.mode)
 
 
-class set_multithreading_enabled(_Switch):  # noqa: N801 - PyTorch's name
+class set_multithreading_enabled(_Switch):
     """Kept for programs that call it: taper's engine always runs on the caller's thread.
 
     >>> import taper
@@ -277,13 +277,13 @@ class set_multithreading_enabled(_Switch):  # noqa: N801 - PyTorch's name
     _attribute = "multithreading"
 
 
-class _force_original_view_tracking(_Switch):  # noqa: N801 - PyTorch's name
+class _force_original_view_tracking(_Switch):
     """Regenerate the history of views by running their view operations again."""
 
     _attribute = "view_replay"
 
 
-class enforce_grad_layout_policy(_Switch):  # noqa: N801 - PyTorch's name
+class enforce_grad_layout_policy(_Switch):
     """Whether a fresh `.grad` gets the strides of its leaf, or keeps those it arrives with.
 
     >>> import taper
@@ -300,7 +300,7 @@ class enforce_grad_layout_policy(_Switch):  # noqa: N801 - PyTorch's name
         super().__init__(enable)
 
 
-class _unsafe_preserve_version_counter(_Mode):  # noqa: N801 - PyTorch's name
+class _unsafe_preserve_version_counter(_Mode):
     """A block after which the versions of some tensors are what they were before it (S8)."""
 
     def __init__(self, tensors: Tensor | Iterable[Tensor]) -> None:

@@ -36,8 +36,7 @@ _FAST_NOTE = (
     "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
 )
 _UNDEFINED_NOTE = (
-    " Please look at 'Notes about undefined output gradients' in "
-    '"tools/autograd/derivatives.yaml"'
+    ' Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 )
 
 
@@ -229,9 +228,7 @@ def _analytical(
 
 
 def _close(found: Any, expected: Any, options: _Options, scale: float = 1.0) -> bool:
-    return np.allclose(
-        found, expected, options.rtol, options.atol * scale, equal_nan=True
-    )
+    return np.allclose(found, expected, options.rtol, options.atol * scale, equal_nan=True)
 
 
 def _mismatch(
@@ -538,7 +535,11 @@ def _deprecated(name: str, grad_out: float) -> None:
 
 
 def get_numerical_jacobian(
-    fn: Callable[[Any], Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+    fn: Callable[[Any], Any],
+    inputs: Any,
+    target: Any = None,
+    eps: float = 1e-3,
+    grad_out: float = 1.0,
 ) -> Any:
     """The Jacobian of `fn(inputs)` by differences; deprecated, use `gradcheck`."""
     _deprecated("get_numerical_jacobian", grad_out)

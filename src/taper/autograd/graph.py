@@ -96,7 +96,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> x._version
     1
     """
-    tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
+    tensors: Any = (tensor,) if isinstance(tensor, Tensor) else tensor
     if not isinstance(tensors, Iterable):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for each in tensors:
@@ -107,7 +107,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 # --- hooks on saved tensors ------------------------------------------------------------------
 
 
-class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+class saved_tensors_hooks:
     """Send every tensor saved inside the block through `pack_hook`, and back through `unpack_hook`.
 
     >>> import taper
@@ -146,7 +146,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
             state.mode &= ~SAVED_HOOKS
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
+class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in main memory until backward needs them.
 
     >>> import taper

@@ -29,7 +29,13 @@ class RemovableHandle:
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = next(_next_id)
-        extras = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict is not None else []
+        extras = (
+            extra_dict
+            if isinstance(extra_dict, list)
+            else [extra_dict]
+            if extra_dict is not None
+            else []
+        )
         self.extra_dict_ref = tuple(weakref.ref(each) for each in extras)
 
     def remove(self) -> None:

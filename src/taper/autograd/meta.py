@@ -6,7 +6,6 @@ Knows nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -55,7 +54,7 @@ class DetachedCounter(VersionCounter):
         self.shared = shared
 
     @property
-    def value(self) -> int:  # type: ignore[override]
+    def value(self) -> int:
         return DetachedVersion(self.shared.value)
 
     @value.setter
@@ -63,7 +62,7 @@ class DetachedCounter(VersionCounter):
         self.shared.value = int(value)
 
     @property
-    def code(self) -> CodeType | None:  # type: ignore[override]
+    def code(self) -> CodeType | None:
         return self.shared.code
 
     @code.setter
@@ -71,7 +70,7 @@ class DetachedCounter(VersionCounter):
         self.shared.code = code
 
     @property
-    def offset(self) -> int:  # type: ignore[override]
+    def offset(self) -> int:
         return self.shared.offset
 
     @offset.setter
@@ -125,7 +124,7 @@ class ViewRecord:
         base: Any,
         creation: str,
         version: int,
-        replay: Callable[[Any], Any] | None,
+        replay: Any,
         code: CodeType | None,
         offset: int,
     ) -> None:

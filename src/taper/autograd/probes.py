@@ -48,9 +48,7 @@ class Error(_Probe):
     _public_name = "torch::autograd::Error"
     _passes_undefined = False
 
-    def __init__(
-        self, message: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
-    ) -> None:
+    def __init__(self, message: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         super().__init__(inputs, outputs)
         self.message = message
 

@@ -244,6 +244,9 @@ class SavedTensor:
 
     __slots__ = ("_node", "_value")
 
+    _node: Node
+    _value: SavedValue
+
     def __new__(cls, *arguments: Any) -> SavedTensor:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
@@ -315,7 +318,7 @@ def general_form(node: Any, name: str) -> Any:
     if known is not None:
         return known
     kept = getattr(node, f"kept_{name}", None)
-    version = getattr(node, f"version_{name}", 0)
+    version: Any = getattr(node, f"version_{name}", 0)
     value: Any
     if node._status == FREED:
         value = SavedValue(None)

@@ -52,11 +52,13 @@ def _fitted(found: Tensor, output: Tensor) -> Tensor:
     return found
 
 
-def tangent_for(
-    op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None
-) -> Any:
+def tangent_for(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None) -> Any:
     """The tangents of a call's outputs; None if no argument has one."""
-    flat = [each for value in arguments for each in (value if isinstance(value, list | tuple) else [value])]
+    flat = [
+        each
+        for value in arguments
+        for each in (value if isinstance(value, list | tuple) else [value])
+    ]
     if all(tangent(each) is None for each in flat):
         return None
     if op.tangent is None:

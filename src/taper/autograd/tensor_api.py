@@ -133,7 +133,8 @@ def _set_grad(self: Tensor, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            "assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}"
         )
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
@@ -363,9 +364,7 @@ def _get_data(self: Tensor) -> Tensor:
 
 def _set_data(self: Tensor, value: Any) -> None:
     if not isinstance(value, Tensor):
-        raise TypeError(
-            f"Variable data has to be a tensor, but got {type(value).__name__}"
-        )
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if requires_grad(self) and not (value.dtype.is_floating_point or value.dtype.is_complex):
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
@@ -391,12 +390,16 @@ def _deny_delete(text: str) -> Callable[[Tensor], None]:
 
 def _volatile(self: Tensor) -> bool:
     """False; the attribute of an old PyTorch has no effect any more."""
-    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    warnings.warn(
+        "volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2
+    )
     return False
 
 
 for _name, _property in {
-    "requires_grad": property(_get_requires_grad, _set_requires_grad, _deny_delete("requires_grad must be a bool")),
+    "requires_grad": property(
+        _get_requires_grad, _set_requires_grad, _deny_delete("requires_grad must be a bool")
+    ),
     "grad_fn": property(_get_grad_fn),
     "is_leaf": property(_is_leaf),
     "output_nr": property(_output_nr),
@@ -406,7 +409,11 @@ for _name, _property in {
     "retains_grad": property(_retains_grad),
     "_version": property(_version),
     "_base": property(_base),
-    "data": property(_get_data, _set_data, _deny_delete("Deleting tensor data is not allowed. Delete tensor instead!")),
+    "data": property(
+        _get_data,
+        _set_data,
+        _deny_delete("Deleting tensor data is not allowed. Delete tensor instead!"),
+    ),
     "_backward_hooks": property(
         _get_backward_hooks,
         _set_backward_hooks,

@@ -38,7 +38,7 @@ class ImperativeEngine:
         )
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether the running pass may recompute a checkpoint: not if it is for some inputs only."""
+        """Whether a checkpoint may recompute now: not in a pass for some inputs only."""
         task = local.state.graph_task
         return task is None or task.wanted is None
 

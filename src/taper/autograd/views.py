@@ -30,6 +30,7 @@ from taper.autograd.provenance import describe, user_frame
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
+
 def meta_of(tensor: Tensor) -> AutogradMeta:
     """The tensor's AutogradMeta, made on first use."""
     if tensor._meta is None:
@@ -37,8 +38,8 @@ def meta_of(tensor: Tensor) -> AutogradMeta:
     return tensor._meta
 
 
-def version_counter(tensor: Tensor) -> VersionCounter:
-    """The tensor's counter, made on first use; a node that saved the tensor as its output shares it."""
+def version_counter(tensor: Tensor) -> Any:
+    """The tensor's counter, made on first use; a node that saved its output shares it."""
     counter = tensor._counter
     if counter is None:
         node = tensor._grad_fn
@@ -122,7 +123,7 @@ def make_view(
     creation: str = Creation.PLAIN,
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
 ) -> Tensor:
-    """A tensor on `array`, which shares memory with `source`, tracked as a view of its root (V1)."""
+    """A tensor on `array`, a piece of the memory of `source`, as a view of its root (V1)."""
     view = object.__new__(Tensor)
     view._array = array
     view._grad_fn = None

@@ -354,13 +354,12 @@ def op(
 def inplace_function(function: Any) -> Callable[..., Any]:
     """The operator as a function that writes its result into its first argument."""
     entry: Op = function.op
-
-    def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return NAMESPACE["run_inplace"](entry, entry.arguments((self, *args), kwargs))
-
-    in_place.__name__ = in_place.__qualname__ = entry.inplace_name
-    in_place.__doc__ = f"In-place version of `{entry.name}`."
-    return in_place
+    if "inplace" not in entry.lazy_functions:
+        in_place = lazy_function(entry, "inplace")
+        in_place.__name__ = in_place.__qualname__ = entry.inplace_name
+        in_place.__doc__ = f"In-place version of `{entry.label}`."
+    found: Callable[..., Any] = entry.lazy_functions["inplace"]
+    return found
 
 
 def operator_method(function: Any) -> Any:

@@ -3,8 +3,8 @@
 Owns: the kernel, its gradient on arrays (fused) and on Tensors (for second derivatives), and the
 update of the running statistics, which as in PyTorch does not count as a write in place.
 
-Sums over all dimensions but the channels are products with a vector of ones: BLAS takes a tenth
-of the time of NumPy's reduction.
+Means over all dimensions but the channels are products with a vector of equal weights: BLAS takes
+a tenth of the time of NumPy's reduction.
 """
 
 from __future__ import annotations
@@ -20,42 +20,32 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opruntime import FLOAT32, scalar_array
 from taper.ops.matmul import not_tensors
 from taper.ops.shape import reshape, select, view_as_shape
 from taper.tensor import Tensor
 
-_ONES: dict[tuple[int, np.dtype], ndarray] = {}  # by length and dtype, the few that are in use
-_ONES_LIMIT = 64
+# --- what all normalisations share -----------------------------------------------------------
+
+_WEIGHTS: dict[tuple[int, str], ndarray] = {}  # by length and dtype, the few that are in use
+_WEIGHTS_LIMIT = 64
 
 
-def ones(length: int, dtype: np.dtype) -> ndarray:
-    """A vector of ones to sum with."""
-    found = _ONES.get((length, dtype))
+def averaging(length: int, dtype: np.dtype) -> ndarray:
+    """A vector whose product with another is the mean of the other."""
+    found = _WEIGHTS.get((length, dtype.char))
     if found is None:
-        found = np.ones(length, dtype)
-        if len(_ONES) < _ONES_LIMIT:
-            _ONES[length, dtype] = found
+        found = np.full(length, 1.0 / max(length, 1), dtype)
+        if len(_WEIGHTS) < _WEIGHTS_LIMIT:
+            _WEIGHTS[length, dtype.char] = found
     return found
 
 
-def channel_sums(array: ndarray) -> ndarray:
-    """The sum of everything that belongs to a channel, for an array (N, C, L)."""
-    count, channels, length = array.shape
-    if length != 1:
-        array = array.reshape(count * channels, length).dot(ones(length, array.dtype))
-    return ones(count, array.dtype).dot(array.reshape(count, channels))
-
-
-def channel_products(first: ndarray, second: ndarray) -> ndarray:
-    """As `channel_sums` of the products of two arrays (N, C, L)."""
-    if first.shape[2] == 1:
-        return channel_sums(first * second)
-    return np.einsum("ncl,ncl->c", first, second)
-
-
-def by_channel(array: ndarray) -> ndarray:
-    """An array (N, C, ...) as (N, C, L)."""
-    return array.reshape(array.shape[0], array.shape[1], math.prod(array.shape[2:]))
+def inverse_deviation(variance: ndarray, eps: float) -> ndarray:
+    """`1 / sqrt(variance + eps)`."""
+    result = np.add(variance, scalar_array(eps, variance.dtype))
+    np.sqrt(result, out=result)
+    return np.reciprocal(result, out=result)
 
 
 def in_single(array: ndarray | None) -> Any:
@@ -65,8 +55,22 @@ def in_single(array: ndarray | None) -> Any:
     return array.astype(np.float32)
 
 
-def check_dtypes(kernel: str, array: ndarray, *others: ndarray | None) -> None:
-    """Floating point only; parameters of another dtype only float32 beside half precision."""
+def same_dtype(array: ndarray, *others: ndarray | None) -> bool:
+    """Whether all are of one dtype that is computed in as it is: the usual case."""
+    dtype = array.dtype
+    if dtype.char not in "fd":
+        return False
+    for other in others:
+        if other is not None and other.dtype is not dtype:
+            return False
+    return True
+
+
+def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np.dtype:
+    """The dtype of saved means and deviations, checked: that of the parameters.
+
+    Floating point only; parameters of another dtype only float32 beside half precision.
+    """
     which = dtypes.FROM_NUMPY[array.dtype]
     if not which.is_floating_point:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{which.scalar_type}'")
@@ -77,11 +81,45 @@ def check_dtypes(kernel: str, array: ndarray, *others: ndarray | None) -> None:
         if dtype != given[0]:
             names = [dtypes.FROM_NUMPY[each].scalar_type for each in (given[0], dtype)]
             raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    return given[0] if given else array.dtype
 
 
-def statistics_dtype(array: ndarray, *others: ndarray | None) -> np.dtype:
-    """The dtype of saved means and deviations: that of the parameters."""
-    return next((other.dtype for other in others if other is not None), array.dtype)
+def rounded(results: tuple[ndarray, ...], dtype: np.dtype, kept: np.dtype) -> tuple[ndarray, ...]:
+    """Results that were computed in single precision: the first in `dtype`, the others in `kept`."""
+    first, *others = results
+    return (first.astype(dtype), *[each.astype(kept, copy=False) for each in others])
+
+
+# --- the kernel ------------------------------------------------------------------------------
+
+
+def by_channel(array: ndarray) -> ndarray:
+    """An array (N, C, ...) as (N, C) or (N, C, L)."""
+    if array.ndim == 2:
+        return array
+    return array.reshape(array.shape[0], array.shape[1], math.prod(array.shape[2:]))
+
+
+def channel_means(array: ndarray) -> ndarray:
+    """The mean of all that belongs to a channel, for an array (N, C) or (N, C, L)."""
+    if array.ndim == 3:
+        count, channels, length = array.shape
+        rows = array.reshape(count * channels, length)
+        array = rows.dot(averaging(length, array.dtype)).reshape(count, channels)
+    return averaging(array.shape[0], array.dtype).dot(array)
+
+
+def channel_products(first: ndarray, second: ndarray) -> ndarray:
+    """The mean of the products of what belongs to a channel of both arrays."""
+    if first.ndim == 2:
+        return averaging(first.shape[0], first.dtype).dot(first * second)
+    sums = np.einsum("ncl,ncl->c", first, second)
+    return sums / (first.shape[0] * first.shape[2])
+
+
+def spread(vector: ndarray, array: ndarray) -> ndarray:
+    """A value for each channel in a shape that broadcasts to (N, C) or (N, C, L)."""
+    return vector if array.ndim == 2 else vector[:, None]
 
 
 @op(
@@ -101,27 +139,26 @@ def native_batch_norm(
     eps: float,
 ) -> tuple[Array, ...]:
     """The normalised input; the mean, the inverse deviation and the variance that were used."""
-    _check(input, weight, bias, running_mean, running_var, training)
-    kept = statistics_dtype(input, weight, bias, running_mean)
-    wide = by_channel(in_single(input))
-    if training:
-        count = wide.shape[0] * wide.shape[2]
-        mean = channel_sums(wide) / max(count, 1)
-        result = np.subtract(wide, mean[:, None], order="C")
-        variance = channel_products(result, result) / max(count, 1)
-    else:
-        mean, variance = in_single(running_mean), in_single(running_var)
-        result = np.subtract(wide, mean[:, None], order="C")
-    scale = inverse = 1.0 / np.sqrt(variance + eps)
-    if weight is not None:
-        scale = inverse * in_single(weight)
-    result *= scale[:, None]
+    vectors = (weight, bias, running_mean, running_var)
+    _check(input, vectors, training)
+    if not same_dtype(input, *vectors):
+        kept = statistics_dtype("batch_norm", input, *vectors)
+        wide = [in_single(each) for each in (input, *vectors)]
+        return rounded(native_batch_norm.op.kernel(*wide, training, eps), input.dtype, kept)
+    array = by_channel(input)
+    mean = channel_means(array) if training else running_mean
+    result = np.subtract(array, spread(mean, array), order="C")
+    variance = channel_products(result, result) if training else running_var
+    inverse = inverse_deviation(variance, eps)
+    result *= spread(inverse if weight is None else inverse * weight, array)
     if bias is not None:
-        result += in_single(bias)[:, None]
-    result = _laid_out(result.astype(input.dtype, copy=False).reshape(input.shape), input)
-    if not training:
-        return result, np.empty(0, kept), np.empty(0, kept), variance
-    return result, mean.astype(kept, copy=False), inverse.astype(kept, copy=False), variance
+        result += spread(bias, array)
+    if array is not input:
+        result = _laid_out(result.reshape(input.shape), input)
+    if training:
+        return result, mean, inverse, variance
+    nothing = np.empty(0, input.dtype)
+    return result, nothing, nothing, variance
 
 
 def _laid_out(result: ndarray, like: ndarray) -> ndarray:
@@ -135,29 +172,28 @@ def _laid_out(result: ndarray, like: ndarray) -> ndarray:
     return np.ascontiguousarray(result.transpose(order)).transpose(back)
 
 
-def _check(
-    input: ndarray,
-    weight: ndarray | None,
-    bias: ndarray | None,
-    running_mean: ndarray | None,
-    running_var: ndarray | None,
-    training: bool,
-) -> None:
+def _check(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
+    if input.ndim > 1:
+        shape = input.shape[1:2]
+        for vector in vectors:
+            if vector is not None and vector.shape != shape:
+                break
+        else:
+            if training or (vectors[2] is not None and vectors[3] is not None):
+                return
+    _refuse(input, vectors, training)
+
+
+def _refuse(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
     channels = input.shape[1] if input.ndim > 1 else 0
-    vectors = {
-        "running_mean": running_mean,
-        "running_var": running_var,
-        "weight": weight,
-        "bias": bias,
-    }
-    for name, vector in vectors.items():
+    for nr, name in ((2, "running_mean"), (3, "running_var"), (0, "weight"), (1, "bias")):
+        vector = vectors[nr]
+        if vector is None and nr > 1 and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
         if vector is not None and vector.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {vector.size}")
-        if vector is None and name.startswith("running") and not training:
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
     if input.ndim < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
 
 
 @derivative(native_batch_norm, wrt=("input", "weight", "bias"))
@@ -167,23 +203,28 @@ def native_batch_norm_all(
     if type(grad_result0) is not ndarray:
         statistics = None if training else (running_mean, running_var)
         return _with_tensors(grad_result0, input, weight, statistics, eps, needs)
-    grad, wide = by_channel(in_single(grad_result0)), by_channel(in_single(input))
+    grad, array = by_channel(in_single(grad_result0)), by_channel(in_single(input))
     if training:
         mean, inverse = in_single(result1), in_single(result2)
     else:
-        mean, inverse = in_single(running_mean), 1.0 / np.sqrt(in_single(running_var) + eps)
+        mean, inverse = in_single(running_mean), inverse_deviation(in_single(running_var), eps)
     scale = inverse if weight is None else inverse * in_single(weight)
-    sums = channel_sums(grad)
-    centered = np.subtract(wide, mean[:, None], order="C")
-    products = channel_products(grad, centered) * inverse if needs[1] or training else None
+    centered = np.subtract(array, spread(mean, array), order="C")
+    along = channel_products(grad, centered) * inverse if needs[1] or training else None
+    average = channel_means(grad) if needs[2] or training else None
     if needs[0] and training:
-        count = max(wide.shape[0] * wide.shape[2], 1)
-        centered *= (-scale * inverse * products / count)[:, None]
-        centered += (-scale * sums / count)[:, None]
-        centered += grad * scale[:, None]
+        centered *= spread(-inverse * along, array)
+        centered += grad
+        centered -= spread(average, array)
+        centered *= spread(scale, array)
     elif needs[0]:
-        centered = np.multiply(grad, scale[:, None], out=centered)
-    return _laid_out(centered.reshape(input.shape), input) if needs[0] else None, products, sums
+        np.multiply(grad, spread(scale, array), out=centered)
+    count = array.size // array.shape[1]
+    return (
+        _laid_out(centered.reshape(input.shape), input) if needs[0] else None,
+        along * count if needs[1] else None,
+        average * count if needs[2] else None,
+    )
 
 
 def _with_tensors(
@@ -262,9 +303,9 @@ def _normalise(
     result, mean, _, variance = native_batch_norm(*arguments)
     if training and running_mean is not None and running_var is not None:
         count = input._array.size // input._array.shape[1]
-        _move(running_mean._array, mean._array, momentum)
-        unbiased = variance._array * (count / (count - 1)) if count > 1 else variance._array / 0.0
-        _move(running_var._array, unbiased, momentum)
+        _move(running_mean._array, mean._array, momentum, 1.0)
+        unbiased = count / (count - 1) if count > 1 else math.inf
+        _move(running_var._array, variance._array, momentum, unbiased)
     return result
 
 
@@ -285,9 +326,11 @@ def _refuse_gradients(running_mean: Tensor | None, running_var: Tensor | None) -
             )
 
 
-def _move(running: ndarray, found: ndarray, momentum: float) -> None:
-    """Move a running statistic towards a new value; PyTorch does not count this as a write."""
-    running[...] = found * momentum + in_single(running) * (1.0 - momentum)
+def _move(running: ndarray, found: ndarray, momentum: float, factor: float) -> None:
+    """Move a running statistic towards `found * factor`; PyTorch counts this as no write."""
+    step = in_single(found) * scalar_array(momentum * factor, FLOAT32)
+    step += in_single(running) * scalar_array(1.0 - momentum, FLOAT32)
+    running[...] = step
 
 
 @composite(method=False, public=False)

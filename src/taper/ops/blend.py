@@ -55,6 +55,15 @@ C_NAMES = {
 # --- where -----------------------------------------------------------------------------------
 
 
+_WHERE = (
+    "(Tensor condition)",
+    "(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)",
+    "(Tensor condition, Number self, Tensor other)",
+    "(Tensor condition, Tensor input, Number other)",
+    "(Tensor condition, Number self, Number other)",
+)
+
+
 @op(
     name="where_self",
     label="where",
@@ -64,6 +73,7 @@ C_NAMES = {
     out=True,
     public=False,
     method=False,
+    signatures=_WHERE,
 )
 def where_self(condition: Array, self: Operand, other: Operand) -> Array:
     """`self` where the condition holds, else `other`."""
@@ -87,13 +97,6 @@ def where_self_tangent(condition, self_t, other_t):
     )
 
 
-_WHERE = (
-    "(Tensor condition)",
-    "(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)",
-    "(Tensor condition, Number self, Tensor other)",
-    "(Tensor condition, Tensor input, Number other)",
-    "(Tensor condition, Number self, Number other)",
-)
 _NOT_GIVEN: Any = object()
 
 
@@ -115,16 +118,12 @@ def where(
         raise invalid_combination("where", (condition, input, other), _WHERE)
     if input is _NOT_GIVEN and other is _NOT_GIVEN:
         return condition.nonzero(as_tuple=True)
-    condition = _boolean(condition)
-    given = [each if isinstance(each, Tensor) else python_number(each) for each in (input, other)]
-    if any(not isinstance(each, Tensor) and each.__class__ not in NUMBERS for each in given):
-        raise invalid_combination("where", (condition, input, other), _WHERE)
-    return where_self(condition, *given, out=out)
+    if condition._array.dtype != np.bool_:
+        condition = _boolean(condition)
+    return where_self(condition, input, other, out=out)
 
 
 def _boolean(condition: Tensor) -> Tensor:
-    if condition.dtype is dtypes.bool_:
-        return condition
     if condition.dtype is dtypes.uint8:
         warnings.warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be "

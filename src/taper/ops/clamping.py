@@ -245,6 +245,9 @@ _clamp_numbers_in_place = inplace_function(clamp_numbers)
 _clamp_tensors_in_place = inplace_function(clamp_tensors)
 
 
+_PLAIN = frozenset({int, float, type(None)})
+
+
 def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]:
     """Whether the bounds are tensors, and the bounds."""
     if min is None and max is None:
@@ -271,6 +274,8 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if min.__class__ in _PLAIN and max.__class__ in _PLAIN and min is not max:
+        return clamp_numbers(input, min, max, out=out)
     tensors, min, max = _bounds("clamp", input, min, max)
     return (clamp_tensors if tensors else clamp_numbers)(input, min, max, out=out)
 

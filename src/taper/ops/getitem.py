@@ -21,7 +21,7 @@ from taper.ops.index import index, write_index
 from taper.ops.parts import select_at, slice_dim
 from taper.ops.shape import alias, expand_to, unsqueeze, view_as_shape
 from taper.scalars import filler, type_name
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, wrap, wrap_dim
 
 LAST = 2**63 - 1  # the end of an open slice, as nodes show it
 
@@ -106,14 +106,16 @@ def _bound(value: Any) -> int:
 
 
 def take_index(source: Tensor, dim: int, number: int, shown: int) -> Tensor:
-    """The slice at one integer; `shown` is the dimension's number in messages."""
+    """The slice at one integer; `shown` is the number of the entry, which messages give."""
     shape = source._array.shape
+    if not shape and number:
+        raise IndexError(f"index {number} is out of bounds for dimension {shown} with size 0")
     if not shape:
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
             "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
         )
-    size = shape[dim]
+    size = shape[wrap_dim(dim, len(shape))]
     if not -size <= number < size:
         raise IndexError(f"index {number} is out of bounds for dimension {shown} with size {size}")
     return select_at(source, dim, number)
@@ -138,18 +140,14 @@ class Reading:
         self.covered = self.dim
 
 
-def read_index(source: Tensor, items: list[Any], writing: bool = False) -> Reading:
-    """Apply the entries that are views.
-
-    Slices over all of a dimension make no view; in reading they must be open for that.
-    """
+def read_index(source: Tensor, items: list[Any]) -> Reading:
+    """Apply the entries that are views; a slice over all of a dimension makes none."""
     ndim = source._array.ndim
     wanted = sum(_taken_dims(each) for each in items)
     if wanted > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     reading = Reading(source)
-    original = 0
-    for entry in items:
+    for number, entry in enumerate(items):
         dim = reading.dim
         if entry is None:
             reading.view = unsqueeze(reading.view, dim)
@@ -158,24 +156,23 @@ def read_index(source: Tensor, items: list[Any], writing: bool = False) -> Readi
         if entry is Ellipsis:
             reading.dim += ndim - wanted
         elif entry.__class__ is int:
-            reading.view = take_index(reading.view, dim, entry, original)
+            reading.view = take_index(reading.view, dim, entry, number)
         elif entry.__class__ is slice:
-            reading.view = take_slice(reading.view, dim, entry, writing)
+            reading.view = take_slice(reading.view, dim, entry)
             reading.dim += 1
         elif entry.__class__ is bool:
             reading.view = unsqueeze(reading.view, dim)
             reading.leave(wrap(np.zeros(int(entry), np.int64)), 1)
         else:
             reading.leave(entry, _taken_dims(entry))
-        original += ndim - wanted if entry is Ellipsis else _taken_dims(entry)
     return reading
 
 
-def take_slice(source: Tensor, dim: int, entry: slice, writing: bool) -> Tensor:
+def take_slice(source: Tensor, dim: int, entry: slice) -> Tensor:
     """A slice, or the tensor itself if that is all of it."""
     start, end, step = bounds(entry)
-    size = source._array.shape[dim]
-    if start == 0 and step == 1 and (end == LAST or (writing and end >= size)):
+    size = source._array.shape[wrap_dim(dim, source._array.ndim)]
+    if start == 0 and step == 1 and end >= size:
         return source
     return slice_dim(source, dim, start, end, step)
 
@@ -246,7 +243,7 @@ def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
                 take_index(view, dim, each, number)  # raises
         else:
             if each.start is not None or each.stop is not None or each.step is not None:
-                view = take_slice(view, dim, each, False)
+                view = take_slice(view, dim, each)
             dim += 1
     return alias(source) if view is source else view
 
@@ -258,12 +255,15 @@ def set_item(self: Tensor, index_given: Any, value: Any) -> None:
     """`x[index] = value`: a copy into the view, or `index_put_`."""
     if not isinstance(value, Tensor):
         value = _number_tensor(self, value)
-    if index_given.__class__ is bool and not index_given:
-        return
-    if index_given.__class__ is bool:
+    kind = index_given.__class__
+    if kind is bool:
+        if not index_given:
+            return
         index_given = None
+    elif not self._array.ndim and (kind is int or kind is slice):
+        get_item(self, index_given)  # raises
     items = [as_entry(each) for each in entries(index_given)]
-    reading = read_index(self, items, writing=True)
+    reading = read_index(self, items)
     view = reading.view
     if reading.advanced:
         value = _without_leading_ones(value)

@@ -66,7 +66,8 @@ def _explained(error: IndexError, indices: Sequence[ndarray | None]) -> IndexErr
         where, axis, size = match.groups()
         if size == "0":
             return IndexError("index is out of bounds for dimension with size 0")
-        return IndexError(f"index {where} is out of bounds for dimension {axis} with size {size}")
+        number = sum(each is not None for each in indices[: int(axis)])
+        return IndexError(f"index {where} is out of bounds for dimension {number} with size {size}")
     if "shape mismatch" in text:
         shapes = ", ".join(str(list(each.shape)) for each in indices if each is not None)
         return IndexError(
@@ -96,7 +97,20 @@ def taken(array: ndarray, indices: Sequence[ndarray | None]) -> ndarray:
         # NumPy lays results out as it likes, also where a dimension has length 1.
         return result if result.ndim < 2 else result.ravel().reshape(result.shape)
     except IndexError as error:
+        if _is_empty(array.shape, places):
+            return np.empty(result_shape(array.shape, places), array.dtype)
         raise _explained(error, places) from None
+
+
+def _is_empty(shape: Shape, places: Sequence[ndarray | None]) -> bool:
+    """Whether nothing lies at an index, which then may point anywhere, but not into nothing."""
+    for size, each in zip(shape, places, strict=False):
+        if each is not None and each.size and not size:
+            return False
+    try:
+        return 0 in result_shape(shape, places)
+    except ValueError:
+        return False
 
 
 def result_shape(shape: Shape, places: Sequence[ndarray | None]) -> Shape:
@@ -173,8 +187,8 @@ def index_backward(self: Array, input_sizes: Shape, indices: Indices) -> Array:
     if len(indices) == 1 and indices[0].dtype == np.bool_:
         result[indices[0]] = self
         return result
-    places = integer_indices(result.shape, indices)
-    add_at(result, places, self)
+    if self.size:
+        add_at(result, integer_indices(result.shape, indices), self)
     return result
 
 
@@ -209,6 +223,9 @@ def write_at(
         values = values.astype(target.dtype)
     places = integer_indices(target.shape, indices)
     where = tuple([EVERYTHING if each is None else each for each in places])
+    if _is_empty(target.shape, places):
+        _check_values(target, places, values)
+        return
     try:
         if accumulate:
             _check_values(target, places, values)
@@ -242,7 +259,7 @@ def _check_values(target: ndarray, places: Sequence[ndarray | None], values: nda
             f"indexing result of shape {list(wanted)}"
         )
     for dim, each in enumerate(places):
-        if each is not None and each.size:
+        if each is not None and each.size and 0 not in wanted:
             size = target.shape[dim]
             outside = (each < -size) | (each >= size)
             if outside.any():

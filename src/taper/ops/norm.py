@@ -17,7 +17,14 @@ from taper import dtypes
 from taper.factory import refuse, shape_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opruntime import compute_into
-from taper.ops.batch_norm import check_dtypes, in_single, ones, statistics_dtype
+from taper.ops.batch_norm import (
+    averaging,
+    in_single,
+    inverse_deviation,
+    rounded,
+    same_dtype,
+    statistics_dtype,
+)
 from taper.ops.pointwise import div
 from taper.ops.scalar import add_scalar
 from taper.ops.shape import expand, reshape
@@ -32,30 +39,24 @@ from taper.userwarning import warn_once
 
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
     """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
-    length = max(rows.shape[1], 1)
-    mean = row_sums(rows) / length
+    weights = averaging(rows.shape[1], rows.dtype)
+    mean = rows.dot(weights)[:, None]
     result = np.subtract(rows, mean, order="C")
-    inverse = 1.0 / np.sqrt(row_products(result, result) / length + eps)
+    variance = np.vecdot(result, result)
+    variance *= weights[:1]
+    inverse = inverse_deviation(variance, eps)[:, None]
     result *= inverse
     return result, mean, inverse
 
 
-def row_sums(rows: ndarray) -> ndarray:
-    """The sum of each row, as a column; BLAS is faster than NumPy's reduction."""
-    return rows.dot(ones(rows.shape[1], rows.dtype))[:, None]
-
-
-def row_products(first: ndarray, second: ndarray) -> ndarray:
-    """The sum of products of each pair of rows, as a column."""
-    return np.vecdot(first, second)[:, None]
-
-
 def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
     """The gradient of the rows that became `normalised`; writes into `normalised`."""
-    length = max(grad.shape[1], 1)
-    normalised *= row_products(grad, normalised) / -length
+    weights = averaging(grad.shape[1], grad.dtype)
+    along = np.vecdot(grad, normalised)
+    along *= weights[:1]
+    normalised *= np.negative(along, out=along)[:, None]
     normalised += grad
-    normalised -= row_sums(grad) / length
+    normalised -= grad.dot(weights)[:, None]
     normalised *= inverse
     return normalised
 
@@ -91,28 +92,42 @@ def native_layer_norm(
     eps: float,
 ) -> tuple[Array, ...]:
     """The normalised input, and the means and inverse deviations of its samples."""
-    lead = _leading(input, normalized_shape, weight, bias)
-    check_dtypes("LayerNormKernelImpl", input, weight, bias)
-    kept = statistics_dtype(input, weight, bias)
-    rows = in_single(input).reshape(math.prod(lead), math.prod(normalized_shape))
+    lead = input.ndim - len(normalized_shape)
+    if (
+        not normalized_shape
+        or input.shape[max(lead, 0) :] != normalized_shape
+        or (weight is not None and weight.shape != normalized_shape)
+        or (bias is not None and bias.shape != normalized_shape)
+    ):
+        refuse_shapes(input, normalized_shape, weight, bias)
+    if not same_dtype(input, weight, bias):
+        kept = statistics_dtype("LayerNormKernelImpl", input, weight, bias)
+        wide = [in_single(each) for each in (weight, bias)]
+        kernel = native_layer_norm.op.kernel
+        found = kernel(in_single(input), normalized_shape, *wide, eps)
+        return rounded(found, input.dtype, kept)
+    flat = lead == 1 and input.ndim == 2
+    rows = input if flat else _rows(input, lead)
     result, mean, inverse = normalised_rows(rows, eps)
     if weight is not None:
-        result *= in_single(weight).reshape(-1)
+        result *= weight if flat else weight.reshape(-1)
     if bias is not None:
-        result += in_single(bias).reshape(-1)
-    result = result.astype(input.dtype, copy=False).reshape(input.shape)
-    shape = lead + (1,) * len(normalized_shape)
-    return (
-        result,
-        mean.astype(kept, copy=False).reshape(shape),
-        inverse.astype(kept, copy=False).reshape(shape),
-    )
+        result += bias if flat else bias.reshape(-1)
+    if flat:
+        return result, mean, inverse
+    shape = input.shape[:lead] + (1,) * (input.ndim - lead)
+    return result.reshape(input.shape), mean.reshape(shape), inverse.reshape(shape)
 
 
-def _leading(
+def _rows(array: ndarray, lead: int) -> ndarray:
+    shape = array.shape
+    return array.reshape(math.prod(shape[:lead]), math.prod(shape[lead:]))
+
+
+def refuse_shapes(
     input: ndarray, normalized_shape: Shape, weight: ndarray | None, bias: ndarray | None
-) -> Shape:
-    """The shape of the dimensions that are not normalised, checked."""
+) -> None:
+    """Raise what is wrong with the shapes, if anything."""
     ndim = len(normalized_shape)
     listed = list(normalized_shape)
     if not ndim:
@@ -132,38 +147,42 @@ def _leading(
             f"Given normalized_shape={listed}, expected input with shape [*, {wanted}], but got "
             f"input of size{list(input.shape)}"
         )
-    return input.shape[: input.ndim - ndim]
 
 
 @derivative(native_layer_norm, wrt=("input", "weight", "bias"))
 def native_layer_norm_all(
     grad_result0, input, normalized_shape, weight, bias, result1, result2, eps, needs
 ):
-    ndim, inner = len(normalized_shape), tuple(range(-len(normalized_shape), 0))
-    outer = tuple(range(input.ndim - ndim))
+    lead = input.ndim - len(normalized_shape)
     if type(grad_result0) is not ndarray:
-        normalised, inverse = normalised_tensors(input, eps, inner)
-        for_weight = _sum(grad_result0 * normalised, outer) if needs[1] else None
-        for_bias = _sum(grad_result0, outer) if needs[2] else None
-        scaled = grad_result0 if weight is None else grad_result0 * weight
-        found = rows_gradient_of_tensors(scaled, normalised, inverse, inner) if needs[0] else None
-        return found, for_weight, for_bias
-    count = math.prod(normalized_shape)
-    grad = in_single(grad_result0).reshape(math.prod(input.shape[: input.ndim - ndim]), count)
-    inverse = in_single(result2).reshape(-1, 1)
+        return _layer_with_tensors(grad_result0, input, weight, lead, eps, needs)
+    grad, inverse = _rows(in_single(grad_result0), lead), _rows(in_single(result2), lead)
     normalised = np.subtract(
-        in_single(input).reshape(grad.shape), in_single(result1).reshape(-1, 1), order="C"
+        _rows(in_single(input), lead), _rows(in_single(result1), lead), order="C"
     )
     normalised *= inverse
     for_weight = for_bias = found = None
-    total = ones(grad.shape[0], grad.dtype)
+    if needs[1] or needs[2]:
+        ones = np.ones(len(grad), grad.dtype)
     if needs[1]:
-        for_weight = total.dot(grad * normalised).reshape(normalized_shape)
+        for_weight = ones.dot(grad * normalised).reshape(normalized_shape)
     if needs[2]:
-        for_bias = total.dot(grad).reshape(normalized_shape)
+        for_bias = ones.dot(grad).reshape(normalized_shape)
     if needs[0]:
         scaled = grad if weight is None else grad * in_single(weight).reshape(-1)
         found = rows_gradient(scaled, normalised, inverse).reshape(input.shape)
+    return found, for_weight, for_bias
+
+
+def _layer_with_tensors(
+    grad: Tensor, input: Tensor, weight: Any, lead: int, eps: float, needs: Any
+) -> tuple[Any, Any, Any]:
+    outer, inner = tuple(range(lead)), tuple(range(lead, input._array.ndim))
+    normalised, inverse = normalised_tensors(input, eps, inner)
+    for_weight = _sum(grad * normalised, outer) if needs[1] else None
+    for_bias = _sum(grad, outer) if needs[2] else None
+    scaled = grad if weight is None else grad * weight
+    found = rows_gradient_of_tensors(scaled, normalised, inverse, inner) if needs[0] else None
     return found, for_weight, for_bias
 
 
@@ -250,21 +269,19 @@ def native_group_norm(
     eps: float,
 ) -> tuple[Array, ...]:
     """The normalised input, and the means and inverse deviations of its groups of channels."""
-    check_dtypes("GroupNormKernelImpl", input, weight, bias)
-    kept = statistics_dtype(input, weight, bias)
-    rows = in_single(input).reshape(N * group, C // group * HxW)
+    if not same_dtype(input, weight, bias):
+        kept = statistics_dtype("GroupNormKernelImpl", input, weight, bias)
+        wide = [in_single(each) for each in (input, weight, bias)]
+        found = native_group_norm.op.kernel(*wide, N, C, HxW, group, eps)
+        return rounded(found, input.dtype, kept)
+    rows = input.reshape(N * group, C // group * HxW)
     result, mean, inverse = normalised_rows(rows, eps)
     result = result.reshape(N, C, HxW)
     if weight is not None:
-        result *= in_single(weight)[:, None]
+        result *= weight[:, None]
     if bias is not None:
-        result += in_single(bias)[:, None]
-    result = result.astype(input.dtype, copy=False).reshape(input.shape)
-    return (
-        result,
-        mean.astype(kept, copy=False).reshape(N, group),
-        inverse.astype(kept, copy=False).reshape(N, group),
-    )
+        result += bias[:, None]
+    return result.reshape(input.shape), mean.reshape(N, group), inverse.reshape(N, group)
 
 
 @derivative(native_group_norm, wrt=("input", "weight", "bias"))
@@ -426,14 +443,12 @@ def rms_norm(
 
 def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
     try:
-        _leading(input._array, shape, None if weight is None else weight._array, None)
+        refuse_shapes(input._array, shape, None if weight is None else weight._array, None)
     except RuntimeError as error:
         # PyTorch's text for this function lacks the comma.
         raise RuntimeError(str(error).replace("[*, ", "[*")) from None
     if input.dtype.category < dtypes.FLOATING:
-        raise NotImplementedError(
-            f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'"
-        )
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'")
 
 
 # --- normalize, local_response_norm ----------------------------------------------------------

@@ -28,7 +28,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opruntime import invalid_combination
+from taper.opruntime import invalid_combination, scalar_array
 from taper.ops.complexes import conj
 from taper.ops.unary import zeros_like
 from taper.tensor import Tensor
@@ -41,8 +41,11 @@ NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
 
 def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
     """`values * alpha` with PyTorch's rules for `alpha`."""
-    if alpha.__class__ is int and alpha == 1:
+    kind = alpha.__class__
+    if kind is int and alpha == 1:
         return values
+    if (kind is float or kind is int) and values.dtype.kind == "f":
+        return np.multiply(values, scalar_array(alpha, values.dtype))
     if not isinstance(alpha, int | float | complex):
         raise TypeError(f"{label}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     category = dtypes.FROM_NUMPY[values.dtype].category

@@ -43,9 +43,12 @@ def unsqueeze(self: Array, dim: int) -> Array:
     ndim = len(shape)
     position = wrap_dim(dim, ndim + 1)
     wanted = (*shape[:position], 1, *shape[position:])
-    if position == ndim and not self.flags.c_contiguous:
-        return strided(self, wanted, (*self.strides, self.itemsize))
-    return self.reshape(wanted)  # never a copy: a dimension of length 1 fits any strides
+    if 1 not in shape and self.size and (position < ndim or self.flags.c_contiguous):
+        return self.reshape(wanted)  # never a copy: a dimension of length 1 fits any strides
+    # NumPy would give other dimensions of length 1 new strides, and a new last one the wrong one.
+    step = shape[position] * self.strides[position] if position < ndim else self.itemsize
+    strides = self.strides
+    return strided(self, wanted, (*strides[:position], step, *strides[position:]))
 
 
 @derivative(unsqueeze, wrt="self")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import special_functions
-from taper.arrays import HALF, ONE, in_blocks, select, zero_of
+from taper.arrays import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.dtype_checks import BOOL, INTEGERS, NOT_FLOATING, WIDE, not_implemented
 from taper.opdef import (
     POINTWISE,
@@ -311,15 +311,8 @@ def gelu_self(grad, self, approximate):
 # --- silu, mish ------------------------------------------------------------------------------
 
 
-def _sigmoid(values: ndarray) -> Any:
-    result = np.negative(values)
-    target = result if result.ndim else None
-    result = np.add(np.exp(result, target), ONE, target)
-    return np.reciprocal(result, target)
-
-
 def _silu(values: ndarray) -> Any:
-    result = _sigmoid(values)
+    result = logistic(values)
     result *= values
     return result
 
@@ -334,7 +327,7 @@ def _silu(values: ndarray) -> Any:
 )
 def silu(self: Array) -> Array:
     """x times sigmoid(x)."""
-    return in_blocks(_silu, self)
+    return _silu(self)
 
 
 @derivative(silu, wrt="self")
@@ -360,7 +353,7 @@ def _mish(values: ndarray) -> Any:
 )
 def mish(self: Array) -> Array:
     """x times tanh(softplus(x))."""
-    return in_blocks(_mish, self)
+    return _mish(self)
 
 
 @derivative(mish, wrt="self")
@@ -403,7 +396,7 @@ def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
 def softplus_backward(grad_output: Array, self: Array, beta: Any, threshold: Any) -> Array:
     """The gradient of softplus."""
     scaled = self if beta == 1 else self * scalar_array(beta, self.dtype)
-    slope = _sigmoid(scaled)
+    slope = logistic(scaled)
     slope *= grad_output
     return select(scaled > scalar_array(threshold, self.dtype), grad_output, slope)
 
@@ -499,14 +492,14 @@ def glu(self: Array, dim: int = -1) -> Array:
             f"Halving dimension must be even, but dimension {axis} is size {self.shape[axis]}"
         )
     first, second = _halves(self, dim)
-    return np.multiply(first, _sigmoid(second))
+    return np.multiply(first, logistic(second))
 
 
 @op(node="GluBackwardBackward0", upcast=True, public=False, method=False)
 def glu_backward(grad_output: Array, self: Array, dim: int) -> Array:
     """The gradient of glu."""
     first, second = _halves(self, dim)
-    share = _sigmoid(second)
+    share = logistic(second)
     result = np.empty(self.shape, self.dtype)
     by_first, by_second = _halves(result, dim)
     np.multiply(grad_output, share, by_first)

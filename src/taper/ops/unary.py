@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays import ONE, masked
+from taper.arrays import ONE, logistic, masked
 from taper.dtype_checks import BOOL, COMPLEX, WIDE, all_of, not_implemented, refuse
 from taper.opdef import (
     FLOAT,
@@ -382,11 +382,7 @@ def sigmoid(self: Array) -> Array:
     >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
     tensor([0.5000, 0.7311])
     """
-    result = np.negative(self)
-    target = result if result.ndim else None
-    result = np.exp(result, target)
-    result = np.add(result, ONE, target)
-    return np.reciprocal(result, target)
+    return logistic(self)
 
 
 @op(node="SigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)

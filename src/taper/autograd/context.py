@@ -1,0 +1,221 @@
+"""The context of a custom function, which is its node (G13).
+
+Whatever the user puts on it lives exactly as long as the graph.  All names without an underscore
+are the user's, except those that PyTorch's context has; a user's `ctx.name = ...` must not disturb
+the engine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from taper.autograd.node import FREED, LIVE, Node, Place
+from taper.autograd.saved import SavedValue, freed_error, handle
+from taper.autograd.state import local
+from taper.autograd.views import run_unrecorded
+from taper.tensor import Tensor, wrap
+
+Metadata = tuple[tuple[int, ...], Any]
+
+ONLY_ONCE = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+    "autograd.Function. Either access saved_tensors only once, or set "
+    "clear_saved_tensors_on_access=False."
+)
+
+
+class FunctionCtx:
+    """What `forward` and `backward` of a custom function get as their first argument."""
+
+    to_save: Any
+    saved_for_forward: Any
+    dirty_tensors: Any
+    non_differentiable: Any
+    materialize_grads: bool
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Save tensors for `backward`, which reads them from `saved_tensors`, version-checked."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Save tensors for `jvp`."""
+        for tensor in tensors:
+            if not (tensor is None or isinstance(tensor, Tensor)):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    "non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Declare inputs that `forward` writes in place; they must be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Declare outputs that have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether undefined gradients reach `backward` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+
+class BackwardCFunction(Node, FunctionCtx):
+    """The node of a custom function."""
+
+    _forward_cls: ClassVar[Any]
+    _saves = True
+    _passes_undefined = False
+    _takes_real_part = False
+
+    # Whether outputs without a gradient give zeros to `backward`, or None (F8).
+    _materialize_non_diff_grads = True
+    # A view of the one input, made by taper's own views: writing it in place is allowed (F12).
+    _is_pure_view = False
+
+    def __init__(self) -> None:
+        state = local.state
+        self._edges = ()
+        self._edge_nrs = ()
+        self._sequence = state.sequence
+        state.sequence += 1
+        self._status = LIVE
+        self._shape = ()
+        self._dtype = None
+        self._code = None
+        self._offset = 0
+        self._extra = None
+        self._outputs: list[Metadata | None] = []  # of the forward; None for what is no tensor
+        self._without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
+        self._saved: tuple[SavedValue, ...] | None = ()  # None once handed over (F19)
+        self._is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are
+        self._in_jvp = False
+        self.to_save = self.saved_for_forward = None
+        self.dirty_tensors = self.non_differentiable = None
+        self.materialize_grads = True
+        self.needs_input_grad: tuple[bool, ...] | None = None
+
+    @property
+    def _output_count(self) -> int:  # type: ignore[override]
+        return max(len(self._outputs), 1)
+
+    def _output_metadata(self, nr: int) -> Metadata:
+        metadata = self._outputs[nr] if self._outputs else None
+        return metadata if metadata is not None else ((), None)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` saved (in `jvp`: what `save_for_forward` saved)."""
+        if self._in_jvp:
+            return tuple(self.saved_for_forward or ())
+        if self._saved is None:
+            raise RuntimeError(ONLY_ONCE)
+        if self._status == FREED:
+            raise freed_error(self)
+        values = tuple(value.unpack(self) for value in self._saved)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            for value in self._saved:
+                value.release()
+            self._saved = None
+        return values
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self._status == FREED:
+            raise freed_error(self)
+        return tuple(handle(self, value) for value in self._saved or ())
+
+    def _release(self, place: Place) -> None:
+        if self._saved is not None:
+            for value in self._saved:
+                value.release()
+            self._saved = ()
+        self._status = FREED
+        self._freed_at = place
+
+    def _run(self, grads: list[Any]) -> Sequence[Any]:
+        given = [None if grad is None else wrap(grad) for grad in grads]
+        if self._forward_cls.boxed_grads_call:
+            grads[:] = [None] * len(grads)
+        return run_unrecorded(self, given)
+
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
+        given = [self._materialized(nr, grad) for nr, grad in enumerate(grads)]
+        if self._forward_cls.boxed_grads_call:
+            grads[:] = [None] * len(grads)  # the user holds the only references
+        results = self._call_backward(given)
+        return self._checked(results if isinstance(results, tuple) else (results,))
+
+    def apply(self, *grads: Any) -> Any:
+        """Run the user's `backward` alone."""
+        return self._call_backward(list(grads))
+
+    def _call_backward(self, given: list[Any]) -> Any:
+        function = backward_function(self._forward_cls)
+        if self._forward_cls.boxed_grads_call:
+            return function(self, given)
+        return function(self, *given)
+
+    def _materialized(self, nr: int, grad: Any) -> Any:
+        """A gradient for `backward`: zeros for an undefined one, unless told otherwise (F9)."""
+        if grad is not None or not self.materialize_grads or not self._outputs:
+            return grad
+        metadata = self._outputs[nr]
+        if metadata is None or (nr in self._without_grad and not self._materialize_non_diff_grads):
+            return None
+        return wrap(np.zeros(*metadata))
+
+    def _checked(self, results: Sequence[Any]) -> list[Any]:
+        """One gradient for each tensor argument, with PyTorch's checks (F3)."""
+        expected = len(self._is_tensor)
+        while len(results) > expected and results[-1] is None:
+            results = results[:-1]
+        if len(results) != expected:
+            raise RuntimeError(
+                f"function {self._class_name()} returned an incorrect number of gradients "
+                f"(expected {expected}, got {len(results)})"
+            )
+        grads = []
+        for position, (is_tensor, grad) in enumerate(zip(self._is_tensor, results, strict=True), 1):
+            if is_tensor:
+                if grad is not None and not isinstance(grad, Tensor):
+                    raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
+                grads.append(grad)
+            elif grad is not None:
+                raise RuntimeError(
+                    f"function {self._class_name()} returned a gradient different than None at "
+                    f"position {position}, but the corresponding forward input was not a Variable"
+                )
+        return grads
+
+
+def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
+    """The gradients of the arguments, given those of the outputs."""
+    raise NotImplementedError(
+        "You must implement either the backward or vjp method for your custom autograd.Function "
+        "to use it with backward mode AD."
+    )
+
+
+def backward_function(cls: Any) -> Callable[..., Any]:
+    """The `backward` of a Function, or its `vjp`, which is another name for it."""
+    backward, vjp = cls.backward, cls.vjp
+    if backward is not no_backward and vjp is not no_backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            "should only implement one of them."
+        )
+    chosen: Callable[..., Any] = backward if vjp is no_backward else vjp
+    return chosen

@@ -1,0 +1,312 @@
+"""Running `forward` of a custom function: arguments, the history of outputs, saved tensors.
+
+`forward` runs unrecorded; afterwards each tensor it returned is one of four kinds (F10 to F12): a
+fresh one, an input returned as it is, a view of an input, or an input that it wrote.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.anomaly_mode import remember
+from taper.autograd.context import BackwardCFunction
+from taper.autograd.meta import Creation
+from taper.autograd.provenance import user_frame
+from taper.autograd.saved import SavedValue
+from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, local
+from taper.autograd.tangents import set_tangent
+from taper.autograd.tangents import tangent as tangent_of
+from taper.autograd.views import (
+    alias,
+    bump_version,
+    check_inplace,
+    gradient_edge,
+    make_view,
+    rebase_history,
+    requires_grad,
+    set_history,
+)
+from taper.tensor import Tensor, wrap
+from taper.userwarning import warn_user
+
+NOT_AN_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+    "mutated should be passed to ctx.mark_dirty()."
+)
+WRITES_A_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+    "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
+    "should either make sure the input is not a view (using .clone() for example) or make your "
+    "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
+    "inplace that returns a single Tensor and a second one that does the other operations). You "
+    "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+)
+
+
+def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    """Fill the context after a `forward` that does not take one."""
+    raise NotImplementedError("setup_context is not implemented.")
+
+
+def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`cls.apply(*args, **kwargs)`: run `forward` unrecorded, give its outputs their history."""
+    separate = cls.setup_context is not no_setup_context
+    if separate:
+        bound = signature_of(cls).bind(*args, **kwargs)
+        bound.apply_defaults()
+        args, kwargs = bound.args, bound.kwargs
+    elif kwargs:
+        args, kwargs = _positional(cls, args, kwargs)
+    state = local.state
+    mode = state.mode
+    ctx = cls._backward_cls()
+    tensors = [each for each in args if isinstance(each, Tensor)]
+    ctx._is_tensor = tuple([isinstance(each, Tensor) for each in args])
+    ctx.needs_input_grad = tuple(
+        [isinstance(each, Tensor) and requires_grad(each) for each in args]
+    )
+    recording = not mode & (NO_GRAD | INFERENCE) and True in ctx.needs_input_grad
+    if recording:
+        edges = [gradient_edge(each) if requires_grad(each) else (None, 0) for each in tensors]
+        ctx._edges = tuple([edge for edge, _ in edges])
+        ctx._edge_nrs = tuple([nr for _, nr in edges])
+        frame = user_frame(sys._getframe(1))
+        ctx._code, ctx._offset = frame.f_code, frame.f_lasti
+        if mode & ANOMALY:
+            remember(ctx)
+    state.mode = (mode | NO_GRAD) & ~DUAL
+    try:
+        if separate:
+            result = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, result)
+        else:
+            result = cls.forward(ctx, *args, **kwargs)
+    finally:
+        state.mode = mode
+    returned = result if isinstance(result, tuple) else (result,)
+    outputs = wrapped_outputs(ctx, tensors, returned, recording)
+    if recording:
+        _save(ctx, outputs, state)
+    if mode & DUAL and any(tangent_of(each) is not None for each in tensors):
+        _run_jvp(cls, ctx, args, outputs)
+    ctx.dirty_tensors = ctx.non_differentiable = ctx.to_save = None
+    return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+def signature_of(cls: Any) -> inspect.Signature:
+    """The signature of `forward`, found once."""
+    known = cls.__dict__.get("_signature")
+    if known is None or known[0] is not cls.forward:
+        known = cls._signature = (cls.forward, inspect.signature(cls.forward))
+    return known[1]
+
+
+def _positional(
+    cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Keyword arguments of `apply` in the places of `forward`'s parameters (F23)."""
+    params = list(signature_of(cls).parameters.values())[1:]  # without the context
+    named = [each for each in params if each.kind is each.POSITIONAL_OR_KEYWORD]
+    known = {each.name for each in named}
+    passed_on = any(each.kind is each.VAR_KEYWORD for each in params)
+    rest = {name: kwargs[name] for name in kwargs if name not in known}
+    for name in rest:
+        if not passed_on and not any(each.name == name for each in params):
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+    found = list(args)
+    last = max((at for at, each in enumerate(named) if each.name in kwargs), default=-1)
+    for position, each in enumerate(named[: max(last + 1, len(args))]):
+        if position < len(args):
+            if each.name in kwargs:
+                raise TypeError(f"forward() got multiple values for argument '{each.name}'")
+        elif each.name in kwargs:
+            found.append(kwargs[each.name])
+        elif each.default is not each.empty:
+            found.append(each.default)
+        else:
+            raise TypeError(
+                f"forward() missing required argument: '{each.name}' (position {position})"
+            )
+    missing = [
+        (position, each)
+        for position, each in enumerate(named)
+        if position >= len(found) and each.default is each.empty
+    ]
+    if missing:
+        position, each = missing[0]
+        raise TypeError(f"forward() missing required argument: '{each.name}' (position {position})")
+    return tuple(found), rest
+
+
+def _contains(tensors: Sequence[Any] | None, tensor: Any) -> bool:
+    return tensors is not None and any(each is tensor for each in tensors)
+
+
+def wrapped_outputs(
+    ctx: BackwardCFunction, inputs: list[Tensor], outputs: Sequence[Any], recording: bool
+) -> list[Any]:
+    """The outputs with their history: fresh ones, inputs returned as they are, inputs written."""
+    _check_marks(ctx, outputs)
+    tensors = [each for each in outputs if isinstance(each, Tensor)]
+    differentiable = [recording and _can_differentiate(ctx, each) for each in outputs]
+    ctx._outputs = [
+        (each._array.shape, each._array.dtype) if isinstance(each, Tensor) else None
+        for each in outputs
+    ]
+    ctx._without_grad = frozenset([nr for nr, each in enumerate(differentiable) if not each])
+    ctx._shape, ctx._dtype = ctx._output_metadata(0)
+    if ctx._is_pure_view and (len(inputs) != 1 or len(tensors) != 1):
+        raise RuntimeError(
+            "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
+            "an issue if you need to support more."
+        )
+    wrapped: list[Any] = []
+    for nr, output in enumerate(outputs):
+        if isinstance(output, Tensor):
+            is_input = _contains(inputs, output)
+            if not _contains(ctx.dirty_tensors, output):
+                output = _finish_output(ctx, output, nr, is_input, differentiable[nr])
+            else:
+                _check_dirty(output, is_input, differentiable[nr], len(tensors))
+                output = _finish_dirty(ctx, output, nr, is_input, differentiable[nr])
+        wrapped.append(output)
+    if sum(differentiable) > 1:
+        # The views may share memory with each other, so none of them may be written (V10).
+        for output in wrapped:
+            if isinstance(output, Tensor) and output._view is not None:
+                output._view.creation = Creation.MULTIPLE
+    return wrapped
+
+
+def _check_marks(ctx: BackwardCFunction, outputs: Sequence[Any]) -> None:
+    for name in ("dirty", "non_differentiable"):
+        marked = ctx.dirty_tensors if name == "dirty" else ctx.non_differentiable
+        for position, each in enumerate(marked or ()):
+            if isinstance(each, Tensor):
+                continue
+            kind = type(each).__name__
+            if name == "dirty":
+                raise RuntimeError(
+                    f"mark_dirty can only accept variables, but argument {position} is of type "
+                    f"{kind}"
+                )
+            raise RuntimeError(
+                f"mark_non_differentiable only accepts variable arguments, but got {kind}"
+            )
+    for dirty in ctx.dirty_tensors or ():
+        if not _contains(outputs, dirty):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace must all be outputs of the Function."
+            )
+
+
+def _can_differentiate(ctx: BackwardCFunction, output: Any) -> bool:
+    if not isinstance(output, Tensor) or _contains(ctx.non_differentiable, output):
+        return False
+    return output.dtype.is_floating_point or output.dtype.is_complex
+
+
+def _finish_output(
+    ctx: BackwardCFunction, output: Tensor, nr: int, is_input: bool, differentiable: bool
+) -> Tensor:
+    """Give an output its history; an input returned as it is becomes a view of itself (F11)."""
+    if is_input:
+        if not differentiable and requires_grad(output):
+            return alias(output)
+        output = make_view(output, output._array, Creation.FUNCTION)
+    elif not differentiable and output._view is None and output._grad_fn is not None:
+        output.detach_()  # recorded inside `forward`, which must not show
+    record = output._view
+    if record is not None and not ctx._is_pure_view:
+        record.creation = Creation.FUNCTION
+    elif record is not None and differentiable:
+        record.creation = Creation.PLAIN
+    if differentiable:
+        set_history(output, ctx, nr)
+        if record is not None:
+            record.version = output._counter.value
+    return output
+
+
+def _check_dirty(output: Tensor, is_input: bool, differentiable: bool, output_count: int) -> None:
+    """Raise where an output may not be marked as dirty."""
+    if not is_input:
+        if output._view is not None:
+            raise RuntimeError(NOT_AN_INPUT)
+        warn_user(NOT_AN_INPUT)
+    elif differentiable and output._view is not None:
+        if output_count > 1:
+            raise RuntimeError(WRITES_A_VIEW)
+        check_inplace(output, True, local.state)
+    elif differentiable and requires_grad(output) and output.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad has been used in an in-place operation."
+        )
+
+
+def _finish_dirty(
+    ctx: BackwardCFunction, output: Tensor, nr: int, is_input: bool, differentiable: bool
+) -> Tensor:
+    """Count the write to an input and make the function its history (F10)."""
+    bump_version(output)
+    if differentiable and is_input:
+        rebase_history(output, ctx, nr)
+    elif differentiable:
+        set_history(output, ctx, nr)
+    elif is_input and requires_grad(output):
+        return alias(output)
+    return output
+
+
+def _save(ctx: BackwardCFunction, outputs: list[Any], state: Any) -> None:
+    """Turn what `save_for_backward` was given into saved values, outputs without a cycle."""
+    values = []
+    for position, tensor in enumerate(ctx.to_save or ()):
+        if not (tensor is None or isinstance(tensor, Tensor)):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {position} is of type "
+                f"{type(tensor).__name__}"
+            )
+        nr = next((nr for nr, each in enumerate(outputs) if each is tensor), None)
+        # A written view has a history of its own that leads here, so it counts as an output too.
+        is_output = (
+            tensor is not None
+            and nr is not None
+            and (tensor._grad_fn is ctx or _contains(ctx.dirty_tensors, tensor))
+        )
+        value = SavedValue(tensor, is_output, nr or 0)
+        if state.mode & SAVED_HOOKS and state.saved_hooks and tensor is not None:
+            pack, unpack = state.saved_hooks[-1]
+            value.pack(pack, unpack, tensor)
+        values.append(value)
+    ctx._saved = tuple(values)
+
+
+def _run_jvp(cls: Any, ctx: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any]) -> None:
+    """Tangents of a custom function, by its `jvp` (D13)."""
+    tangents = []
+    for each in args:
+        found = tangent_of(each)
+        if found is None and ctx.materialize_grads and isinstance(each, Tensor):
+            if each.dtype.is_floating_point or each.dtype.is_complex:
+                found = wrap(np.zeros_like(each._array))
+        tangents.append(found)
+    state = local.state
+    mode = state.mode
+    state.mode = mode & ~DUAL
+    ctx._in_jvp = True
+    try:
+        results = cls.jvp(ctx, *tangents)
+    finally:
+        ctx._in_jvp = False
+        state.mode = mode
+    results = results if isinstance(results, tuple | list) else (results,)
+    for output, result in zip(outputs, results, strict=True):
+        if isinstance(output, Tensor) and result is not None:
+            set_tangent(output, result)
