@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 import opcases
 from op_case import Dtype, Fixed, OpCase, Sample
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 import taper
+from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 from taper.autograd import gradcheck, gradgradcheck
 
 DIFFERENTIABLE = [case for case in CASES if case.differentiable and not case.random]

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 import taper
+from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 DETERMINISTIC = [case for case in CASES if not case.random]
 
@@ -35,7 +35,16 @@ def _plain(args):
 
 @pytest.mark.parametrize("case", DETERMINISTIC, ids=case_id)
 def test_layout_of_the_inputs_does_not_matter(case):
-    if case.name.split(".")[-1] in ("view", "as_strided", "stride", "is_contiguous", "empty_strided", "view_as_complex", "resize_", "resize_as_"):
+    if case.name.split(".")[-1] in (
+        "view",
+        "as_strided",
+        "stride",
+        "is_contiguous",
+        "empty_strided",
+        "view_as_complex",
+        "resize_",
+        "resize_as_",
+    ):
         pytest.skip("strides are what this operator is about")
     for sample in samples_of(case):
         plain = outputs_of(Call(taper, case, sample)())

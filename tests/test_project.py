@@ -10,7 +10,6 @@ import ast
 import doctest
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from op_templates import CASES
 
 import taper
+from op_templates import CASES
 from taper import opcompile, opdocs
 from taper.opdef import (
     LINEAR,

@@ -81,10 +81,17 @@ def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
     points, label = spirals(1500, generator)
     test_points, test_label = spirals(500, generator)
     model = nn.Sequential(
-        nn.Linear(2, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, CLASSES)
+        nn.Linear(2, 64),
+        nn.BatchNorm1d(64),
+        nn.ReLU(),
+        nn.Linear(64, 64),
+        nn.ReLU(),
+        nn.Linear(64, CLASSES),
     )
     count = sum(parameter.numel() for parameter in model.parameters())
-    print(f"2. A classifier for {CLASSES} spirals: {len(points)} points, {count} parameters, Adam\n")
+    print(
+        f"2. A classifier for {CLASSES} spirals: {len(points)} points, {count} parameters, Adam\n"
+    )
     optimizer = optim.Adam(model.parameters(), lr=0.005)
     loss = taper.zeros(())
     for epoch in range(1, epochs + 1):

@@ -1,4 +1,4 @@
-"""Texts made from the operator table: the derivatives page, and the code generated for one operator.
+"""Texts made from the operator table: the derivatives page, the code generated for an operator.
 
 `python -m taper.opdef mul` prints the generated wrapper and backward of `mul`;
 `python -m taper.opdef --docs` prints `docs/derivatives.md`.

@@ -25,7 +25,7 @@ def test_a1_forward_computes_and_records_against_the_flow(product):
 
 
 def test_a2_one_input_that_requires_grad_makes_a_mul_node(product):
-    x1, x2, v = product
+    x1, _, v = product
     assert v.grad_fn.name() == "MulBackward0"
     assert type(v.grad_fn).__name__ == "MulBackward0"
     half = x1 * taper.tensor(3.0)

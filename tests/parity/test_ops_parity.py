@@ -1,4 +1,4 @@
-"""Every row of `opcases` against PyTorch: values, dtypes, gradients, node names, saved names, errors."""
+"""Every row of `opcases` against PyTorch: values, dtypes, gradients, graphs, saved names, errors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 import taper
+from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 ABSOLUTE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "complex64": 1e-5}
 
@@ -112,8 +112,12 @@ def _compare_grads(case, dtype, what, ours, theirs, found, expected):
                 for package in (taper, torch)
             ]
             starts.append((one, other, *grads))
-    a = taper.autograd.grad([s[0] for s in starts], ours.leaves, [s[2] for s in starts], allow_unused=True)
-    b = torch.autograd.grad([s[1] for s in starts], theirs.leaves, [s[3] for s in starts], allow_unused=True)
+    a = taper.autograd.grad(
+        [s[0] for s in starts], ours.leaves, [s[2] for s in starts], allow_unused=True
+    )
+    b = torch.autograd.grad(
+        [s[1] for s in starts], theirs.leaves, [s[3] for s in starts], allow_unused=True
+    )
     for position, (one, other) in enumerate(zip(a, b, strict=True)):
         assert (one is None) == (other is None), f"{what}: gradient {position} {one} {other}"
         if one is not None:
@@ -135,7 +139,9 @@ def assert_same_graph(ours, theirs, what):
         assert type(one).__name__ == type(other).__name__, what
         mine = [name for name in dir(one) if name.startswith("_saved_")]
         others = [name for name in dir(other) if name.startswith("_saved_")]
-        assert set(others) <= set(mine), f"{what}: {type(other).__name__} lacks {set(others) - set(mine)}"
+        assert set(others) <= set(mine), (
+            f"{what}: {type(other).__name__} lacks {set(others) - set(mine)}"
+        )
         next_one, next_other = one.next_functions, other.next_functions
         assert len(next_one) == len(next_other), f"{what}: edges of {type(other).__name__}"
         for (a, i), (b, j) in zip(next_one, next_other, strict=True):

@@ -36,7 +36,9 @@ def losses(package, make_model, make_optimizer, classes=4, features=12):
 
 
 def mlp(nn):
-    return nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 4))
+    return nn.Sequential(
+        nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 4)
+    )
 
 
 def regularised(nn):
@@ -47,13 +49,20 @@ def regularised(nn):
 
 def gated(nn):
     return nn.Sequential(
-        nn.Linear(12, 24), nn.LayerNorm(24), nn.SiLU(), nn.Linear(24, 24), nn.Softplus(), nn.Linear(24, 4)
+        nn.Linear(12, 24),
+        nn.LayerNorm(24),
+        nn.SiLU(),
+        nn.Linear(24, 24),
+        nn.Softplus(),
+        nn.Linear(24, 4),
     )
 
 
 OPTIMIZERS = {
     "sgd": lambda optim, p: optim.SGD(p, lr=0.1),
-    "momentum": lambda optim, p: optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4),
+    "momentum": lambda optim, p: optim.SGD(
+        p, lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4
+    ),
     "adam": lambda optim, p: optim.Adam(p, lr=1e-3),
     "amsgrad": lambda optim, p: optim.Adam(p, lr=1e-3, amsgrad=True, weight_decay=1e-2),
 }

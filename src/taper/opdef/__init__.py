@@ -16,12 +16,13 @@ specialising (modes, in-place, `out=`, errors).
 The forward is a kernel: a pure function of arrays and plain values.  Its annotations say what its
 parameters are: `Array` a tensor, `Operand` a tensor or a Python number, `Array | None` an optional
 tensor, `Arrays` a sequence of tensors, `Indices` one of tensors and Nones, anything else a plain
-value.  A parameter named `self` is called `input` in the public function.  The decorated name is the public function: it takes Tensors
-and records, or takes arrays and returns arrays, so that formulas may use it in both modes (D5).
+value.  A parameter named `self` is called `input` in the public function.  The decorated name is
+the public function: it takes Tensors and records, or takes arrays and returns arrays, so that
+formulas may use it in both modes (D5).
 
 A formula may name: `grad` (`grad_<output>` with several outputs), `result`/`result<i>` or the name
-of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel|_geometry`, and `needs` (a
-tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A `grad_...`
+of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel|_geometry`, and
+`needs` (a tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A `grad_...`
 parameter with the default None accepts an undefined gradient; otherwise zeros are filled in.
 `_strides` counts bytes, as NumPy does.
 
@@ -211,8 +212,7 @@ class Op:
                 values.append(param.default)
             else:
                 raise TypeError(
-                    f"{self.label}() missing 1 required positional arguments: "
-                    f'"{param.public_name}"'
+                    f'{self.label}() missing 1 required positional arguments: "{param.public_name}"'
                 )
         if kwargs:
             unknown = next(iter(kwargs))
@@ -363,7 +363,7 @@ def inplace_function(function: Any) -> Callable[..., Any]:
 
 
 def operator_method(function: Any) -> Any:
-    """The function as a method for Python's operators: NotImplemented where the other is no operand."""
+    """The function for Python's operators: NotImplemented where the other is no operand."""
     entry: Op = function.op
     if "dunder" not in entry.lazy_functions:
         lazy_function(entry, "dunder")
