@@ -137,10 +137,12 @@ def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str,
 # What the compiler of operators puts into every wrapper that records (`opcompile`).
 PROVENANCE = """frame = getframe(1)
         code = frame.f_code
-        if internal.get(code.co_filename, True):
-            raise RuntimeError("the benchmark must look like a user's program")
-        node.code = code
-        node.offset = frame.f_lasti"""
+        if code is not state.user_code:
+            if internal.get(code.co_filename, True):
+                raise RuntimeError("the benchmark must look like a user's program")
+            state.user_code = code
+        node._code = code
+        node._offset = frame.f_lasti"""
 
 
 def provenance(torch: Any) -> dict[str, Any]:
@@ -149,7 +151,13 @@ def provenance(torch: Any) -> dict[str, Any]:
     if record.is_internal(__file__):
         raise RuntimeError(f"{__file__} is taken for a part of the library")
     node = importlib.import_module(f"{torch.__name__}.autograd.node").Node()
-    return {"getframe": sys._getframe, "internal": record.internal, "node": node}
+    state = importlib.import_module(f"{torch.__name__}.autograd.state").local.state
+    return {
+        "getframe": sys._getframe,
+        "internal": record.internal,
+        "node": node,
+        "state": state,
+    }
 
 
 @dataclass

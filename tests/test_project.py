@@ -44,12 +44,16 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "autograd.provenance",
             "autograd.state",
             "accelerator",
+            "arrays",
             "backends",
+            "generator",
             "memory",
             "mps",
             "return_types",
+            "sampling",
             "scalars",
             "settings",
+            "special_functions",
             "strides",
             "userwarning",
             "version",
@@ -62,7 +66,9 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
         "history: what records and runs, and never sees an operator",
         (
             "autograd.accumulate",
+            "autograd.anomaly_mode",
             "autograd.backward",
+            "autograd.builtin",
             "autograd.engine",
             "autograd.grad_mode",
             "autograd.hooks",
@@ -72,18 +78,19 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "kernels",
         ),
     ),
-    ("makers and copiers of tensors", ("factory", "dlpack", "pickling")),
+    ("makers and copiers of tensors", ("factory", "dlpack", "pickling", "random", "dtype_checks")),
     ("the operator table", ("opdef", "opcompile", "opruntime", "autograd.tangents")),
     ("operators", ("ops",)),
     ("autograd for users", ("autograd",)),
     ("libraries", ("nn", "optim", "utils", "files", "vision", "viz")),
     ("the public list", ("",)),
-    ("programs on top of it", ("cli", "demo", "compat")),
+    ("programs on top of it", ("cli", "demo", "compat", "opdocs", "opdef.__main__")),
 ]
 
 # Imports inside functions: (module, what it imports) -> why it cannot stand at the top.
 LATE_IMPORTS = {
     ("taper.cli", "taper.demo"): "a command's module is loaded when the command runs",
+    ("taper", "(computed)"): "nn, optim and viz are loaded when they are first used",
 }
 # Extras are imported where they are used, since nobody must have them.
 EXTRAS = {"rich", "safetensors", "PIL", "cupy", "mpi4py", "IPython"}

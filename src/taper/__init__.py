@@ -144,7 +144,8 @@ def __dir__() -> list[str]:
 
 
 def _function(name: str) -> Any:
-    return registry[name].function if name in registry else composites[name]
+    # A composite goes first: behind it may stand an operator of its name that is not public.
+    return composites[name] if name in composites else registry[name].function
 
 
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import taper
 from taper import Tensor, nn, optim
+from taper.ops.data import tensor
 from taper.viz import make_dot
 
 CLASSES = 3
@@ -32,8 +33,8 @@ def spirals(count: int, generator: taper.Generator) -> tuple[Tensor, Tensor]:
 def story() -> None:
     """One multiplication from forward to update."""
     print("1. One multiplication\n")
-    x1 = taper.tensor(2.0, requires_grad=True)
-    x2 = taper.tensor(3.0, requires_grad=True)
+    x1 = tensor(2.0, requires_grad=True)
+    x2 = tensor(3.0, requires_grad=True)
     v = x1 * x2
     print(f"   forward    v = x1 * x2 = {v.item():g}")
     print(f"   the node   v.grad_fn is {v.grad_fn.name()}: it knows how to go back")

@@ -11,7 +11,7 @@ I2  A saved state has PyTorch's bytes, so that each library restores what the ot
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class Generator:
         """
         return CPU
 
-    def manual_seed(self, seed: int) -> Generator:
+    def manual_seed(self, seed: int) -> Self:
         """Begin the stream of `seed`, which may be any 64-bit integer, and return the generator.
 
         Only the low 32 bits choose the stream; a negative seed is taken modulo ``2**64``.

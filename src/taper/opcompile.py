@@ -196,7 +196,7 @@ def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
             f"        {slow}\n"
             f"    else:\n"
             f"        {second} = scalar\n"
-            f"elif {first}.dtype is not {second}.dtype or {first}.dtype is not FLOAT32:\n"
+            f"elif {first}.dtype is not FLOAT32 or {second}.dtype is not FLOAT32:\n"
             f"    {slow}"
         )
         return
@@ -255,9 +255,12 @@ if counter is None:
     counter = version_counter({source})
 frame = getframe(1)
 code = frame.f_code
-if internal.get(code.co_filename, True):
-    frame = user_frame(frame)
-    code = frame.f_code
+if code is not state.user_code:
+    if internal.get(code.co_filename, True):
+        frame = user_frame(frame)
+        code = frame.f_code
+    else:
+        state.user_code = code
 if counter is INFERENCE_COUNTER:
     t = make_view({source}, r, PLAIN, None)
 else:
@@ -536,7 +539,7 @@ def _add_quick_write(source: Source, op: Op) -> None:
     call = _kernel_call(op)
     if op.ufunc is not None:
         arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
-        call = call.replace(f"U_{op.name}({arrays})", f"U_{op.name}({arrays}, a_{first})")
+        call = call.replace(f"U_{op.name}({arrays})", f"U_{op.name}({arrays}, out=a_{first})")
     source.add(f"r = {call}", 4)
     source.add(f"except (ValueError, TypeError):\n    {_slow_inplace(op)}", 3)
     source.add(f"if r.shape == a_{first}.shape and r.dtype is FLOAT32:", 3)

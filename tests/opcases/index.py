@@ -337,7 +337,6 @@ TABLES = [
         "nn.functional.embedding",
         (VECTOR, [(4, 3)]),
         (VECTOR, [(4, 3)], -1),
-        (VECTOR, [(4, 3)], None, 0.5),
         errors=(
             wrong(AssertionError, "Padding_idx must be within num_embeddings", VECTOR, ZEROS, 5),
         ),

@@ -2,7 +2,7 @@
 
 Knows nodes and how to wrap a gradient in a Tensor for hooks; not operators.
 
-I1  A node runs once, when no gradient is still to come (`missing[node] == 0`).
+I1  A node runs once, when no gradient is still to come (`entry[0] == 0`).
 I2  What a node receives for an output is the sum of all that was sent; None means zero.
 I3  Of the ready nodes the one recorded last runs first; AccumulateGrad as soon as it is ready.
 I4  An edge is counted down even if its gradient is None, or the pass would stall.
@@ -26,7 +26,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.autograd import anomaly_mode as anomaly
-from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.accumulate import LAST, AccumulateGrad
 from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from taper.autograd.node import FREED, Node, Place
 from taper.autograd.provenance import here
@@ -35,6 +35,10 @@ from taper.autograd.state import NO_GRAD, SAVED_HOOKS, State, local
 from taper.tensor import Tensor
 
 Root = tuple[Node, int, Any]
+
+# What a pass keeps for a node: how many gradients are still to come, those received for each
+# output (a list, None before the first), and the outputs whose sum the pass itself has made.
+Entry = list[Any]
 
 _task_ids = itertools.count()
 
@@ -74,30 +78,30 @@ class GraphTask:
         self.callbacks: list[Callable[[], None]] = []
         self.depth = 0  # how many passes this one is inside of
         self.place: Place = here()
-        self.reached: dict[Node, int] = {}  # every node this pass can reach
+        self.reached: dict[Node, Entry] = {}  # every node this pass can reach
 
     def will_run(self, node: Node) -> bool:
         """Whether this pass runs `node`, or has run it."""
         return node in (self.reached if self.needed is None else self.needed)
 
 
-def count_incoming(roots: Iterable[Node]) -> dict[Node, int]:
-    """How many edges lead to each node that can be reached from the roots."""
-    missing: dict[Node, int] = {}
+def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
+    """An entry for each node that can be reached from the roots, with the edges that lead to it."""
+    waiting: dict[Node, Entry] = {}
     stack = []
     for node in roots:
-        if node not in missing:
-            missing[node] = 0
+        if node not in waiting:
+            waiting[node] = [0, None, None]
             stack.append(node)
     while stack:
         for following in stack.pop()._edges:
             if following is not None:
-                if following in missing:
-                    missing[following] += 1
+                if following in waiting:
+                    waiting[following][0] += 1
                 else:
-                    missing[following] = 1
+                    waiting[following] = [1, None, None]
                     stack.append(following)
-    return missing
+    return waiting
 
 
 def nodes_leading_to(targets: Iterable[Node], roots: Iterable[Node]) -> set[Node]:
@@ -180,52 +184,40 @@ def _freed_meanwhile(error: AttributeError, node: Node | None) -> bool:
 
 
 def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
-    task.reached = missing = count_incoming([node for node, _, _ in roots])
-    pending: dict[Node, list[Any]] = {}
-    owned: set[tuple[Node, int]] = set()
+    waiting = task.reached = count_incoming([node for node, _, _ in roots])
     ready: list[tuple[int, int, Node]] = []
-    tick = 0
+    tick = itertools.count()
     keep, tensors, needed, place = task.keep_graph, task.create_graph, task.needed, task.place
-    check_nan = anomaly.enabled and anomaly.check_nan
+    watched = needed is not None or (anomaly.enabled and anomaly.check_nan)
     for node, nr, grad in roots:
-        deliver(pending, owned, node, nr, grad, tensors)
-    for node in pending:
-        if not missing[node]:
-            heappush(ready, (-node._sequence, tick, node))
-            tick += 1
-    while ready:
-        node = heappop(ready)[2]
-        grads = pending.pop(node)
-        state.current_node = node
-        extra = node._extra
-        leaf_hooks = node.variable._meta.hooks if node.__class__ is AccumulateGrad else None
-        if extra is not None or leaf_hooks:
-            run_tensor_hooks(node, leaf_hooks, grads, tensors)
-        if needed is not None and _capture(node, grads, task):
-            continue
-        observed = False
-        if extra is not None:
-            if extra.pre_hooks:
-                grads = run_pre_hooks(node, grads, tensors)
-            observed = bool(extra.post_hooks)
-        if grads[0] is None and node._passes_undefined and not any_defined(grads):
-            results: Sequence[Any] = (None,) * len(node._edges)
-        elif tensors:
-            results = node._run_tensors(grads)
+        deliver(waiting[node], node, nr, grad, tensors)
+    for node in dict.fromkeys([node for node, _, _ in roots]):
+        if not waiting[node][0]:
+            heappush(ready, (-node._sequence, next(tick), node))
+    upcoming: Node | None = None  # the only ready node needs no heap
+    while ready or upcoming is not None:
+        if upcoming is None:
+            node = heappop(ready)[2]
         else:
-            results = node._run(grads)
-        if node._saves and not keep:
-            node._release(place)
-        if node._extra is not None and node._extra.post_hooks:
-            # A hook registered while the node ran finds the gradients gone (H10).
-            given = grads if observed else []
-            results = run_post_hooks(node, fit_all(node, results), given, tensors)
-        grads = None  # type: ignore[assignment] # AccumulateGrad looks who else holds a gradient
-        if check_nan:
-            anomaly.refuse_nan(node, results)
+            node, upcoming = upcoming, None
+        entry = waiting[node]
+        grads = entry[1]
+        entry[1] = None
+        state.current_node = node
+        if watched or node._extra is not None or grads[0] is None or node._sequence == LAST:
+            results = run_carefully(node, grads, task)
+            if results is None:
+                continue
+        else:
+            results = node._run_tensors(grads) if tensors else node._run(grads)
+            if node._saves and not keep:
+                node._release(place)
+            if node._extra is not None:  # a hook was registered while the node ran (H10)
+                results = run_post_hooks(node, fit_all(node, results), (), tensors)
         position = 0
         for following, nr in zip(node._edges, node._edge_nrs, strict=True):
             if following is not None:
+                entry = waiting[following]
                 grad = results[position]
                 if grad is not None:
                     if (
@@ -235,54 +227,70 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
                         or nr
                     ):
                         grad = fit(grad, following, nr, node, position)
-                    buffer = pending.get(following)
-                    if buffer is None:
-                        buffer = pending[following] = [None] * following._output_count
-                    if buffer[nr] is None:
-                        buffer[nr] = grad
+                    if entry[1] is None and following._output_count == 1:
+                        entry[1] = [grad]
                     else:
-                        deliver(pending, owned, following, nr, grad, tensors)
-                elif following not in pending:
-                    pending[following] = [None] * following._output_count
-                left = missing[following] - 1
-                missing[following] = left
-                if not left:
-                    if needed is None or following in needed:
-                        heappush(ready, (-following._sequence, tick, following))
-                        tick += 1
+                        deliver(entry, following, nr, grad, tensors)
+                left = entry[0] - 1
+                entry[0] = left
+                if not left and (needed is None or following in needed):
+                    if entry[1] is None:
+                        entry[1] = [None] * following._output_count
+                    if ready or upcoming is not None:
+                        heappush(ready, (-following._sequence, next(tick), following))
                     else:
-                        del pending[following]
+                        upcoming = following
             position += 1
-        results = grad = buffer = None  # type: ignore[assignment]
+        if upcoming is not None and ready:
+            heappush(ready, (-upcoming._sequence, next(tick), upcoming))
+            upcoming = None
+        # AccumulateGrad looks who else holds a gradient.
+        results = grads = grad = entry = None  # type: ignore[assignment]
 
 
-def any_defined(grads: Sequence[Any]) -> bool:
-    """Whether some gradient is not None."""
-    return any(grad is not None for grad in grads)
-
-
-def deliver(
-    pending: dict[Node, list[Any]],
-    owned: set[tuple[Node, int]],
-    node: Node,
-    nr: int,
-    grad: Any,
-    tensors: bool,
-) -> None:
-    """Add a gradient to what a node has received for its output `nr` (I2, I6)."""
-    buffer = pending.get(node)
-    if buffer is None:
-        buffer = pending[node] = [None] * node._output_count
-    present = buffer[nr]
-    if present is None:
-        buffer[nr] = grad
+def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
+    """Run a node with all that few nodes have; None if it was only asked for its gradients."""
+    tensors = task.create_graph
+    extra = node._extra
+    leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
+    if extra is not None or leaf_hooks:
+        run_tensor_hooks(node, leaf_hooks, grads, tensors)
+    if task.needed is not None and _capture(node, grads, task):
+        return None
+    observed = extra is not None and bool(extra.post_hooks)
+    if extra is not None and extra.pre_hooks:
+        grads = run_pre_hooks(node, grads, tensors)
+    if node._passes_undefined and all([grad is None for grad in grads]):
+        results: Sequence[Any] = (None,) * len(node._edges)
     elif tensors:
-        buffer[nr] = present + grad
-    elif (node, nr) in owned:
+        results = node._run_tensors(grads)
+    else:
+        results = node._run(grads)
+    if node._saves and not task.keep_graph:
+        node._release(task.place)
+    if node._extra is not None and node._extra.post_hooks:
+        # A hook registered while the node ran finds the gradients gone (H10).
+        results = run_post_hooks(node, fit_all(node, results), grads if observed else (), tensors)
+    if anomaly.enabled and anomaly.check_nan:
+        anomaly.refuse_nan(node, results)
+    return results
+
+
+def deliver(entry: Entry, node: Node, nr: int, grad: Any, tensors: bool) -> None:
+    """Add a gradient to what a node has received for its output `nr` (I2, I6)."""
+    grads = entry[1]
+    if grads is None:
+        grads = entry[1] = [None] * node._output_count
+    present = grads[nr]
+    if present is None:
+        grads[nr] = grad
+    elif tensors:
+        grads[nr] = present + grad
+    elif entry[2] is not None and nr in entry[2]:
         np.add(present, grad, out=present)
     else:
-        buffer[nr] = np.asarray(np.add(present, grad))
-        owned.add((node, nr))
+        grads[nr] = np.asarray(np.add(present, grad))
+        entry[2] = {nr} if entry[2] is None else entry[2] | {nr}
 
 
 def _capture(node: Node, grads: list[Any], task: GraphTask) -> bool:

@@ -128,7 +128,9 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 UserWarning,
                 stacklevel=3,
             )
-        if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+        if array.size and any(
+            step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)
+        ):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports "
                 "inputs that are non-overlapping to be able to compute the numerical gradients "

@@ -15,6 +15,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,14 @@ class State:
         "multithreading",
         "saved_hooks",
         "sequence",
+        "user_code",
         "view_replay",
     )
 
     def __init__(self) -> None:
         self.mode = _common_bits
         self.sequence = 0
+        self.user_code: CodeType | None = None  # seen last, and known to be no code of taper
         self.saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
         self.hooks_disabled: str | None = None
         self.current_node: Any = None

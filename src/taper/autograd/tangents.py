@@ -10,20 +10,44 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from taper.autograd.state import DUAL, local
-from taper.autograd.views import meta_of
+from taper.autograd.state import DUAL, NO_GRAD, local
+from taper.autograd.views import can_stride, meta_of, replay
 from taper.opdef import LINEAR, MULTILINEAR, POINTWISE, TENSOR_KINDS, Op
-from taper.tensor import Tensor, geometry
+from taper.tensor import Tensor, element_strides, geometry, storage_offset
 
 
 def tangent(tensor: Any) -> Tensor | None:
-    """The tangent of a tensor, None if it has none."""
-    if not isinstance(tensor, Tensor) or tensor._meta is None:
+    """The tangent of a tensor, None if it has none; a view finds it in that of its base."""
+    if not isinstance(tensor, Tensor):
         return None
     meta = tensor._meta
-    if meta.tangent is not None and meta.tangent_generation != local.state.dual_generation:
+    if meta is not None and meta.tangent is not None:
+        if meta.tangent_generation == local.state.dual_generation:
+            return meta.tangent
         meta.tangent = None  # the level it belonged to is closed
-    return meta.tangent
+    if tensor._view is None or not can_stride(tensor, tensor._view.base):
+        return None
+    whole = tangent(tensor._view.base)
+    return None if whole is None else _part(whole, tensor)
+
+
+def _part(whole: Tensor, view: Tensor) -> Tensor:
+    """The view's tangent as the same view of its base's tangent."""
+    record = view._view
+    state = local.state
+    mode = state.mode
+    state.mode = NO_GRAD
+    try:
+        if element_strides(whole._array) == element_strides(record.base._array):
+            offset = storage_offset(view._array) - storage_offset(record.base._array)
+            start = storage_offset(whole._array) + offset
+            found = whole.as_strided(view._array.shape, element_strides(view._array), start)
+        else:
+            found = replay(record, whole)
+    finally:
+        state.mode = mode
+    set_tangent(view, found)
+    return found
 
 
 def set_tangent(tensor: Tensor, found: Tensor) -> None:
@@ -192,6 +216,12 @@ def write_tangent(target: Tensor, found: Any) -> None:
             current.zero_()
         return
     found = _fitted(found, target)
+    if current is None and target._view is not None and can_stride(target, target._view.base):
+        # The other views of the base are to see it too.
+        base = target._view.base
+        zeros = base.detach().new_empty_strided(base._array.shape, element_strides(base._array))
+        set_tangent(base, zeros.zero_())
+        current = tangent(target)
     if current is None:
         set_tangent(target, found)
     elif found is not current:

@@ -20,7 +20,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import FLOAT32, scalar_array
+from taper.opruntime import scalar_array
 from taper.ops.matmul import not_tensors
 from taper.ops.shape import reshape, select, view_as_shape
 from taper.tensor import Tensor
@@ -41,7 +41,7 @@ def averaging(length: int, dtype: np.dtype) -> ndarray:
     return found
 
 
-def inverse_deviation(variance: ndarray, eps: float) -> ndarray:
+def inverse_deviation(variance: Any, eps: float) -> ndarray:
     """`1 / sqrt(variance + eps)`."""
     result = np.add(variance, scalar_array(eps, variance.dtype))
     np.sqrt(result, out=result)
@@ -85,7 +85,7 @@ def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np
 
 
 def rounded(results: tuple[ndarray, ...], dtype: np.dtype, kept: np.dtype) -> tuple[ndarray, ...]:
-    """Results that were computed in single precision: the first in `dtype`, the others in `kept`."""
+    """Results computed in single precision: the first in `dtype`, the others in `kept`."""
     first, *others = results
     return (first.astype(dtype), *[each.astype(kept, copy=False) for each in others])
 
@@ -117,7 +117,7 @@ def channel_products(first: ndarray, second: ndarray) -> ndarray:
     return sums / (first.shape[0] * first.shape[2])
 
 
-def spread(vector: ndarray, array: ndarray) -> ndarray:
+def spread(vector: Any, array: ndarray) -> Any:
     """A value for each channel in a shape that broadcasts to (N, C) or (N, C, L)."""
     return vector if array.ndim == 2 else vector[:, None]
 
@@ -146,7 +146,7 @@ def native_batch_norm(
         wide = [in_single(each) for each in (input, *vectors)]
         return rounded(native_batch_norm.op.kernel(*wide, training, eps), input.dtype, kept)
     array = by_channel(input)
-    mean = channel_means(array) if training else running_mean
+    mean: Any = channel_means(array) if training else running_mean
     result = np.subtract(array, spread(mean, array), order="C")
     variance = channel_products(result, result) if training else running_var
     inverse = inverse_deviation(variance, eps)
@@ -328,8 +328,9 @@ def _refuse_gradients(running_mean: Tensor | None, running_var: Tensor | None) -
 
 def _move(running: ndarray, found: ndarray, momentum: float, factor: float) -> None:
     """Move a running statistic towards `found * factor`; PyTorch counts this as no write."""
-    step = in_single(found) * scalar_array(momentum * factor, FLOAT32)
-    step += in_single(running) * scalar_array(1.0 - momentum, FLOAT32)
+    wide = in_single(found)
+    step = wide * scalar_array(momentum * factor, wide.dtype)
+    step += in_single(running) * scalar_array(1.0 - momentum, wide.dtype)
     running[...] = step
 
 
@@ -356,10 +357,11 @@ def batch_norm(
     (tensor([0.2000]), tensor([1.1000]))
     """
     if training:
-        shape = input.size()
-        if shape[0] * math.prod(shape[2:]) == 1:
+        shape = input._array.shape
+        if shape[0] == 1 and math.prod(shape[2:]) == 1:
             raise ValueError(
-                f"Expected more than 1 value per channel when training, got input size {shape}"
+                "Expected more than 1 value per channel when training, got input size "
+                f"{input.size()}"
             )
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -453,7 +455,7 @@ def plain_instance_norm(
         merged, statistics[0], statistics[1], scale, shift, use_input_stats, momentum, eps
     )
     for running, repeated in zip((running_mean, running_var), statistics, strict=True):
-        if running is not None and repeated is not None:
+        if use_input_stats and running is not None and repeated is not None:
             averages = view_as_shape(repeated, (samples, channels)).mean(0, keepdim=False)
             running.detach().copy_(averages)
     return view_as_shape(result, (samples, channels, *spatial))

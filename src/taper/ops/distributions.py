@@ -28,12 +28,12 @@ from taper.strides import Shape
 from taper.tensor import Tensor
 
 
-def number(function: str, name: str, position: int, value: Any) -> float:
+def number(function: str, name: str, position: int, value: Any) -> Any:
     """An argument that must be a number."""
     if isinstance(value, Tensor) and value._array.ndim == 0:
         return value._array.item()
     if isinstance(value, bool | int | float | np.number):
-        return value  # type: ignore[return-value]
+        return value
     refuse(function, name, position, "float", value)
 
 
@@ -66,7 +66,7 @@ def _shadow(node: str) -> Op:
     def overwritten_self(grad):
         return zeros(grad)
 
-    return overwritten.op  # type: ignore[no-any-return]
+    return overwritten.op
 
 
 _NORMAL = _shadow("NormalBackward0")
@@ -102,9 +102,7 @@ def _probabilities(grad, p_shape):
     return zeros_of(grad, p_shape)
 
 
-def _fill(
-    entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others: Tensor
-) -> Tensor:
+def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others: Tensor) -> Tensor:
     """Write random numbers into a tensor, with all that a write in place asks for."""
     refuse_overlap(target._array)
     return run_inplace(entry, (target, *others), write)
@@ -236,9 +234,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 
 @composite(public=False)
-def cauchy_(
-    self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None
-) -> Tensor:
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with numbers of the Cauchy distribution.
 
     >>> import taper
@@ -330,7 +326,7 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers; mean and standard deviation are tensors, or numbers with `size`.
+    """Normally distributed numbers; mean and deviation are tensors, or numbers with `size`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -350,18 +346,24 @@ def normal(
         if not by_std:
             std = 1.0 if std is None else number("normal", "std", 2, std)
         arguments = (mean, std, generator)
-        return function(*arguments) if out is None else compute_into("normal", function, arguments, out)
+        return (
+            function(*arguments)
+            if out is None
+            else compute_into("normal", function, arguments, out)
+        )
     if mean is not None and not isinstance(mean, bool | int | float | np.number):
         refuse("normal", "mean", 1, "Tensor", mean)
     if mean is None or std is None or size is None:
         raise invalid_combination("normal", _given(mean, std, size), _NORMAL_SIGNATURES)
     which = options("normal", dtype, layout, device, pin_memory)
     shape = shape_argument("normal", "size", 3, size)
-    spread = number("normal", "std", 2, std)
+    center, spread = number("normal", "mean", 1, mean), number("normal", "std", 2, std)
 
     def draw() -> Tensor:
         wanted = which if out is None else out.dtype
-        return finish(continuous.normal(shape, wanted.numpy, mean, spread, generator), requires_grad)
+        return finish(
+            continuous.normal(shape, wanted.numpy, center, spread, generator), requires_grad
+        )
 
     return draw() if out is None else compute_into("normal", draw, (), out)
 

@@ -97,9 +97,7 @@ def _check_probability(p: float) -> None:
 
 
 @composite(method=False, public=False)
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements become zero with probability `p`; the others are divided by `1 - p`.
 
     >>> import taper

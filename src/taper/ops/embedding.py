@@ -80,34 +80,24 @@ def embedding_dense_backward(
 
 
 @derivative(embedding_dense_backward, wrt="grad_output")
-def embedding_dense_backward_grad(
-    grad: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
-) -> Array:
-    return embedding_again(grad, indices, padding_idx, scale_grad_by_freq)
+def embedding_dense_backward_grad(grad: Array, indices: Array, padding_idx: int) -> Array:
+    return embedding_without_padding(grad, indices, padding_idx)
 
 
 @op(public=False, method=False, tangent=LINEAR)
-def embedding_again(
-    self: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
-) -> Array:
-    """The adjoint of `embedding_dense_backward`: rows, without padding, divided by frequency."""
+def embedding_without_padding(self: Array, indices: Array, padding_idx: int) -> Array:
+    """Rows looked up, zero for padding; as in PyTorch not divided by frequency."""
     result = self.take(indices, 0)
     if padding_idx >= 0:
         result[indices == padding_idx] = 0
-    if scale_grad_by_freq:
-        rows = indices.ravel()
-        if padding_idx >= 0:
-            rows = rows[rows != padding_idx]
-        counts = np.maximum(np.bincount(rows, minlength=len(self)), 1).astype(self.dtype)
-        result /= counts[indices][..., None]
     return result
 
 
-@derivative(embedding_again, wrt="self")
-def embedding_again_self(
-    grad: Array, self_shape: Shape, indices: Array, padding_idx: int, scale_grad_by_freq: bool
+@derivative(embedding_without_padding, wrt="self")
+def embedding_without_padding_self(
+    grad: Array, self_shape: Shape, indices: Array, padding_idx: int
 ) -> Array:
-    return embedding_dense_backward(grad, indices, self_shape[0], padding_idx, scale_grad_by_freq)
+    return embedding_dense_backward(grad, indices, self_shape[0], padding_idx, False)
 
 
 @composite(method=False, name="embedding_renorm_")

@@ -55,6 +55,10 @@ def integer_indices(shape: Shape, indices: Sequence[ndarray | None]) -> list[nda
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)} (got {len(found)})"
         )
+    if 0 in shape:
+        for size, each in zip(shape, found, strict=False):
+            if each is not None and each.size and not size:
+                raise IndexError("index is out of bounds for dimension with size 0")
     return found
 
 
@@ -103,10 +107,7 @@ def taken(array: ndarray, indices: Sequence[ndarray | None]) -> ndarray:
 
 
 def _is_empty(shape: Shape, places: Sequence[ndarray | None]) -> bool:
-    """Whether nothing lies at an index, which then may point anywhere, but not into nothing."""
-    for size, each in zip(shape, places, strict=False):
-        if each is not None and each.size and not size:
-            return False
+    """Whether nothing lies at an index, which then may point anywhere."""
     try:
         return 0 in result_shape(shape, places)
     except ValueError:

@@ -16,7 +16,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.factory import refuse, shape_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into
+from taper.opruntime import compute_into, scalar_array
 from taper.ops.batch_norm import (
     averaging,
     in_single,
@@ -39,11 +39,11 @@ from taper.userwarning import warn_once
 
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
     """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
-    weights = averaging(rows.shape[1], rows.dtype)
-    mean = rows.dot(weights)[:, None]
+    length = rows.shape[1]
+    mean = rows.dot(averaging(length, rows.dtype))[:, None]
     result = np.subtract(rows, mean, order="C")
     variance = np.vecdot(result, result)
-    variance *= weights[:1]
+    variance *= scalar_array(1.0 / max(length, 1), rows.dtype)
     inverse = inverse_deviation(variance, eps)[:, None]
     result *= inverse
     return result, mean, inverse
@@ -51,12 +51,12 @@ def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarra
 
 def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
     """The gradient of the rows that became `normalised`; writes into `normalised`."""
-    weights = averaging(grad.shape[1], grad.dtype)
+    length = grad.shape[1]
     along = np.vecdot(grad, normalised)
-    along *= weights[:1]
-    normalised *= np.negative(along, out=along)[:, None]
+    along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
+    normalised *= along[:, None]
     normalised += grad
-    normalised -= grad.dot(weights)[:, None]
+    normalised -= grad.dot(averaging(length, grad.dtype))[:, None]
     normalised *= inverse
     return normalised
 

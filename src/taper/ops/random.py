@@ -127,9 +127,7 @@ def _shape(function: str, sizes: tuple[Any, ...], size: Any) -> Shape:
     if not sizes and size is None:
         with_generator = "(tuple of ints size, *, torch.Generator generator, Tensor out = None, "
         plain = "(tuple of ints size, *, Tensor out = None, "
-        raise invalid_combination(
-            function, sizes, (with_generator + _OPTIONS, plain + _OPTIONS)
-        )
+        raise invalid_combination(function, sizes, (with_generator + _OPTIONS, plain + _OPTIONS))
     return shape_of(function, sizes, size)
 
 
@@ -147,7 +145,7 @@ def randint(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from `low` (0 if left out) to `high - 1`: `randint(high, size)`, `randint(low, high, size)`.
+    """Integers from `low` to `high - 1`: `randint(high, size)` or `randint(low, high, size)`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
