@@ -673,7 +673,7 @@ def node_class(op: Op) -> Any:
         members.update(opruntime.saved_properties_of(op, tensors, outputs, plain))
         if op.node_name in ("CopyBackwards", "NotImplemented"):
             members["_public_name"] = f"torch::autograd::{op.node_name}"
-        op.node_class = type(op.node_name, (base,), members)
+        op.node_class = type(str(op.node_name), (base,), members)
         NAMESPACE[f"N_{op.name}"] = op.node_class
         NAMESPACE[f"OP_{op.name}"] = op
         for index, formula in enumerate(op.formulas):

@@ -252,7 +252,7 @@ def refuse_sequence(op: Op, name: str, position: int, value: Any) -> None:
 
 
 def _flat(arguments: Sequence[Any]) -> list[Any]:
-    found = []
+    found: list[Any] = []
     for each in arguments:
         found.extend(each if isinstance(each, list | tuple) else [each])
     return found

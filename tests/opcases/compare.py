@@ -198,15 +198,6 @@ QUESTIONS = [
             fails(NotImplementedError, "signbit is not implemented for complex", np.ones(1) * 1j),
         ),
     ),
-    OpCase(
-        "is_nonzero",
-        lambda rng: [sample(np.array(2.0)), sample(np.array([[0.0]])), sample(TRUE[:1])],
-        differentiable=False,
-        errors=(
-            fails(RuntimeError, "Tensor with more than one value is ambiguous", np.ones(2)),
-            fails(RuntimeError, "Boolean value of Tensor with no values is ambiguous", np.ones(0)),
-        ),
-    ),
 ]
 
 

@@ -38,21 +38,24 @@ class AccumulateGrad(BuiltinNode):
     _public_name = "torch::autograd::AccumulateGrad"
     _passes_undefined = False
 
+    # The same for all: a training step makes one of these for each parameter.
+    _edges = ()
+    _edge_nrs = ()
+    _status = LIVE
+    _code = None
+    _offset = 0
+
     def __init__(self, variable: Tensor) -> None:
-        self._edges = ()
-        self._edge_nrs = ()
-        self._sequence = LAST
-        self._status = LIVE
-        self._shape = variable._array.shape
+        array = variable._array
         meta = variable._meta
+        self.variable = variable
+        self._sequence = LAST
+        self._extra = None
+        self._shape = array.shape
         if meta is None or meta.grad_dtype is UNSET:
-            self._dtype = variable._array.dtype
+            self._dtype = array.dtype
         else:
             self._dtype = meta.grad_dtype and meta.grad_dtype.numpy  # None: no cast (L6)
-        self._code = None
-        self._offset = 0
-        self._extra = None
-        self.variable = variable
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
         grad = grads[0]
@@ -60,7 +63,7 @@ class AccumulateGrad(BuiltinNode):
         if grad is not None:
             with _lock:
                 if meta.grad is not None:
-                    _add_into(meta.grad, grad)
+                    add_into(meta.grad, grad)
                 else:
                     shared = sys.getrefcount(grad) > _SOLE_OWNER
                     if shared or not _may_keep(grad, self.variable):
@@ -132,23 +135,21 @@ def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
     return grad.clone()
 
 
-def _add_into(total: Tensor, grad: np.ndarray) -> None:
+def add_into(total: Tensor, grad: np.ndarray) -> None:
+    """Add to a gradient in place, and count the write."""
     array = total._array
     counter = total._counter
-    if (
-        not array.flags.writeable
-        or 0 in array.strides
-        or array.shape != grad.shape
-        or counter is INFERENCE_COUNTER
-    ):
+    if counter.__class__ is not VersionCounter or not _is_simple(array, grad):
         total.add_(wrap(grad))  # which may refuse, with PyTorch's words
         return
-    np.add(array, grad, out=array, casting="same_kind")
-    if counter is None:
-        node = total._grad_fn
-        counter = VersionCounter() if node is None else node._output_counter(total._output_nr)
-        total._counter = counter
+    np.add(array, grad, array)
     counter.value += 1
-    task = local.state.graph_task
-    if task is not None:
-        counter.code, counter.offset = task.place
+    counter.code = None  # no line of the user's wrote it
+
+
+def _is_simple(array: np.ndarray, grad: np.ndarray) -> bool:
+    """Whether NumPy may add `grad` to `array`: same kind, and memory that nobody shares."""
+    if array.shape != grad.shape or array.dtype is not grad.dtype:
+        return False
+    flags = array.flags
+    return flags.writeable and (flags.forc or 0 not in array.strides)

@@ -62,33 +62,29 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
     """The starting points of a pass, with their gradients checked (E1 to E3)."""
     if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    roots = []
+    roots: list[Any] = []
+    without = -1  # the first root without a graph; what is wrong with a gradient is said first
     for position, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _metadata(output)
-        if grad is None:
-            if output.__class__ is GradientEdge or requires_grad(output):
-                grad = wrap(_implicit_grad(shape, dtype))
-        elif not isinstance(grad, Tensor):
-            raise TypeError(
-                f"gradients can be either Tensors or None, but got {type(grad).__name__}"
-            )
-        else:
-            _check_grad(grad, shape, dtype, position)
-        roots.append((output, grad, dtype))
-    starts = []
-    for position, (output, grad, dtype) in enumerate(roots):
         node, nr = _edge(output)
+        if grad is not None:
+            _check_grad(grad, shape, dtype, position)
+        elif node is not None:
+            grad = wrap(_implicit_grad(shape, dtype))
         if node is None:
-            raise RuntimeError(
-                f"element {position} of tensors does not require grad and does not have a grad_fn"
-            )
+            without = position if without < 0 else without
+            continue
         array = grad._array
         fits = array.dtype is dtype or array.dtype == dtype
         if create_graph:
-            starts.append((node, nr, grad if fits else grad.to(dtypes.FROM_NUMPY[dtype])))
+            roots.append((node, nr, grad if fits else grad.to(dtypes.FROM_NUMPY[dtype])))
         else:
-            starts.append((node, nr, array if fits else array.astype(dtype)))
-    return starts
+            roots.append((node, nr, array if fits else array.astype(dtype)))
+    if without >= 0:
+        raise RuntimeError(
+            f"element {without} of tensors does not require grad and does not have a grad_fn"
+        )
+    return roots
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -108,7 +104,9 @@ def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return ones
 
 
-def _check_grad(grad: Tensor, shape: tuple[int, ...], dtype: Any, position: int) -> None:
+def _check_grad(grad: Any, shape: tuple[int, ...], dtype: Any, position: int) -> None:
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     if grad._array.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {grad.shape} and "

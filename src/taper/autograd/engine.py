@@ -22,7 +22,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import add, ndarray
 
 from taper import dtypes
 from taper.autograd import anomaly_mode as anomaly
@@ -40,6 +40,9 @@ Root = tuple[Node, int, Any]
 # output (a list, None before the first), and the outputs whose sum the pass itself has made.
 Entry = list[Any]
 
+# The third part of an entry of a node with one output, once the pass has made a sum for it.
+SUMMED = frozenset({0})
+
 _task_ids = itertools.count()
 
 # Modes that a pass leaves as it found them, whatever the user's code in it does (M6, S18).
@@ -52,33 +55,20 @@ LEVELS_ON_A_THREAD = 20
 class GraphTask:
     """One pass: what it was asked for, and what belongs to it while it runs."""
 
-    __slots__ = (
-        "accumulate",
-        "callbacks",
-        "captured",
-        "create_graph",
-        "depth",
-        "id",
-        "keep_graph",
-        "needed",
-        "place",
-        "reached",
-        "wanted",
-    )
+    # node -> {output number: positions in the list of results}, for a pass that is not for leaves
+    wanted: dict[Node, dict[int, list[int]]] | None = None
+    needed: set[Node] | None = None  # the nodes on a path to one that is wanted
+    depth = 0  # how many passes this one is inside of
+    reached: dict[Node, Entry]  # every node this pass can reach
 
     def __init__(self, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
         self.id = next(_task_ids)
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.accumulate = accumulate
-        # node -> {output number: positions in the list of results}
-        self.wanted: dict[Node, dict[int, list[int]]] | None = None
-        self.needed: set[Node] | None = None
         self.captured: dict[int, Any] = {}
         self.callbacks: list[Callable[[], None]] = []
-        self.depth = 0  # how many passes this one is inside of
         self.place: Place = here()
-        self.reached: dict[Node, Entry] = {}  # every node this pass can reach
 
     def will_run(self, node: Node) -> bool:
         """Whether this pass runs `node`, or has run it."""
@@ -214,33 +204,38 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
                 node._release(place)
             if node._extra is not None:  # a hook was registered while the node ran (H10)
                 results = run_post_hooks(node, fit_all(node, results), (), tensors)
-        position = 0
-        for following, nr in zip(node._edges, node._edge_nrs, strict=True):
-            if following is not None:
-                entry = waiting[following]
-                grad = results[position]
-                if grad is not None:
-                    if (
-                        grad.__class__ is not ndarray
-                        or grad.shape != following._shape
-                        or grad.dtype is not following._dtype
-                        or nr
-                    ):
-                        grad = fit(grad, following, nr, node, position)
-                    if entry[1] is None and following._output_count == 1:
-                        entry[1] = [grad]
-                    else:
-                        deliver(entry, following, nr, grad, tensors)
-                left = entry[0] - 1
-                entry[0] = left
-                if not left and (needed is None or following in needed):
-                    if entry[1] is None:
-                        entry[1] = [None] * following._output_count
-                    if ready or upcoming is not None:
-                        heappush(ready, (-following._sequence, next(tick), following))
-                    else:
-                        upcoming = following
+        edge_nrs = node._edge_nrs
+        position = -1
+        for following in node._edges:  # by position: `zip` costs 0.3 us a node more
             position += 1
+            if following is None:
+                continue
+            entry = waiting[following]
+            grad = results[position]
+            if grad is not None:
+                nr = edge_nrs[position]
+                if (
+                    nr
+                    or grad.__class__ is not ndarray
+                    or grad.dtype is not following._dtype
+                    or grad.shape != following._shape
+                ):
+                    grad = fit(grad, following, nr, node, position)
+                if entry[1] is None and following._output_count == 1:
+                    entry[1] = [grad]
+                elif entry[2] is SUMMED:
+                    add(entry[1][0], grad, entry[1][0])
+                else:
+                    deliver(entry, following, nr, grad, tensors)
+            left = entry[0] - 1
+            entry[0] = left
+            if not left and (needed is None or following in needed):
+                if entry[1] is None:
+                    entry[1] = [None] * following._output_count
+                if ready or upcoming is not None:
+                    heappush(ready, (-following._sequence, next(tick), following))
+                else:
+                    upcoming = following
         if upcoming is not None and ready:
             heappush(ready, (-upcoming._sequence, next(tick), upcoming))
             upcoming = None
@@ -287,10 +282,13 @@ def deliver(entry: Entry, node: Node, nr: int, grad: Any, tensors: bool) -> None
     elif tensors:
         grads[nr] = present + grad
     elif entry[2] is not None and nr in entry[2]:
-        np.add(present, grad, out=present)
+        add(present, grad, present)
     else:
-        grads[nr] = np.asarray(np.add(present, grad))
-        entry[2] = {nr} if entry[2] is None else entry[2] | {nr}
+        grads[nr] = np.asarray(add(present, grad))
+        if len(grads) == 1:
+            entry[2] = SUMMED
+        else:
+            entry[2] = {nr} if entry[2] is None else entry[2] | {nr}
 
 
 def _capture(node: Node, grads: list[Any], task: GraphTask) -> bool:
@@ -320,17 +318,16 @@ def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
 def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     """A gradient in the shape and dtype of what it is the gradient of (E18)."""
     shape, dtype = target._output_metadata(nr)
-    if isinstance(grad, Tensor):
-        array = grad._array
-    else:
-        array = grad = np.asarray(grad)
+    array = grad._array if isinstance(grad, Tensor) else np.asarray(grad)
     if array.shape != shape:
         if not _expands_to(shape, array.shape):
             raise RuntimeError(
                 f"Function {source._class_name()} returned an invalid gradient at index {position} "
                 f"- got {list(array.shape)} but expected shape compatible with {list(shape)}"
             )
-        grad = grad.sum_to_size(shape) if isinstance(grad, Tensor) else sum_to(grad, shape)
+        grad = grad.sum_to_size(shape) if isinstance(grad, Tensor) else sum_to(array, shape)
+    elif not isinstance(grad, Tensor):
+        grad = array
     if array.dtype is not dtype and array.dtype != dtype and dtype is not None:
         if array.dtype.kind == "c" and dtype.kind != "c":
             if not source._takes_real_part:

@@ -309,20 +309,6 @@ def signbit(self: Array) -> Array:
     return np.less(self, 0) if self.dtype.kind in "iu" else np.signbit(self)
 
 
-@composite()
-def is_nonzero(input: Any) -> bool:
-    """Whether the only element of a tensor is not zero.
-
-    >>> import taper
-    >>> taper.is_nonzero(taper.tensor([2.0]))
-    True
-    """
-    if input._array.size != 1:
-        amount = "more than one value" if input._array.size else "no values"
-        raise RuntimeError(f"Boolean value of Tensor with {amount} is ambiguous")
-    return bool(input._array.reshape(()))
-
-
 # --- logic -----------------------------------------------------------------------------------
 
 

@@ -36,7 +36,7 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {name} instead (while checking arguments for embedding)"
         )
-    if indices.size and ((indices < 0) | (indices >= len(weight))).any():
+    if indices.size and indices.view(f"u{indices.itemsize}").max() >= len(weight):
         raise IndexError("index out of range in self")
     return weight.take(indices, 0)
 

@@ -28,7 +28,8 @@ _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 def check_bounds(index: ndarray, size: int, dim: int) -> None:
     """Raise if an index points outside; negative ones do."""
-    if index.size and ((index < 0) | (index >= size)).any():
+    # Seen without sign, negative numbers are too large as well: one reduction instead of two.
+    if index.size and index.view(f"u{index.itemsize}").max() >= size:
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
@@ -38,10 +39,12 @@ def places_along(shape: Shape, dim: int, index: ndarray) -> ndarray:
     if not shape:
         return index
     strides = row_major(shape)
-    total: Any = index.astype(np.int64) * strides[dim]
-    for other in range(index.ndim):
-        if other != dim:
-            offsets = np.arange(index.shape[other]) * strides[other]
+    total: Any = index if index.itemsize == 8 else index.astype(np.int64)
+    if strides[dim] != 1:
+        total = total * strides[dim]
+    for other, length in enumerate(index.shape):
+        if other != dim and length > 1:
+            offsets = np.arange(0, length * strides[other], strides[other])
             total = total + offsets.reshape(-1, *(1,) * (index.ndim - other - 1))
     return np.asarray(total)
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from taper import nested
+from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
-from taper.autograd.views import requires_grad
+from taper.autograd.views import bump_version, requires_grad
 from taper.opdef import Array, op
+from taper.opruntime import NUMBERS
 from taper.ops.copy import copy_, fill_
 from taper.ops.index import index, write_index
 from taper.ops.parts import select_at, slice_dim
@@ -23,6 +25,7 @@ from taper.ops.shape import alias, expand_to, unsqueeze, view_as_shape
 from taper.scalars import filler, type_name
 from taper.tensor import Tensor, wrap, wrap_dim
 
+_LONG = np.dtype(np.int64)
 LAST = 2**63 - 1  # the end of an open slice, as nodes show it
 
 # --- reading an index ------------------------------------------------------------------------
@@ -193,18 +196,27 @@ def get_item(self: Tensor, index_given: Any) -> Tensor:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         return slice_dim(self, 0, *bounds(index_given))
     if kind is tuple:
-        for each in index_given:
-            if each.__class__ is not int and each.__class__ is not slice:
-                break
-        else:
+        if _is_plain(index_given):
             view = _plain_view(self, index_given)
             if view is not None:
                 return view
+    elif kind is Tensor:
+        places = index_given._array
+        if places.dtype is _LONG and places.ndim and self._array.ndim:
+            return index(self, (index_given,))
     items = [as_entry(each) for each in entries(index_given)]
     reading = read_index(self, items)
     if reading.advanced:
         return index(reading.view, tuple(reading.advanced))
     return alias(self) if reading.view is self else reading.view
+
+
+def _is_plain(items: tuple[Any, ...]) -> bool:
+    """Whether there are only integers and slices."""
+    for each in items:
+        if each.__class__ is not int and each.__class__ is not slice:
+            return False
+    return True
 
 
 @op(name="_plain_index", view=True, public=False, method=False)
@@ -253,9 +265,12 @@ def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
 
 def set_item(self: Tensor, index_given: Any, value: Any) -> None:
     """`x[index] = value`: a copy into the view, or `index_put_`."""
-    if not isinstance(value, Tensor):
-        value = _number_tensor(self, value)
     kind = index_given.__class__
+    if not isinstance(value, Tensor):
+        plain = kind is int or (kind is tuple and _is_plain(index_given)) or kind is slice
+        if plain and _set_number(self, index_given, value):
+            return
+        value = _number_tensor(self, value)
     if kind is bool:
         if not index_given:
             return
@@ -274,6 +289,25 @@ def set_item(self: Tensor, index_given: Any, value: Any) -> None:
         fill_(view, value)
     else:
         copy_(view, _fitted(value, view._array.shape))
+
+
+def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
+    """Write a number where nothing is to be recorded; False if that is not so, or it is wrong."""
+    mode = local.state.mode
+    if value.__class__ not in NUMBERS or mode > NO_GRAD or (not mode and requires_grad(target)):
+        return False
+    if target._counter is INFERENCE_COUNTER or not target._array.ndim:
+        return False
+    for each in index_given if index_given.__class__ is tuple else (index_given,):
+        if each.__class__ is slice and each.step is not None and not each.step > 0:
+            return False
+    number = filler(value, target.dtype)
+    try:
+        target._array[index_given] = number
+    except (IndexError, TypeError):
+        return False
+    bump_version(target)
+    return True
 
 
 def _number_tensor(target: Tensor, value: Any) -> Tensor:

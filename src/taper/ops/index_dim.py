@@ -54,7 +54,7 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     size = self.shape[position] if self.ndim else 1
-    if index.size and ((index < 0) | (index >= size)).any():
+    if index.size and index.view(f"u{index.itemsize}").max() >= size:  # negative or too large
         raise IndexError("index out of range in self")
     if not self.ndim:
         return self.copy()

@@ -236,7 +236,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([flatten(each) for each in meshgrid(*tensors, indexing="ij")], 1)
 
 
-@composite()
+@composite(method=False)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of the vector in order, one row each.
 

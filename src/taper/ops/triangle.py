@@ -198,7 +198,9 @@ def trace(self: Array) -> Array:
     """
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
-    dtype = np.dtype(np.int64) if self.dtype.kind in "biu" else self.dtype
+    if self.dtype == np.bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    dtype = np.dtype(np.int64) if self.dtype.kind in "iu" else self.dtype
     return np.asarray(diagonal(self, 0, 0, 1).astype(dtype).sum(dtype=dtype))
 
 
