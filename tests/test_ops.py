@@ -11,6 +11,14 @@ import taper
 from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 DETERMINISTIC = [case for case in CASES if not case.random]
+# What an in-place operator does to its input is what its twin's row checks.
+WITHOUT_WRITING = [case for case in DETERMINISTIC if not case.name.endswith("_")]
+ABOUT_STRIDES = """
+    view as_strided stride is_contiguous empty_strided view_as_complex resize_ resize_as_
+"""
+ANY_LAYOUT = [
+    case for case in DETERMINISTIC if case.name.split(".")[-1] not in ABOUT_STRIDES.split()
+]
 
 
 def close(found, expected, tolerance=1e-9):
@@ -33,19 +41,8 @@ def _plain(args):
     return [each.array if hasattr(each, "array") else each for each in args]
 
 
-@pytest.mark.parametrize("case", DETERMINISTIC, ids=case_id)
+@pytest.mark.parametrize("case", ANY_LAYOUT, ids=case_id)
 def test_layout_of_the_inputs_does_not_matter(case):
-    if case.name.split(".")[-1] in (
-        "view",
-        "as_strided",
-        "stride",
-        "is_contiguous",
-        "empty_strided",
-        "view_as_complex",
-        "resize_",
-        "resize_as_",
-    ):
-        pytest.skip("strides are what this operator is about")
     for sample in samples_of(case):
         plain = outputs_of(Call(taper, case, sample)())
         try:
@@ -63,10 +60,8 @@ def _strided(array):
     return np.asfortranarray(array) if array.ndim > 1 else array
 
 
-@pytest.mark.parametrize("case", DETERMINISTIC, ids=case_id)
+@pytest.mark.parametrize("case", WITHOUT_WRITING, ids=case_id)
 def test_inputs_are_left_alone_and_results_repeat(case):
-    if case.name.endswith("_"):
-        pytest.skip("an in-place operator writes its input")
     for sample in samples_of(case):
         call = Call(taper, case, sample)
         before = [as_numpy(each) for each in call.tensors]

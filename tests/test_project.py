@@ -30,7 +30,7 @@ DOCUMENTS = sorted(
 MOST_LINES = 600
 
 # Who may import whom: a module may import from its own layer and from those above it in this list.
-# The first entry that is the module's name or a package around it decides.
+# The longest entry that is the module's name or a package around it decides.
 LAYERS: list[tuple[str, tuple[str, ...]]] = [
     (
         "foundations, which know nobody",
@@ -162,11 +162,13 @@ def imports_of(path: Path) -> list[tuple[str, bool, int]]:
 
 def layer_of(module: str) -> int | None:
     inner = module.partition(".")[2]
-    for index, (_, members) in enumerate(LAYERS):
-        for member in members:
-            if inner == member or (member and inner.startswith(member + ".")):
-                return index
-    return None
+    fitting = [
+        (len(member), index)
+        for index, (_, members) in enumerate(LAYERS)
+        for member in members
+        if inner == member or (member and inner.startswith(member + "."))
+    ]
+    return max(fitting)[1] if fitting else None
 
 
 def is_ours(module: str) -> bool:

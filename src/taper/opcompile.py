@@ -428,7 +428,10 @@ def _add_saving(source: Source, op: Op) -> None:
         if name in public:
             value = public[name].public_name
             if public[name].kind == "tensor" and what in _INLINE:
-                source.add(f"node.kept_{name}_{what} = {value}._array.{_INLINE[what]}")
+                text = f"{value}._array.{_INLINE[what]}"
+                if what == "strides":  # as PyTorch: only for the gradient that needs them
+                    text += f" if {_guard_of_property(op, name, what)} else ()"
+                source.add(f"node.kept_{name}_{what} = {text}")
             else:
                 source.add(f"node.kept_{name}_{what} = property_{what}({value})")
         else:
@@ -451,6 +454,13 @@ if internal.get(code.co_filename, True):
     frame = user_frame(frame)
     code = frame.f_code
 """
+def _guard_of_property(op: Op, name: str, what: str) -> str:
+    """The condition under which some formula that is run names the property."""
+    public = {param.name: param.public_name for param in op.params}
+    formulas = [each for each in op.formulas if ("property", name, what) in each.sources]
+    return " or ".join(f"n_{public[each]}" for formula in formulas for each in formula.wrt)
+
+
 _NODE_BASICS = """
 node._status = 0
 node._extra = None

@@ -442,7 +442,7 @@ def strides_property(name: str) -> property:
 
     def strides(node: Any) -> tuple[int, ...]:
         shape = getattr(node, f"kept_{name}_shape", None)
-        if shape is not None and 0 in shape:
+        if shape is not None and 0 in shape and getattr(node, f"kept_{name}_strides"):
             return row_major_strides(shape)
         return tuple(step // node._dtype.itemsize for step in getattr(node, f"kept_{name}_strides"))
 
@@ -631,6 +631,8 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
 
 def refuse_overlap(target: np.ndarray) -> None:
     """An expanded tensor has several elements in one place; writing it makes no sense."""
+    if 0 not in target.strides:
+        return
     pairs = zip(target.shape, target.strides, strict=True)
     if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
         raise RuntimeError(
@@ -676,6 +678,8 @@ def compute_into(
             )
     for each in outs:
         refuse_inference(each, state)
+    if state.mode & DUAL:
+        tangents.refuse_out(label, (*_flat(arguments), *outs))
     mode = state.mode
     state.mode = NO_GRAD
     try:

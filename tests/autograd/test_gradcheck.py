@@ -233,7 +233,6 @@ def test_k9_a_failure_warns(torch):
     )
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script")
 def test_k10_forward_mode_is_checked_too(torch):
     x, _ = inputs(torch)
     check = torch.autograd.gradcheck
@@ -282,7 +281,6 @@ def test_k12_errors_of_the_function_itself_propagate(torch):
     )
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script")
 def test_k13_gradgradcheck_options(torch):
     x, _ = inputs(torch)
     check = torch.autograd.gradgradcheck

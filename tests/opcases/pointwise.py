@@ -1,4 +1,7 @@
-"""Rows of arithmetic on two and three tensors: sums, products, powers, extremes, mixing."""
+"""Rows of arithmetic on two and three tensors: sums, products, powers, extremes, mixing.
+
+Long because: it is a table, one row for each operator of the family.
+"""
 
 from __future__ import annotations
 

@@ -49,14 +49,16 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=str)
+@pytest.mark.parametrize(
+    ("number", "case"), list(enumerate(CASES)), ids=lambda value: str(value)[:14]
+)
 def test_rates(number, case):
     kind, options = case
     scheduler = getattr(lr_scheduler, kind)(optimizer_of(1.0), **options)
     assert rates_of(scheduler, 5) == EXPECTED[number]
 
 
-@pytest.mark.parametrize(("kind", "options"), CASES, ids=str)
+@pytest.mark.parametrize(("kind", "options"), CASES, ids=lambda value: str(value)[:14])
 def test_closed_form_agrees_with_steps(kind, options):
     make = getattr(lr_scheduler, kind)
     by_steps = rates_of(make(optimizer_of(1.0), **options), 5)[-1]

@@ -276,7 +276,7 @@ SCHEDULERS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "options"), SCHEDULERS, ids=str)
+@pytest.mark.parametrize(("kind", "options"), SCHEDULERS, ids=lambda value: str(value)[:14])
 @pytest.mark.parametrize("closed", [False, True], ids=["chained", "closed form"])
 def test_scheduler(kind, options, closed):
     results = []

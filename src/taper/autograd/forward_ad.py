@@ -34,10 +34,7 @@ def enter_dual_level() -> int:
     global _current_level
     state = local.state
     if state.dual_level >= 0:
-        raise RuntimeError(
-            "Nested forward mode AD is not supported at the moment, but you are trying to use "
-            "multiple levels"
-        )
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
     state.dual_level += 1
     state.mode |= DUAL
     _current_level = state.dual_level
@@ -49,10 +46,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     global _current_level
     state = local.state
     if state.dual_level < 0:
-        raise RuntimeError(
-            "Trying to exit a forward AD level but no level exists, make sure that "
-            "enter_dual_level() is called before"
-        )
+        raise RuntimeError("Dual level must be a positive number.")
     if level is not None and level != state.dual_level:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This "
@@ -75,19 +69,27 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A tensor on the same memory as `tensor` that carries `tangent`."""
-    if (local.state.dual_level if level is None else level) < 0:
+    """A tensor on the same memory as `tensor` that carries `tangent`.
+
+    >>> import taper
+    >>> import taper.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     fwAD.make_dual(taper.tensor([2.0]), taper.tensor([1.0]))
+    tensor([2.], tangent=tensor([1.]))
+    """
+    open_level = local.state.dual_level
+    if open_level < 0:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
-    if not isinstance(tensor, Tensor) or not isinstance(tangent, Tensor):
-        raise TypeError("make_dual(): expected two tensors")
     for name, each in (("primal", tensor), ("tangent", tangent)):
-        if not (each.dtype.is_floating_point or each.dtype.is_complex):
+        if not (each.is_floating_point() or each.is_complex()):
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {each.dtype}"
             )
+    if level is not None and level != open_level:
+        raise RuntimeError("Invalid level given to _make_dual")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "
@@ -96,13 +98,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tangent_of(tangent) is not None:
         raise RuntimeError(
-            "Expected tangent to not have a forward gradient: it has a forward gradient at the "
-            "same level."
+            "Setting a forward grad that itself has a forward gradient at the same level"
+            f"{open_level} is not supported."
         )
     if tangent_of(tensor) is not None:
         raise RuntimeError(
-            "Expected primal to not have a forward gradient: it has a forward gradient at the "
-            "same level."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            f"same level {open_level} is not supported."
         )
     dual = _alias(tensor)
     if tangent._array.strides != tensor._array.strides and tensor._array.size:
@@ -127,9 +129,23 @@ def _alias(tensor: Tensor) -> Tensor:
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal (a view without tangent) and the tangent, None if there is none."""
-    if (local.state.dual_level if level is None else level) < 0:
+    """The primal (a view without tangent) and the tangent, None if there is none.
+
+    >>> import taper
+    >>> import taper.autograd.forward_ad as fwAD
+    >>> fwAD.unpack_dual(taper.tensor([2.0])).tangent is None
+    True
+    """
+    open_level = local.state.dual_level
+    if open_level < 0:
         return UnpackedDualTensor(tensor, None)
+    if level is not None and level != open_level:
+        raise RuntimeError("Invalid level given to _fw_primal")
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
+            f"{type(tensor).__name__}"
+        )
     found = tangent_of(tensor)
     if found is None:
         return UnpackedDualTensor(tensor, None)

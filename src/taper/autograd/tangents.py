@@ -208,6 +208,15 @@ def _total(terms: list[Any]) -> Any:
     return total
 
 
+def refuse_out(label: str | None, involved: Sequence[Any]) -> None:
+    """Raise if an `out=` function is given a dual (D7)."""
+    if any(tangent(each) is not None for each in involved):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {label}_out that does not support it because it is an "
+            "out= function"
+        )
+
+
 def write_tangent(target: Tensor, found: Any) -> None:
     """After a write in place: the target's tangent becomes `found`, in place where it has one."""
     current = tangent(target)

@@ -329,9 +329,13 @@ def _refuse_gradients(running_mean: Tensor | None, running_var: Tensor | None) -
 def _move(running: ndarray, found: ndarray, momentum: float, factor: float) -> None:
     """Move a running statistic towards `found * factor`; PyTorch counts this as no write."""
     wide = in_single(found)
-    step = wide * scalar_array(momentum * factor, wide.dtype)
-    step += in_single(running) * scalar_array(1.0 - momentum, wide.dtype)
-    running[...] = step
+    step = np.multiply(wide, scalar_array(momentum * factor, wide.dtype))
+    rest = scalar_array(1.0 - momentum, wide.dtype)
+    if running.dtype is wide.dtype:
+        np.multiply(running, rest, out=running)
+        running += step
+    else:
+        running[...] = step + in_single(running) * rest
 
 
 @composite(method=False, public=False)

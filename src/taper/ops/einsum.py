@@ -9,11 +9,12 @@ for the last of them, so that ellipses of different lengths line up at the right
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from taper import dtypes
 from taper.opdef import composite
@@ -56,19 +57,52 @@ def einsum(*args: Any) -> Tensor:
                 f"expected Tensor as element {index} in argument 1, but got "
                 f"{type(operand).__name__}"
             )
-    inputs, rest = _parse_inputs(equation, len(operands))
-    shapes = [operand._array.shape for operand in operands]
-    spelled = [_spell_out(labels, shapes[nr], nr) for nr, labels in enumerate(inputs)]
-    wanted = _output_labels(equation, rest, inputs, spelled)
-    _check_sizes(spelled, shapes)
-    contracted = sorted({label for labels in spelled for label in labels} - set(wanted))
-    order = wanted + contracted
-    aligned = [
-        _align(operand, labels, order) for operand, labels in zip(operands, spelled, strict=True)
-    ]
-    last = {label: nr for nr, labels in enumerate(spelled) for label in labels}
-    ends = [last[label] for label in contracted]
-    return _contract(aligned, len(wanted), ends)
+    plan = _plan(equation, tuple([operand._array.ndim for operand in operands]))
+    _check_sizes(plan.labels, [operand._array.shape for operand in operands])
+    aligned = [_align(*pair) for pair in zip(operands, plan.alignments, strict=True)]
+    return _contract(aligned, plan.free, plan.ends)
+
+
+class Alignment(NamedTuple):
+    """How an operand gets one dimension for each label, of length 1 where it lacks the label."""
+
+    diagonals: tuple[tuple[int, int], ...]  # pairs of dimensions that become the first of them
+    added: tuple[int, ...]  # where dimensions of length 1 are put
+    order: tuple[int, ...]  # the permutation that follows
+
+
+class Plan(NamedTuple):
+    """What an equation means for operands of given numbers of dimensions."""
+
+    labels: tuple[list[int], ...]  # of each dimension of each operand
+    alignments: tuple[Alignment, ...]
+    free: int  # how many dimensions the result has
+    ends: tuple[int, ...]  # the last operand of each dimension that is summed
+
+
+@functools.lru_cache(maxsize=512)
+def _plan(equation: str, ndims: tuple[int, ...]) -> Plan:
+    inputs, start = _parse_inputs(equation, len(ndims))
+    labels = tuple([_spell_out(each, ndims[nr], nr) for nr, each in enumerate(inputs)])
+    wanted = _output_labels(equation, start, inputs, labels)
+    contracted = sorted({label for each in labels for label in each} - set(wanted))
+    alignments = tuple([_alignment(each, wanted + contracted) for each in labels])
+    last = {label: nr for nr, each in enumerate(labels) for label in each}
+    return Plan(labels, alignments, len(wanted), tuple([last[label] for label in contracted]))
+
+
+def _alignment(labels: list[int], order: list[int]) -> Alignment:
+    kept: list[int] = []
+    diagonals = []
+    for label in labels:
+        if label in kept:
+            diagonals.append((kept.index(label), len(kept)))
+        else:
+            kept.append(label)
+    missing = [label for label in order if label not in kept]
+    added = tuple(range(len(kept), len(order)))
+    kept += missing
+    return Alignment(tuple(diagonals), added, tuple([kept.index(label) for label in order]))
 
 
 # --- the language of subscripts --------------------------------------------------------------
@@ -165,9 +199,9 @@ def _read_label(equation: str, position: int, end: int, labels: Labels, place: s
     return 1
 
 
-def _spell_out(labels: Labels, shape: tuple[int, ...], nr: int) -> list[int]:
+def _spell_out(labels: Labels, ndim: int, nr: int) -> list[int]:
     """One label for each dimension: the ellipsis replaced by what it covers."""
-    named, ndim = len(labels) - labels.count(_ELLIPSIS), len(shape)
+    named = len(labels) - labels.count(_ELLIPSIS)
     if _ELLIPSIS not in labels:
         if named != ndim:
             raise RuntimeError(
@@ -184,7 +218,7 @@ def _spell_out(labels: Labels, shape: tuple[int, ...], nr: int) -> list[int]:
     return [*labels[:place], *range(named - ndim, 0), *labels[place + 1 :]]
 
 
-def _check_sizes(spelled: list[list[int]], shapes: list[tuple[int, ...]]) -> None:
+def _check_sizes(spelled: Sequence[list[int]], shapes: list[tuple[int, ...]]) -> None:
     """Equal labels have equal sizes, or 1."""
     covered = max([0, *(-label for labels in spelled for label in labels)])
     seen: dict[int, int] = {}
@@ -218,7 +252,7 @@ def _size_clash(label: int, size: int, nr: int, known: int, covered: int) -> Run
 
 
 def _output_labels(
-    equation: str, start: int, inputs: list[Labels], spelled: list[list[int]]
+    equation: str, start: int, inputs: list[Labels], spelled: Sequence[list[int]]
 ) -> list[int]:
     """The labels of the result; without an arrow the ellipsis and those that appear once."""
     under_ellipsis = sorted({label for labels in spelled for label in labels if label < 0})
@@ -245,23 +279,15 @@ def _output_labels(
 # --- contraction -----------------------------------------------------------------------------
 
 
-def _align(operand: Tensor, labels: list[int], order: list[int]) -> Tensor:
-    """The operand with one dimension for each label of `order`, of length 1 where it lacks it."""
-    kept: list[int] = []
-    for label in labels:
-        if label in kept:
-            first = kept.index(label)
-            operand = movedim(diagonal(operand, 0, first, len(kept)), -1, first)
-        else:
-            kept.append(label)
-    for label in order:
-        if label not in kept:
-            operand = unsqueeze(operand, len(kept))
-            kept.append(label)
-    return permute_dims(operand, tuple([kept.index(label) for label in order]))
+def _align(operand: Tensor, alignment: Alignment) -> Tensor:
+    for first, second in alignment.diagonals:
+        operand = movedim(diagonal(operand, 0, first, second), -1, first)
+    for dim in alignment.added:
+        operand = unsqueeze(operand, dim)
+    return permute_dims(operand, alignment.order)
 
 
-def _contract(operands: list[Tensor], free: int, ends: list[int]) -> Tensor:
+def _contract(operands: list[Tensor], free: int, ends: tuple[int, ...]) -> Tensor:
     """Multiply from left to right; a dimension is summed when its last operand is reached.
 
     The first `free` dimensions stay, `ends` tells the last operand of each of the others.

@@ -102,11 +102,20 @@ def roll_dims(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
     if not dims:
-        return np.roll(self.ravel(), shifts[0]).reshape(self.shape)
+        return _rolled(self.ravel(), shifts[0], 0).reshape(self.shape)
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    positions = tuple([wrap_dim(dim, self.ndim) for dim in dims])
-    return np.ascontiguousarray(np.roll(self, shifts, positions))
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = _rolled(self, shift, wrap_dim(dim, self.ndim))
+    return self
+
+
+def _rolled(array: ndarray, shift: int, dim: int) -> ndarray:
+    """A row-major copy, moved along one dimension."""
+    lead = (EVERYTHING,) * dim
+    cut = -shift % (array.shape[dim] or 1)
+    parts = (array[(*lead, slice(cut, None))], array[(*lead, slice(None, cut))])
+    return np.ascontiguousarray(np.concatenate(parts, dim))
 
 
 @derivative(roll_dims, wrt="self")

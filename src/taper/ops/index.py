@@ -15,8 +15,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
 from taper.opruntime import run_inplace
+from taper.ops.copy import needs_record
 from taper.strides import Shape, row_major
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -55,9 +57,9 @@ def integer_indices(shape: Shape, indices: Sequence[ndarray | None]) -> list[nda
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)} (got {len(found)})"
         )
-    if 0 in shape:
+    if 0 in shape and all(each is None or each.size for each in found):
         for size, each in zip(shape, found, strict=False):
-            if each is not None and each.size and not size:
+            if each is not None and not size:
                 raise IndexError("index is out of bounds for dimension with size 0")
     return found
 
@@ -108,6 +110,8 @@ def taken(array: ndarray, indices: Sequence[ndarray | None]) -> ndarray:
 
 def _is_empty(shape: Shape, places: Sequence[ndarray | None]) -> bool:
     """Whether nothing lies at an index, which then may point anywhere."""
+    if 0 not in shape and all(each is None or each.size for each in places):
+        return False
     try:
         return 0 in result_shape(shape, places)
     except ValueError:
@@ -310,6 +314,10 @@ def write_index(
 ) -> Tensor:
     """Write values at an index, in place."""
     arrays = [None if each is None else each._array for each in indices]
+    if not needs_record(target, values):
+        write_at(target._array, arrays, values._array, accumulate)
+        bump_version(target)
+        return target
 
     def write(array: ndarray) -> None:
         write_at(array, arrays, values._array, accumulate)

@@ -30,14 +30,18 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[3.5000],
             [3.5000]])
     """
-    try:
-        array, ndim = input._array, weight._array.ndim
-        bias_ndim = 0 if bias is None else bias._array.ndim
-    except AttributeError:
-        raise not_tensors("linear", input=input, weight=weight, bias=bias) from None
-    turned = t(weight)
-    if array.ndim == 2 and bias is not None:
-        return addmm(bias, input, turned)
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
+        raise not_tensors("linear", input=input, weight=weight)
+    array = input._array
+    if bias is None:
+        bias_ndim = 0
+    elif isinstance(bias, Tensor):
+        if array.ndim == 2:
+            return addmm(bias, input, t(weight))
+        bias_ndim = bias._array.ndim
+    else:
+        raise not_tensors("linear", input=input, weight=weight, bias=bias)
+    turned, ndim = t(weight), weight._array.ndim
     if not array.ndim or not ndim:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are "

@@ -38,6 +38,13 @@ def common_shape(*shapes: Shape) -> Shape:
     return np.broadcast_shapes(*shapes)
 
 
+def _room_for(array: ndarray, mask: ndarray) -> ndarray:
+    """A copy of an array in the shape that it and a mask broadcast to."""
+    if mask.shape == array.shape:
+        return np.array(array, order="C")
+    return np.array(np.broadcast_to(array, common_shape(mask.shape, array.shape)), order="C")
+
+
 # --- masked_fill -----------------------------------------------------------------------------
 
 
@@ -45,7 +52,7 @@ def fill_number(self: Array, mask: Array, value: Any) -> Array:
     """A copy with a number where the mask is true."""
     _check_mask(mask, "masked_fill_")
     number = filler(value, dtypes.FROM_NUMPY[self.dtype])
-    result = np.array(np.broadcast_to(self, common_shape(mask.shape, self.shape)), order="C")
+    result = _room_for(self, mask)
     np.copyto(result, np.asarray(number, self.dtype), where=mask)
     return result
 
@@ -54,7 +61,7 @@ def fill_tensor(self: Array, mask: Array, value: Array) -> Array:
     """A copy with the value of a 0-d array where the mask is true."""
     _check_mask(mask, "masked_fill_")
     _check_value(value)
-    result = np.array(np.broadcast_to(self, common_shape(mask.shape, self.shape)), order="C")
+    result = _room_for(self, mask)
     np.copyto(result, value.astype(self.dtype), where=mask)
     return result
 
@@ -209,7 +216,7 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     >>> taper.masked_scatter(taper.zeros(3), mask, taper.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
-    result = np.array(np.broadcast_to(self, common_shape(mask.shape, self.shape)), order="C")
+    result = _room_for(self, mask)
     write_masked(result, mask, source)
     return result
 

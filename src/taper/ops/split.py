@@ -344,6 +344,18 @@ def common_dtype(arrays: list[ndarray]) -> np.dtype[Any]:
 @op(name="cat", public=False, method=False, tangent=LINEAR, out=True)
 def cat_along(tensors: Arrays, dim: int = 0) -> Array:
     """Tensors one after the other along a dimension."""
+    dtype = tensors[0].dtype
+    for each in tensors:
+        if each.dtype is not dtype or not each.flags.c_contiguous or each.shape == (0,):
+            return _cat_unlike(tensors, dim)
+    try:
+        return np.concatenate(tensors, dim)
+    except ValueError:
+        return _cat_unlike(tensors, dim)
+
+
+def _cat_unlike(tensors: list[ndarray], dim: int) -> ndarray:
+    """The same for arrays of several dtypes or layouts, empty vectors, and errors."""
     # An empty vector fits anything: a rule from before tensors could have other empty shapes.
     arrays = [each for each in tensors if each.shape != (0,)] or [tensors[0]]
     dtype = common_dtype(tensors)
