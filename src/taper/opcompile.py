@@ -1,8 +1,8 @@
-"""The compiler of the operator table: source text for the wrapper and the node class of an operator.
+"""The compiler of the operator table: source text for the wrapper and the node of an operator.
 
 Owns: the specialised fast paths.  Everything a wrapper does is spelled out for its operator (no
 loops over arguments, no look-ups by name), because a generic wrapper is two to three times slower
-(D3).  The same behaviour in plain, unspecialised form is in `opruntime`; tests hold the two equal.
+(D3).  The same behaviour in plain, unspecialised form is in `opnodes`; tests hold the two equal.
 
 Long because: the text of one wrapper is easier to follow in one place.
 """
@@ -16,13 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from taper import opruntime
+from taper import operands, opnodes, opwrite
 from taper.autograd.meta import ASK, INFERENCE_COUNTER, Creation, ViewRecord
 from taper.autograd.provenance import internal, user_frame
 from taper.autograd.state import local
-from taper.autograd.views import accumulator, make_view, requires_grad
+from taper.autograd.views import (
+    accumulator,
+    gradient_edge,
+    make_view,
+    requires_grad,
+    set_history,
+    version_counter,
+)
 from taper.opdef import NAMESPACE, REQUIRED, Formula, Op, Param, registry
-from taper.tensor import Tensor
+from taper.tensor import Tensor, wrap
 
 # Formulas that need a saved tensor tell the version it had; a Python number has none.
 NUMBER_VERSION = -1
@@ -32,7 +39,13 @@ _LITERALS = (type(None), bool, int, str)
 SEQUENCES = ("tensors", "indices")
 
 # Properties that are attributes of the array: read in place, a call costs 0.2 us.
-_INLINE = {"shape": "shape", "dtype": "dtype", "ndim": "ndim", "strides": "strides", "numel": "size"}
+_INLINE = {
+    "shape": "shape",
+    "dtype": "dtype",
+    "ndim": "ndim",
+    "strides": "strides",
+    "numel": "size",
+}
 
 
 class Source:
@@ -51,7 +64,9 @@ class Source:
 
 def saved_names(op: Op) -> list[str]:
     """Tensor parameters that some formula names, in declaration order."""
-    named = {name for formula in op.formulas for kind, name, _ in formula.sources if kind == "tensor"}
+    named = {
+        name for formula in op.formulas for kind, name, _ in formula.sources if kind == "tensor"
+    }
     return [param.name for param in op.params if param.name in named]
 
 
@@ -61,7 +76,9 @@ def saved_outputs(op: Op) -> list[int]:
 
 
 def saved_plain(op: Op) -> list[str]:
-    named = {name for formula in op.formulas for kind, name, _ in formula.sources if kind == "plain"}
+    named = {
+        name for formula in op.formulas for kind, name, _ in formula.sources if kind == "plain"
+    }
     return [param.name for param in op.params if param.name in named]
 
 
@@ -295,9 +312,7 @@ def _add_result(source: Source, op: Op) -> None:
         step = f"(F_{op.name}, ({rest}))"
         if op.many_outputs:
             creation = "NO_GRAD_VIEW if mode else MULTIPLE"
-            source.add(
-                f"ts = tuple([make_view({first}, each, {creation}, None) for each in r])"
-            )
+            source.add(f"ts = tuple([make_view({first}, each, {creation}, None) for each in r])")
         else:
             source.add(_VIEW.format(source=first, step=step))
     elif len(op.outputs) > 1 or op.many_outputs:
@@ -454,6 +469,8 @@ if internal.get(code.co_filename, True):
     frame = user_frame(frame)
     code = frame.f_code
 """
+
+
 def _guard_of_property(op: Op, name: str, what: str) -> str:
     """The condition under which some formula that is run names the property."""
     public = {param.name: param.public_name for param in op.params}
@@ -670,7 +687,7 @@ def node_class(op: Op) -> Any:
         slots += [f"kept_{name}" for name in plain]
         slots += [f"kept_{name}_{what}" for name, what in saved_properties(op)]
         several = len(op.outputs) > 1 or op.many_outputs
-        base = opruntime.ManyOutputsNode if several else opruntime.TableNode
+        base = opnodes.ManyOutputsNode if several else opnodes.TableNode
         members: dict[str, Any] = {
             "__slots__": tuple(slots),
             "__module__": "taper.autograd",
@@ -680,7 +697,7 @@ def node_class(op: Op) -> Any:
             "saved_plain_names": tuple(plain),
             "_saves": bool(tensors or outputs),
         }
-        members.update(opruntime.saved_properties_of(op, tensors, outputs, plain))
+        members.update(opnodes.saved_properties_of(op, tensors, outputs, plain))
         if op.node_name in ("CopyBackwards", "NotImplemented"):
             members["_public_name"] = f"torch::autograd::{op.node_name}"
         op.node_class = type(str(op.node_name), (base,), members)
@@ -752,5 +769,25 @@ NAMESPACE.update(
     MULTIPLE=Creation.MULTIPLE,
     ASK=ASK,
     FLOAT32=np.dtype(np.float32),
-    **opruntime.helpers(),
+    NO_EDGE=opnodes.NO_EDGE,
+    NUMBERS=operands.NUMBERS,
+    SCALARS32=operands.SCALARS32,
+    apply_slowly=opnodes.apply_slowly,
+    bad_arguments=operands.bad_arguments,
+    explain=operands.explain,
+    gradient_edge=gradient_edge,
+    prepare=operands.prepare,
+    release_packed=opnodes.release_packed,
+    run_in_mode=opwrite.run_in_mode,
+    run_inplace=opwrite.run_inplace,
+    run_low=operands.run_low,
+    run_out=opwrite.run_out,
+    saved_arrays=opnodes.saved_arrays,
+    set_history=set_history,
+    stale=opnodes.stale,
+    to_low=operands.to_low,
+    version_counter=version_counter,
+    version_of=opnodes.version_of,
+    wrap=wrap,
+    **{f"property_{name}": function for name, function in opnodes.PROPERTIES.items()},
 )

@@ -243,11 +243,10 @@ def test_writes_through_views_equal_writes_out_of_place(torch, shape, writes):
     seconds = []
     for grads, of in zip(firsts, (leaves, others), strict=True):
         used = [each for each in grads if each is not None and each.requires_grad]
-        if used:
-            total = sum((each * each).sum() for each in used)
-            seconds.append(torch.autograd.grad(total, of, allow_unused=True))
-    if seconds:
-        compare(torch, *seconds)
+        total = sum((each * each).sum() for each in used) if used else None
+        nothing = (None, None)
+        seconds.append(torch.autograd.grad(total, of, allow_unused=True) if used else nothing)
+    compare(torch, *seconds)
 
 
 def compare(torch, found, expected):

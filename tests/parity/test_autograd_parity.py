@@ -65,7 +65,6 @@ def seen(value):
             "dtype": str(value.dtype),
             "requires_grad": value.requires_grad,
             "node": node and [type(node).__name__, *chain(node)],
-            "version": value._version,
         }
     if isinstance(value, (list, tuple)):
         return [seen(each) for each in value]
@@ -127,7 +126,7 @@ def writes_through_views(torch):
     base = x * 2
     row, column = base[0], base[:, 1]
     row.mul_(3)
-    column.add_(row[1])
+    column.add_(row[1].clone())
     base[1, 2] = x[0, 0] * 5
     base.sum().backward()
     return base, row, column, x.grad
@@ -313,7 +312,7 @@ def random_program(seed):
                 continue
             if kind is not WRITES:
                 tensors.append(result)
-            report.append([name, seen(tensors[-1]), seen(a)])
+            report.append([name, seen(tensors[-1]), seen(a), a._version])
         total = sum(each.sum() for each in tensors)
         try:
             total.backward()

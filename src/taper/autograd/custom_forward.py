@@ -72,13 +72,7 @@ def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     )
     recording = not mode & (NO_GRAD | INFERENCE) and True in ctx.needs_input_grad
     if recording:
-        edges = [gradient_edge(each) if requires_grad(each) else (None, 0) for each in tensors]
-        ctx._edges = tuple([edge for edge, _ in edges])
-        ctx._edge_nrs = tuple([nr for _, nr in edges])
-        frame = user_frame(sys._getframe(1))
-        ctx._code, ctx._offset = frame.f_code, frame.f_lasti
-        if mode & ANOMALY:
-            remember(ctx)
+        _connect(ctx, tensors, mode)
     state.mode = (mode | NO_GRAD) & ~DUAL
     try:
         if separate:
@@ -98,10 +92,21 @@ def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
+def _connect(ctx: BackwardCFunction, inputs: list[Tensor], mode: int) -> None:
+    """Give the node its edges and the user's line."""
+    edges = [gradient_edge(each) if requires_grad(each) else (None, 0) for each in inputs]
+    ctx._edges = tuple([edge for edge, _ in edges])
+    ctx._edge_nrs = tuple([nr for _, nr in edges])
+    frame = user_frame(sys._getframe(1))
+    ctx._code, ctx._offset = frame.f_code, frame.f_lasti
+    if mode & ANOMALY:
+        remember(ctx)
+
+
 def signature_of(cls: Any) -> inspect.Signature:
     """The signature of `forward`, found once."""
     known = cls.__dict__.get("_signature")
-    if known is None or known[0] is not cls.forward:
+    if known is None or known[0] != cls.forward:
         known = cls._signature = (cls.forward, inspect.signature(cls.forward))
     return known[1]
 

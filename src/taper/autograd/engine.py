@@ -174,6 +174,7 @@ def _freed_meanwhile(error: AttributeError, node: Node | None) -> bool:
 
 
 def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
+    # Long, because a call for each node or edge costs more than the lines it would hide.
     waiting = task.reached = count_incoming([node for node, _, _ in roots])
     ready: list[tuple[int, int, Node]] = []
     tick = itertools.count()

@@ -1,8 +1,8 @@
 """The operator table: `@op` declares an operator, `@derivative` how it is differentiated (D4).
 
 Owns: the registry and the meaning of a declaration.  `opcompile` turns an entry into a specialised
-function and node class when it is first called; `opruntime` holds the paths that are not worth
-specialising (modes, in-place, `out=`, errors).
+function and node class when it is first called; `operands` (arguments), `opnodes` (the generic
+node) and `opwrite` (in-place, `out=`, modes) hold what is not worth specialising.
 
     @op(promote=SAME, tangent=MULTILINEAR, inplace=True)
     def mul(self: Operand, other: Operand) -> Array:
@@ -22,8 +22,8 @@ formulas may use it in both modes (D5).
 
 A formula may name: `grad` (`grad_<output>` with several outputs), `result`/`result<i>` or the name
 of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel|_geometry`, and
-`needs` (a tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A `grad_...`
-parameter with the default None accepts an undefined gradient; otherwise zeros are filled in.
+`needs` (a tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A
+`grad_...` parameter with the default None accepts an undefined gradient; otherwise zeros are filled in.
 `_strides` counts bytes, as NumPy does.
 
 `python -m taper.opdef mul` prints the generated text, `--docs` the table of all derivatives.
@@ -253,7 +253,7 @@ composites: dict[str, Callable[..., Any]] = {}
 # Tensor methods that the operators provide: name -> function; `ops` puts them on the class.
 methods: dict[str, Callable[..., Any]] = {}
 
-# Globals of all generated code; `opcompile` and `opruntime` put their helpers here.
+# Globals of all generated code; `opcompile` puts its helpers here.
 NAMESPACE: dict[str, Any] = {"__name__": "taper.opdef.generated"}
 
 

@@ -33,7 +33,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opruntime import scalar_array
+from taper.operands import scalar_array
 from taper.ops.pointwise import no_derivative
 from taper.ops.unary import inside, zeros_like
 

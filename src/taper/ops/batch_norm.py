@@ -20,7 +20,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import scalar_array
+from taper.operands import scalar_array
 from taper.ops.matmul import not_tensors
 from taper.ops.shape import reshape, select, view_as_shape
 from taper.tensor import Tensor

@@ -29,7 +29,7 @@ from taper.opdef import (
     op,
     tangent_of,
 )
-from taper.opruntime import NUMBERS, invalid_combination, python_number
+from taper.operands import NUMBERS, invalid_combination, python_number
 from taper.ops.complexes import conj
 from taper.ops.pointwise import no_derivative
 from taper.ops.unary import inside, zeros_like

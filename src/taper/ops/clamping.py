@@ -23,7 +23,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opruntime import NUMBERS, invalid_combination, python_number, scalar_array
+from taper.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.blend import C_NAMES, where
 from taper.ops.unary import inside
 from taper.tensor import Tensor

@@ -14,7 +14,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
 from taper.opdef import SAME, Array, Operand, alias, composite, op
-from taper.opruntime import python_number
+from taper.operands import python_number
 from taper.tensor import Tensor, wrap
 
 _OVERLOADS = (

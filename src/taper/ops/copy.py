@@ -8,11 +8,13 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
-from taper.opruntime import NUMBERS, broadcast_clash, refuse_overlap, run_inplace
+from taper.operands import NUMBERS, broadcast_clash
+from taper.opwrite import refuse_overlap, run_inplace
 from taper.scalars import filler
 from taper.strides import empty_with, format_strides, has_format, is_dense, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
@@ -266,10 +268,15 @@ def cuda(
 def needs_record(target: Tensor, *others: Any) -> bool:
     """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
     state = local.state
-    if state.mode > NO_GRAD:
+    mode = state.mode
+    if mode > NO_GRAD:
         return True
-    inputs = [each for each in others if isinstance(each, Tensor)]
-    needed = not state.mode and any(requires_grad(each) for each in inputs)
+    if mode and target._counter is not INFERENCE_COUNTER:
+        return False
+    needed = False
+    for each in others:
+        if isinstance(each, Tensor) and each._requires_grad is not False and requires_grad(each):
+            needed = True
     return check_inplace(target, needed, state)
 
 

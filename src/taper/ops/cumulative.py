@@ -12,11 +12,11 @@ import numpy as np
 
 from taper import return_types
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into
 from taper.ops.along import filled, put_along, take_along
 from taper.ops.complexes import conj
 from taper.ops.split import cat
 from taper.ops.unary import exp, log
+from taper.opwrite import compute_into
 from taper.reduction import FLOAT64, INT64, converted, not_implemented
 from taper.tensor import Tensor, wrap, wrap_dim
 

@@ -15,14 +15,9 @@ from taper import dtypes
 from taper.device import strided
 from taper.factory import finish, integer, options, refuse, shape_argument
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
-from taper.opruntime import (
-    broadcast_clash,
-    compute_into,
-    invalid_combination,
-    refuse_overlap,
-    run_inplace,
-)
+from taper.operands import broadcast_clash, invalid_combination
 from taper.ops.random import check_generator
+from taper.opwrite import compute_into, refuse_overlap, run_inplace
 from taper.sampling import continuous, discrete, integers
 from taper.strides import Shape
 from taper.tensor import Tensor

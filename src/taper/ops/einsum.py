@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from taper import dtypes
 from taper.opdef import composite
-from taper.opruntime import compute_into
 from taper.ops.matmul import bmm, dot, mm, not_tensors, same_dtype
 from taper.ops.reduce import sum_dim
 from taper.ops.shape import (
@@ -30,6 +29,7 @@ from taper.ops.shape import (
     unsqueeze,
     view_as_shape,
 )
+from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor, wrap_dim
 from taper.userwarning import warn_once

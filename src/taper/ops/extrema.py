@@ -12,10 +12,10 @@ import numpy as np
 
 from taper import return_types
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import run_out
 from taper.ops.along import put_along, take_along
 from taper.ops.clamping import maximum, minimum
 from taper.ops.reduce import sum_all, sum_dim, unreduced
+from taper.opwrite import run_out
 from taper.reduction import (
     ABSENT,
     FLOAT32,

@@ -17,7 +17,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, requires_grad
 from taper.opdef import Array, op
-from taper.opruntime import NUMBERS
+from taper.operands import NUMBERS
 from taper.ops.copy import copy_, fill_
 from taper.ops.index import index, write_index
 from taper.ops.parts import select_at, slice_dim

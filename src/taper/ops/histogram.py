@@ -11,7 +11,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into
+from taper.opwrite import compute_into
 from taper.reduction import INT64, LOW_PRECISION, no_forward_mode, not_implemented, scalar_type
 from taper.tensor import Tensor, wrap
 

@@ -17,8 +17,8 @@ from numpy import ndarray
 from taper import dtypes
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
-from taper.opruntime import run_inplace
 from taper.ops.copy import needs_record
+from taper.opwrite import run_inplace
 from taper.strides import Shape, row_major
 from taper.tensor import Tensor
 from taper.userwarning import warn_user

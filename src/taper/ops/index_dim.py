@@ -12,10 +12,10 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import run_inplace
 from taper.ops.gather import check_bounds, through_flat
 from taper.ops.index import add_at
 from taper.ops.reshape import reshape
+from taper.opwrite import run_inplace
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap_dim

@@ -21,7 +21,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opruntime import scalar_array
+from taper.operands import scalar_array
 from taper.ops.blend import where
 from taper.ops.unary import inside, zeros_like
 from taper.sampling.fill import source

@@ -15,7 +15,7 @@ from numpy import ndarray
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
-from taper.opruntime import broadcast_clash
+from taper.operands import broadcast_clash
 from taper.ops.reduce import mean_all, sum_all
 from taper.ops.scalar import add_scalar, mul_scalar
 from taper.ops.unary import abs, exp, log, sigmoid

@@ -9,8 +9,9 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import broadcast_clash, run_inplace
+from taper.operands import broadcast_clash
 from taper.ops.reshape import reshape
+from taper.opwrite import run_inplace
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor

@@ -18,8 +18,9 @@ from numpy import ndarray
 from taper import dtypes
 from taper.autograd.views import requires_grad
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import broadcast_clash, compute_into
+from taper.operands import broadcast_clash
 from taper.ops.shape import expand_to, reshape, transpose, unsafe_view, unsqueeze
+from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES, not_implemented
 from taper.tensor import Tensor
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import run_out
 from taper.ops.along import filled
 from taper.ops.complexes import conj
 from taper.ops.reduce import mean_dim, spread, sum_dim, unreduced
+from taper.opwrite import run_out
 from taper.reduction import (
     ABSENT,
     FLOAT32,

@@ -16,7 +16,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.factory import refuse, shape_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into, scalar_array
+from taper.operands import scalar_array
 from taper.ops.batch_norm import (
     averaging,
     in_single,
@@ -29,6 +29,7 @@ from taper.ops.pointwise import div
 from taper.ops.scalar import add_scalar
 from taper.ops.shape import expand, reshape
 from taper.ops.vector_norm import vector_norm
+from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES
 from taper.strides import Shape
 from taper.tensor import Tensor

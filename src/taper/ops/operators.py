@@ -13,7 +13,7 @@ import numpy as np
 
 from taper.dtypes import FROM_NUMPY
 from taper.opdef import inplace_function, methods, operator_method
-from taper.opruntime import NUMBERS
+from taper.operands import NUMBERS
 from taper.ops.bits import (
     bitwise_and,
     bitwise_left_shift,

@@ -12,9 +12,9 @@ import numpy as np
 
 from taper import return_types
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into, run_out
 from taper.ops.along import put_along, take_along, taken
 from taper.ops.extrema import share_evenly, share_tangent
+from taper.opwrite import compute_into, run_out
 from taper.reduction import ABSENT, INT64, Shape, not_implemented, refuse_empty
 from taper.tensor import Tensor, wrap_dim
 

@@ -28,7 +28,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opruntime import invalid_combination, scalar_array
+from taper.operands import invalid_combination, scalar_array
 from taper.ops.complexes import conj
 from taper.ops.unary import zeros_like
 from taper.tensor import Tensor

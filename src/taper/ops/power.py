@@ -25,7 +25,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opruntime import NUMBERS, invalid_combination, python_number, scalar_array
+from taper.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.complexes import conj
 from taper.ops.unary import exp2, inside, log, zeros_like
 from taper.tensor import Tensor

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from taper.opdef import composite
-from taper.opruntime import compute_into
 from taper.ops.gather import gather
 from taper.ops.order import sort_values
+from taper.opwrite import compute_into
 from taper.reduction import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 

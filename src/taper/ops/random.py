@@ -29,7 +29,7 @@ from taper.factory import (
     tensor_argument,
 )
 from taper.opdef import composite
-from taper.opruntime import invalid_combination
+from taper.operands import invalid_combination
 from taper.sampling.continuous import normal_, uniform_
 from taper.sampling.integers import random_ as integers_
 from taper.sampling.integers import randperm as permutation

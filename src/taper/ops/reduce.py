@@ -16,12 +16,12 @@ from taper import dtypes
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad
 from taper.opdef import FLOAT, LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into, run_out
 from taper.ops.along import filled, in_dtype_of
 from taper.ops.complexes import conj
 from taper.ops.cumulative import has_zero, leave_one_out
 from taper.ops.shape import expand_to, reshape, sizes
 from taper.ops.unary import exp
+from taper.opwrite import compute_into, run_out
 from taper.reduction import (
     ABSENT,
     FLOAT32,

@@ -16,7 +16,7 @@ from taper import dtypes
 from taper.autograd.views import alias as same_memory
 from taper.device import contiguous_format
 from taper.opdef import LINEAR, Array, composite, derivative, op
-from taper.opruntime import broadcast_clash
+from taper.operands import broadcast_clash
 from taper.size import Size
 from taper.strides import Shape, integers, row_major, strided, view_strides, wanted_shape
 from taper.tensor import Tensor, element_strides, storage_offset, wrap_dim

@@ -11,7 +11,6 @@ import numpy as np
 from numpy import ndarray
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import run_inplace
 from taper.ops.gather import (
     check_scatter,
     gather,
@@ -24,6 +23,7 @@ from taper.ops.gather import (
 )
 from taper.ops.index_dim import check_index_vector
 from taper.ops.masked import masked_fill
+from taper.opwrite import run_inplace
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 

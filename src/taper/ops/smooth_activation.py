@@ -25,7 +25,7 @@ from taper.opdef import (
     op,
     tangent_of,
 )
-from taper.opruntime import scalar_array
+from taper.operands import scalar_array
 from taper.ops.complexes import conj
 from taper.ops.join import cat
 from taper.ops.trigonometry import tanh

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import compute_into
 from taper.ops.reduce import sum_dim
 from taper.ops.unary import exp
+from taper.opwrite import compute_into
 from taper.reduction import FLOAT32, FLOAT64, LOW_PRECISION, not_implemented, row_sums
 from taper.tensor import Tensor, wrap_dim
 

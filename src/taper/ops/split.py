@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
-from taper.opruntime import refuse_sequence
+from taper.operands import refuse_sequence
 from taper.ops.parts import EVERYTHING, narrow, slice_dim
 from taper.ops.reshape import reshape
 from taper.ops.shape import unsqueeze

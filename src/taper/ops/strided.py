@@ -10,7 +10,7 @@ from numpy import ndarray
 from taper.autograd.state import local
 from taper.autograd.views import bump_version, check_inplace, move_retained, set_history
 from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op
-from taper.opruntime import make_node
+from taper.opnodes import make_node
 from taper.ops.reshape import sizes
 from taper.ops.shape import squeeze_all, squeeze_dim, squeeze_dims, t, transpose, unsqueeze
 from taper.strides import Shape, extent, integers, overlaps, owner_of, within

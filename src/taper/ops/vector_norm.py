@@ -14,11 +14,11 @@ import numpy as np
 
 from taper import dtypes
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.opruntime import run_out
 from taper.ops.along import filled, in_dtype_of
 from taper.ops.complexes import conj
 from taper.ops.reduce import sum_dim, unreduced
 from taper.ops.unary import abs, sgn
+from taper.opwrite import run_out
 from taper.reduction import (
     FLOAT32,
     FLOAT64,

@@ -1,0 +1,295 @@
+"""Operators that write: in place and `out=`; and operators under a mode beyond no_grad.
+
+Everything that can fail happens before the write, so that a failed call changes nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.autograd import tangents
+from taper.autograd.anomaly_mode import remember
+from taper.autograd.meta import INFERENCE_COUNTER, Creation
+from taper.autograd.saved import (
+    pack_saved,
+)
+from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
+from taper.autograd.views import (
+    CopySlices,
+    bump_version,
+    check_inplace,
+    rebase_history,
+    refuse_inference,
+    requires_grad,
+    wants_grad,
+)
+from taper.opdef import Op
+from taper.operands import flat
+from taper.opnodes import TableNode, make_node, node_class_of
+from taper.tensor import Tensor
+
+# --- in place and out= -----------------------------------------------------------------------
+
+
+def run_inplace(
+    op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None = None
+) -> Tensor:
+    """`name_`: compute, check, write, count the write, and record it if it must be.
+
+    Everything that can fail happens before the write, so a failed call changes nothing.  `write`
+    is a shorter way, which changes its array at once or raises.
+    """
+    target: Tensor = arguments[0]
+    state = local.state
+    if state.mode > 1:
+        return run_inplace_in_mode(op, state, arguments, write)
+    first = op.params[0].name
+    needs = {
+        param.name: isinstance(value, Tensor) and wants_grad(value)
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.name in op.wrt
+    }
+    others = any(need for name, need in needs.items() if name != first)
+    record = check_inplace(target, others, state)
+    if write is None:
+        try:
+            result = compute(op, arguments)
+        except NotImplementedError:
+            refuse_cast(op, arguments)  # PyTorch looks at this first
+            raise
+        check_destination(target._array, result)
+    node = None
+    if record:
+        replaced: dict[str, Any] = {}
+        if first in node_class_of(op).saved_tensor_names and any(needs.values()):
+            # The formula needs the value from before the write, with its history.
+            replaced[first] = target.clone()
+        node = make_node(op, arguments, needs, replaced)
+    if write is None:
+        np.copyto(target._array, result, casting="unsafe")
+    else:
+        write(target._array)
+    bump_version(target)
+    if node is not None:
+        node._shape, node._dtype = target._array.shape, target._array.dtype
+        for name in node.saved_output_names:
+            setattr(node, f"kept_{name}", target._array)
+            setattr(node, f"counter_{name}", target._counter)
+            setattr(node, f"version_{name}", target._counter.value)
+        rebase_history(target, node)
+    return target
+
+
+def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
+    """The kernel on the arrays of the arguments, promoted, without recording."""
+    state = local.state
+    mode = state.mode
+    state.mode = NO_GRAD
+    try:
+        result = op.call(op.function, arguments)
+    finally:
+        state.mode = mode
+    array: np.ndarray = result._array
+    return array
+
+
+def check_destination(target: np.ndarray, result: np.ndarray) -> None:
+    """Whether `result` may be written into `target` (V16)."""
+    if result.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    if result.dtype is not target.dtype:
+        source, wanted = dtypes.FROM_NUMPY[result.dtype], dtypes.FROM_NUMPY[target.dtype]
+        if not dtypes.can_cast(source, wanted):
+            raise RuntimeError(
+                f"result type {dtypes.scalar_type_name(source)} can't be cast to the desired "
+                f"output type {dtypes.scalar_type_name(wanted)}"
+            )
+    if 0 in target.strides:
+        refuse_overlap(target)
+
+
+def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
+    """Raise if the common dtype of the operands may not be written into the first."""
+    operands = [
+        value._array if isinstance(value, Tensor) else value
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.kind in ("tensor", "operand")
+    ]
+    if op.promote is not None and not any(op.unpromoted):
+        common = dtypes.result_type(operands)
+        check_destination(operands[0], np.empty(operands[0].shape, common.numpy))
+
+
+def refuse_overlap(target: np.ndarray) -> None:
+    """An expanded tensor has several elements in one place; writing it makes no sense."""
+    if 0 not in target.strides:
+        return
+    pairs = zip(target.shape, target.strides, strict=True)
+    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
+    """`out=` of an operator of the table."""
+    check = op.out if callable(op.out) else None
+    label = op.label if op.differentiable else None
+    outs = compute_into(label, lambda *given: op.call(op.function, given), arguments, out, check)
+    return outs if op.returns is None else op.returns.out_type(outs)
+
+
+def compute_into(
+    label: str | None,
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    out: Any,
+    check: Callable[[np.ndarray, np.ndarray], None] | None = None,
+) -> Any:
+    """`out=`: the results are written into given tensors, which are resized if need be (V20).
+
+    For composite functions too: `function(*arguments)` computes what is written.  `check(out,
+    result)` may refuse what the usual rules allow.  Without a `label` the function has no gradient
+    to lose, and inputs may require one.
+    """
+    outs = out if isinstance(out, tuple | list) else (out,)
+    for each in outs:
+        if not isinstance(each, Tensor):
+            raise TypeError(f"{label}(): argument 'out' must be Tensor, not {type(each).__name__}")
+    state = local.state
+    if label is not None and not state.mode & NO_GRAD:
+        involved = [each for each in (*flat(arguments), *outs) if isinstance(each, Tensor)]
+        if any(requires_grad(each) for each in involved):
+            raise RuntimeError(
+                f"{label}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
+    for each in outs:
+        refuse_inference(each, state)
+    if state.mode & DUAL:
+        tangents.refuse_out(label, (*flat(arguments), *outs))
+    mode = state.mode
+    state.mode = NO_GRAD
+    try:
+        results = function(*arguments)
+    finally:
+        state.mode = mode
+    results = results if isinstance(results, tuple) else (results,)
+    for each, result in zip(outs, results, strict=True):
+        if check is not None:
+            check(each._array, result._array)
+        write_out(each, result._array)
+    return out
+
+
+def write_out(out: Tensor, result: np.ndarray) -> None:
+    """Put a result into an `out=` tensor."""
+    if out._array.shape != result.shape:
+        if out._array.size:
+            warnings.warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+                "t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        source, wanted = dtypes.FROM_NUMPY[result.dtype], out.dtype
+        if not dtypes.can_cast(source, wanted):
+            check_destination(np.empty(result.shape, out._array.dtype), result)
+        out._array = result.astype(out._array.dtype)
+    else:
+        check_destination(out._array, result)
+        np.copyto(out._array, result, casting="unsafe")
+    bump_version(out)
+
+
+# --- modes -----------------------------------------------------------------------------------
+
+
+def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
+    """An operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
+    mode = state.mode
+    state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
+    try:
+        result = op.call(op.function, arguments)
+    finally:
+        state.mode = mode
+    outputs = result if isinstance(result, tuple | list) else (result,)
+    if mode & INFERENCE:
+        mark_inference(op, arguments, outputs)
+    if mode & SAVED_HOOKS and state.saved_hooks:
+        node = next((each._grad_fn for each in outputs if each._grad_fn is not None), None)
+        if node is not None and isinstance(node, TableNode):
+            pack_saved(node, state.saved_hooks[-1], outputs)
+    if mode & ANOMALY:
+        for each in outputs:
+            if each._grad_fn is not None:
+                remember(each._grad_fn)
+    if mode & DUAL:
+        tangents.propagate(op, arguments, outputs)
+    return result
+
+
+def mark_inference(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> None:
+    """Results of inference mode are inference tensors; views of normal tensors stay normal (I6)."""
+    for each in outputs:
+        if each._view is not None:
+            each._view.creation = Creation.INFERENCE
+        else:
+            each._counter = INFERENCE_COUNTER
+
+
+def written_by(tensor: Tensor) -> Any:
+    """The node of the operator that wrote a tensor last; behind CopySlices if it is a view."""
+    node = tensor._grad_fn if tensor._view is None else tensor._view.base._grad_fn
+    return node.fn if isinstance(node, CopySlices) else node
+
+
+def run_inplace_in_mode(
+    op: Op,
+    state: State,
+    arguments: tuple[Any, ...],
+    write: Callable[[np.ndarray], None] | None,
+) -> Tensor:
+    mode = state.mode
+    target: Tensor = arguments[0]
+    before = written_by(target)
+    tangent_of_result = None
+    if mode & DUAL:
+        tangent_of_result = tangents.tangent_for(op, arguments)
+    inference = target._counter is INFERENCE_COUNTER
+    state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
+    try:
+        if inference and mode & INFERENCE and write is not None:
+            write(target._array)
+        elif inference and mode & INFERENCE:
+            result = compute(op, arguments)
+            check_destination(target._array, result)
+            np.copyto(target._array, result, casting="unsafe")
+        else:
+            run_inplace(op, arguments, write)
+    finally:
+        state.mode = mode
+    node = written_by(target)
+    if node is not None and node is not before:
+        if mode & SAVED_HOOKS and state.saved_hooks and isinstance(node, TableNode):
+            pack_saved(node, state.saved_hooks[-1], (target,))
+        if mode & ANOMALY:
+            for each in (node, target._grad_fn, target._view and target._view.base._grad_fn):
+                if each is not None:
+                    remember(each)
+    if mode & DUAL:
+        tangents.write_tangent(target, tangent_of_result)
+    return target
