@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
@@ -23,6 +23,7 @@ def of(dtype, shape):
 @settings(max_examples=200, deadline=None)
 @given(dtypes, dtypes, shapes)
 def test_the_result_dtype_is_result_type_and_the_shape_is_the_broadcast(first, second, both):
+    assume("float16" not in (first, second) or "complex" not in first + second)  # complex32
     a, b = of(first, both.input_shapes[0]), of(second, both.input_shapes[1])
     result = a + b
     assert result.dtype == taper.result_type(a, b) == taper.result_type(b, a)

@@ -46,7 +46,7 @@ def both(tensor, array, step):
         return tensor[cut], array[cut]
     if kind == "select" and array.shape[dim]:
         index = b % array.shape[dim]
-        return tensor.select(dim, index), np.asarray(array.take(index, dim))
+        return tensor.select(dim, index), array[(slice(None),) * dim + (index, ...)]
     if kind == "squeeze":
         return tensor.squeeze(), array.squeeze()
     if kind == "diagonal" and ndim > 1:

@@ -31,7 +31,8 @@ from taper.autograd.views import (
 from taper.opdef import Op
 from taper.operands import flat
 from taper.opnodes import TableNode, make_node, node_class_of
-from taper.tensor import Tensor
+from taper.strides import is_dense
+from taper.tensor import Tensor, element_strides
 
 # --- in place and out= -----------------------------------------------------------------------
 
@@ -57,6 +58,9 @@ def run_inplace(
     others = any(need for name, need in needs.items() if name != first)
     record = check_inplace(target, others, state)
     if write is None:
+        for value in arguments[1:]:
+            if isinstance(value, Tensor) and value._counter is target._counter is not None:
+                refuse_shared_memory(target, value)
         try:
             result = compute(op, arguments)
         except NotImplementedError:
@@ -126,6 +130,23 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
     if op.promote is not None and not any(op.unpromoted):
         common = dtypes.result_type(operands)
         check_destination(operands[0], np.empty(operands[0].shape, common.numpy))
+
+
+def refuse_shared_memory(target: Tensor, source: Tensor) -> None:
+    """Raise if the source would change while it is read; the very same elements are fine."""
+    to, of = target._array, source._array
+    shared = target._counter is not None and target._counter is source._counter and to.size
+    if shared and to.ctypes.data == of.ctypes.data:
+        if to.shape == of.shape and to.strides == of.strides:
+            return
+    refuse_overlap(to)
+    if shared and of.size and np.may_share_memory(to, of):
+        if all(is_dense(each.shape, element_strides(each)) for each in (to, of)):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location. Please clone() the tensor before "
+                "performing the operation."
+            )
 
 
 def refuse_overlap(target: np.ndarray) -> None:

@@ -61,7 +61,6 @@ def seen(value):
                 for each in value.detach().flatten().tolist()
             ],
             "shape": list(value.shape),
-            "strides": list(value.stride()),
             "dtype": str(value.dtype),
             "requires_grad": value.requires_grad,
             "node": node and [type(node).__name__, *chain(node)],
@@ -268,20 +267,23 @@ UNARY = {
     "split": lambda a: a.split(1, 1)[2].expand(3, 3),
 }
 BINARY = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "sub": lambda a, b: a.sub(b, alpha=2),
+    # Contiguous, because the layout of a result of two layouts is another subject.
+    "add": lambda a, b: a.contiguous() + b.contiguous(),
+    "mul": lambda a, b: a.contiguous() * b.contiguous(),
+    "sub": lambda a, b: a.contiguous().sub(b.contiguous(), alpha=2),
     "mm": lambda a, b: a @ b,
 }
 WRITES = {
-    "add_": lambda a, b: a.add_(b),
-    "mul_": lambda a, b: a.mul_(b),
+    # Clones, because PyTorch's result depends on the order of reading and writing otherwise.
+    "add_": lambda a, b: a.add_(b.clone()),
+    "mul_": lambda a, b: a.mul_(b.clone()),
     "copy_": lambda a, b: a.copy_(b),
+    "transposed copy": lambda a, b: a.copy_(a.t()),
     "zero_": lambda a, b: a.zero_(),
     "tanh_": lambda a, b: a.tanh_(),
-    "row write": lambda a, b: a[1].mul_(b[0]),
-    "column write": lambda a, b: a[:, 0].copy_(b[:, 1]),
-    "setitem": lambda a, b: a.__setitem__(2, b[0]),
+    "row write": lambda a, b: a[1].mul_(b[0].clone()),
+    "column write": lambda a, b: a[:, 0].copy_(b[:, 1].clone()),
+    "setitem": lambda a, b: a.__setitem__(2, b[0].clone()),
     "view write": lambda a, b: a.view(9)[:4].add_(1),
     "transposed write": lambda a, b: a.t()[0].mul_(2),
     "diagonal write": lambda a, b: a.diagonal().mul_(3),

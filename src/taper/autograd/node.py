@@ -9,6 +9,7 @@ last output frees the graph by reference counting alone (I7).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any, ClassVar, NamedTuple
@@ -22,6 +23,8 @@ from taper.device import device
 LIVE = 0
 FREED = 1  # backward ran and dropped the saved values
 PACKED = 2  # some saved value went through a pack hook or was looked at
+
+_BACKWARD = re.compile(r"(.*)Backward(\d?)")
 
 Place = tuple[CodeType | None, int]  # a user's line: code object and instruction offset (D6)
 
@@ -106,8 +109,8 @@ class Node:
 
     def _forward_name(self) -> str:
         """The operation this node belongs to, as PyTorch's errors call it: `Add`, `Sum1`."""
-        head, _, number = type(self).__name__.rpartition("Backward")
-        return (head + number).removesuffix("0")
+        match = _BACKWARD.fullmatch(self._class_name())
+        return self._class_name() if match is None else match[1] + match[2].removesuffix("0")
 
     def _output_counter(self, nr: int) -> VersionCounter:
         """The version counter of output `nr`; a node that saved the output shares its own."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays import FLOAT32
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -53,6 +54,8 @@ def conj(input: Any) -> Any:
     tensor([1.-2.j])
     """
     if type(input) is ndarray:
+        if input.dtype is FLOAT32:  # by far the most frequent: `kind` takes 40 ns longer
+            return input
         return np.conjugate(input) if input.dtype.kind == "c" else input
     if isinstance(input, Tensor):
         return _conj(input) if input._array.dtype.kind == "c" else input

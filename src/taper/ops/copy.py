@@ -14,9 +14,9 @@ from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
-from taper.opwrite import refuse_overlap, run_inplace
+from taper.opwrite import refuse_shared_memory, run_inplace
 from taper.scalars import filler
-from taper.strides import empty_with, format_strides, has_format, is_dense, preserved_strides
+from taper.strides import empty_with, format_strides, has_format, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 
@@ -338,38 +338,19 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
                 f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
             )
         src = wrap(np.array(src))
-    if src is self:
-        return self
     target = self._array
     sources = () if target.dtype.kind in "biu" else (src,)  # integers carry no gradient
     if not needs_record(self, *sources):
-        _refuse_shared_memory(self, src)
+        refuse_shared_memory(self, src)
         write_copy(target, src._array)
         bump_version(self)
         return self
-    _refuse_shared_memory(self, src)
+    refuse_shared_memory(self, src)
 
     def write_source(array: ndarray) -> None:
         write_copy(array, src._array)
 
     return run_inplace(copy.op, (self, src, non_blocking), write_source)
-
-
-def _refuse_shared_memory(target: Tensor, src: Tensor) -> None:
-    """Raise if the source would change while it is read."""
-    refuse_overlap(target._array)
-    if target._counter is None or target._counter is not src._counter:
-        return
-    to, of = target._array, src._array
-    if to.size and of.size and np.may_share_memory(to, of):
-        if to.ctypes.data == of.ctypes.data and to.shape == of.shape and to.strides == of.strides:
-            return
-        if all(is_dense(each.shape, element_strides(each)) for each in (to, of)):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location. Please clone() the tensor before "
-                "performing the operation."
-            )
 
 
 def fill_with_number(self: Array, value: Any) -> Array:

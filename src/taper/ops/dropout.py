@@ -235,6 +235,14 @@ def _warn_dimensions(name: str, ndim: int, spatial: int, wanted: str) -> None:
 # --- the functions in the top namespace: f(input, p, train) and f_(input, p, train) ----------
 
 
+_TOP_LEVEL_DOC = """As `nn.functional`'s function of this kind; `{name}_` works in place.
+
+    >>> import taper
+    >>> taper.{label}(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+
+
 def _top_level(name: str, compute: Callable[..., Tensor]) -> None:
     def function(input: Tensor, p: float, train: bool) -> Tensor:
         return compute(name, input, p, train, False)
@@ -244,7 +252,7 @@ def _top_level(name: str, compute: Callable[..., Tensor]) -> None:
 
     for label, each in ((name, function), (f"{name}_", in_place)):
         each.__name__ = each.__qualname__ = label
-        each.__doc__ = f"As `nn.functional`'s function of this kind; `{name}_` works in place."
+        each.__doc__ = _TOP_LEVEL_DOC.format(name=name, label=label)
         composites[label] = each
 
 
