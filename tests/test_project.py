@@ -79,7 +79,10 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
         ),
     ),
     ("makers and copiers of tensors", ("factory", "dlpack", "pickling", "random", "dtype_checks")),
-    ("the operator table", ("opdef", "opcompile", "operands", "opnodes", "opwrite", "autograd.tangents")),
+    (
+        "the operator table",
+        ("opdef", "opcompile", "operands", "opnodes", "opwrite", "autograd.tangents"),
+    ),
     ("operators", ("ops",)),
     ("autograd for users", ("autograd",)),
     ("libraries", ("nn", "optim", "utils", "files", "vision", "viz")),

@@ -56,10 +56,7 @@ def seen(value):
         except RuntimeError:
             node = None
         return {
-            "values": [
-                round(each, 5) if isinstance(each, float) else each
-                for each in value.detach().flatten().tolist()
-            ],
+            "values": value.detach().flatten().tolist(),
             "shape": list(value.shape),
             "dtype": str(value.dtype),
             "requires_grad": value.requires_grad,
@@ -89,8 +86,27 @@ def observed(program, torch):
         except Exception as error:
             text = str(error).split("\n")[0]
             result = f"{type(error).__name__}: {text}"
-    texts = [str(each.message).split(" (Triggered")[0] for each in caught]
-    return result, [(each.category.__name__, text) for each, text in zip(caught, texts)]
+    return result, [
+        f"{each.category.__name__}: {str(each.message).split(' (Triggered')[0]}" for each in caught
+    ]
+
+
+def difference(one, other, path="result"):
+    """Where two observations differ, and how; empty if they do not, up to rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        one, other = sorted(one.items()), sorted(other.items())
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        if len(one) != len(other):
+            return f"{path}: {one} and {other}"
+        found = [
+            difference(*pair, f"{path}[{nr}]")
+            for nr, pair in enumerate(zip(one, other, strict=True))
+        ]
+        return next(filter(None, found), "")
+    numbers = isinstance(one, (float, complex)) and isinstance(other, (float, complex))
+    if one == other or (numbers and one == pytest.approx(other, rel=1e-4, abs=1e-5, nan_ok=True)):
+        return ""
+    return f"{path}: {one} and {other}"
 
 
 def two_layers(torch):
@@ -248,7 +264,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
 def test_programs_show_the_same(program):
-    assert observed(program, taper) == observed(program, real_torch)
+    assert difference(observed(program, taper), observed(program, real_torch)) == ""
 
 
 # --- random programs -------------------------------------------------------------------------
@@ -291,7 +307,7 @@ WRITES = {
 
 
 def random_program(seed):
-    """A program of views, writes and arithmetic on 3x3 tensors; every step's result is looked at."""
+    """A program of views, writes and arithmetic on 3x3 tensors, each result of which is seen."""
     plan = random.Random(seed)
     steps = []
     for _ in range(plan.randint(4, 10)):
@@ -307,6 +323,8 @@ def random_program(seed):
             a = tensors[int(first * len(tensors))]
             b = tensors[int(second * len(tensors))]
             try:
+                # PyTorch takes a view that it has not brought up to date for a leaf.
+                a.grad_fn
                 with torch.set_grad_enabled(number != silent):
                     result = kind[name](a, b) if kind is not UNARY else kind[name](a)
             except RuntimeError as error:
@@ -319,7 +337,8 @@ def random_program(seed):
         try:
             total.backward()
         except RuntimeError as error:
-            report.append(str(error).splitlines()[0])
+            # PyTorch names another node as the writer of a view.
+            report.append(str(error).splitlines()[0].split(", which is")[0])
         return [*report, x.grad]
 
     return program
@@ -329,4 +348,5 @@ def random_program(seed):
 def test_random_programs_show_the_same(block):
     for seed in range(block * 25, block * 25 + 25):
         program = random_program(seed)
-        assert observed(program, taper) == observed(program, real_torch), f"seed {seed}"
+        found = difference(observed(program, taper), observed(program, real_torch), f"{seed}")
+        assert found == ""

@@ -1,4 +1,4 @@
-"""Every row of `opcases` against PyTorch: values, dtypes, gradients, graphs, saved names, errors."""
+"""Every row of `opcases` against PyTorch: values, dtypes, gradients, graphs, saved, errors."""
 
 from __future__ import annotations
 
