@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from autograd_probe import error, values
@@ -471,3 +473,25 @@ def test_h14_hooks_die_with_the_graph(torch):
     assert alive() is not None
     del y
     assert alive() is None
+
+
+def test_h11_passes_on_several_threads_do_not_disturb_each_other(torch):
+    register = torch.autograd.graph.register_multi_grad_hook
+    x = torch.ones(2, requires_grad=True)
+    started, finish = threading.Event(), threading.Event()
+    seen = []
+    slow = x * 2
+    register((x,), lambda grad: seen.append(values(grad)), mode="any")
+
+    def wait(grad):
+        started.set()
+        finish.wait(10)
+
+    slow.register_hook(wait)
+    thread = threading.Thread(target=lambda: slow.sum().backward())
+    thread.start()
+    started.wait(10)
+    (x * 5).sum().backward()
+    finish.set()
+    thread.join()
+    assert seen == [[5.0, 5.0], [2.0, 2.0]]

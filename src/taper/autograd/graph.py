@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import threading
+import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -233,20 +234,22 @@ def _collectors(
 ) -> list[Callable[[Tensor], None]]:
     """One hook for each node; the last that a pass reaches calls `fn` with all gradients."""
     lock = threading.Lock()
-    passes: dict[int, tuple[list[Any], list[int]]] = {}  # gradients, and who is still to come
+    # For each pass, which may fail and be forgotten: gradients, and who is still to come.
+    passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
+    passes = weakref.WeakKeyDictionary()
 
     def collector(index: int) -> Callable[[Tensor], None]:
         def collect(grad: Tensor) -> None:
             task = local.state.graph_task
             with lock:
-                if task.id not in passes:
+                if task not in passes:
                     expected = [nr for nr, node in enumerate(nodes) if task.will_run(node)]
-                    passes[task.id] = [None] * len(nodes), expected
-                grads, missing = passes[task.id]
+                    passes[task] = [None] * len(nodes), expected
+                grads, missing = passes[task]
                 grads[index] = grad
                 missing.remove(index)
                 if not missing:
-                    del passes[task.id]
+                    del passes[task]
             if not missing:
                 fn(grads)
 
@@ -257,15 +260,14 @@ def _collectors(
 
 def _first_only(fn: Callable[[Any], None]) -> Callable[[Tensor], None]:
     lock = threading.Lock()
-    latest = -1  # ids of passes grow, and an older pass cannot come back on this thread
+    passes: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def first(grad: Tensor) -> None:
-        nonlocal latest
         task = local.state.graph_task
         with lock:
-            if task.id <= latest:
+            if task in passes:
                 return
-            latest = task.id
+            passes.add(task)
         fn(grad)
 
     return first

@@ -23,8 +23,8 @@ formulas may use it in both modes (D5).
 A formula may name: `grad` (`grad_<output>` with several outputs), `result`/`result<i>` or the name
 of an output, any forward parameter, `<tensor>_shape|_dtype|_ndim|_strides|_numel|_geometry`, and
 `needs` (a tuple of bools, one for each name in `wrt`).  Anything else is an error at import.  A
-`grad_...` parameter with the default None accepts an undefined gradient; otherwise zeros are filled in.
-`_strides` counts bytes, as NumPy does.
+`grad_...` parameter with the default None accepts an undefined gradient; otherwise zeros are
+filled in.  `_strides` counts bytes, as NumPy does.
 
 `python -m taper.opdef mul` prints the generated text, `--docs` the table of all derivatives.
 """

@@ -1,6 +1,6 @@
 """Apart and together along one dimension: split, chunk, unbind; cat, stack and their relatives.
 
-They stand in one file because each is the other's derivative.
+Long because: they stand in one file, since each is the other's derivative.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class _Spare(threading.local):
 
     def of(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         pair = self.pairs.get(dtype)
-        if pair is None:
+        if pair is None or pair[0].size != BLOCK:
             pair = self.pairs[dtype] = (np.empty(BLOCK, dtype), np.empty(BLOCK, dtype))
         return pair
 
