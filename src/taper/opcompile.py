@@ -137,7 +137,7 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
     if op.out and not dunder:
         source.add(f"if out is not None:\n    return run_out(OP_{name}, {everything}, out)")
     first = op.params[0]
-    if first.kind in ("tensor", "operand"):
+    if first.kind in ("tensor", "operand") and not dunder:  # arrays have operators of their own
         on_arrays = _kernel_call(op, "")
         if op.upcast:
             on_arrays = (
@@ -398,7 +398,12 @@ def _add_edges(source: Source, op: Op, params: list[Param], wanted: list[Param])
         elif has_edge(op, param):
             edges.append("None")
             numbers.append("0")
-    source.add(f"node._edges = ({', '.join(edges)},)\nnode._edge_nrs = ({', '.join(numbers)},)")
+    nrs = f"({', '.join(numbers)},)"
+    if not any(number.startswith("*") for number in numbers):
+        # Nearly all are 0: one tuple for all nodes saves making and freeing it.
+        zeros = f"({', '.join('0' for _ in numbers)},)"
+        nrs = f"{nrs} if {' or '.join(numbers)} else {zeros}"
+    source.add(f"node._edges = ({', '.join(edges)},)\nnode._edge_nrs = {nrs}")
 
 
 def has_edge(op: Op, param: Param) -> bool:

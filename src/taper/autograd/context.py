@@ -31,11 +31,11 @@ ONLY_ONCE = (
 class FunctionCtx:
     """What `forward` and `backward` of a custom function get as their first argument."""
 
-    to_save: Any
-    saved_for_forward: Any
-    dirty_tensors: Any
-    non_differentiable: Any
-    materialize_grads: bool
+    to_save: Any = None
+    saved_for_forward: Any = None
+    dirty_tensors: Any = None
+    non_differentiable: Any = None
+    materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Save tensors for `backward`, which reads them from `saved_tensors`, version-checked."""
@@ -77,27 +77,26 @@ class BackwardCFunction(Node, FunctionCtx):
     # A view of the one input, made by taper's own views: writing it in place is allowed (F12).
     _is_pure_view = False
 
+    # Defaults in the class: an instance sets what it needs, and making one costs a third.
+    _edges = ()
+    _edge_nrs = ()
+    _status = LIVE
+    _shape = ()
+    _dtype = None
+    _code = None
+    _offset = 0
+    _extra = None
+    _outputs: Sequence[Metadata | None] = ()  # of the forward; None for what is no tensor
+    _without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
+    _saved: tuple[SavedValue, ...] | None = ()  # None once handed over (F19)
+    _is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are
+    _in_jvp = False
+    needs_input_grad: tuple[bool, ...] | None = None
+
     def __init__(self) -> None:
         state = local.state
-        self._edges = ()
-        self._edge_nrs = ()
         self._sequence = state.sequence
         state.sequence += 1
-        self._status = LIVE
-        self._shape = ()
-        self._dtype = None
-        self._code = None
-        self._offset = 0
-        self._extra = None
-        self._outputs: list[Metadata | None] = []  # of the forward; None for what is no tensor
-        self._without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
-        self._saved: tuple[SavedValue, ...] | None = ()  # None once handed over (F19)
-        self._is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are
-        self._in_jvp = False
-        self.to_save = self.saved_for_forward = None
-        self.dirty_tensors = self.non_differentiable = None
-        self.materialize_grads = True
-        self.needs_input_grad: tuple[bool, ...] | None = None
 
     @property
     def _output_count(self) -> int:  # type: ignore[override]

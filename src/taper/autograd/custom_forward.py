@@ -82,8 +82,14 @@ def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             result = cls.forward(ctx, *args, **kwargs)
     finally:
         state.mode = mode
-    returned = result if isinstance(result, tuple) else (result,)
-    outputs = wrapped_outputs(ctx, tensors, returned, recording)
+    if recording and _is_simple(ctx, result, tensors):
+        ctx._shape, ctx._dtype = result._array.shape, result._array.dtype
+        ctx._outputs = ((ctx._shape, ctx._dtype),)
+        set_history(result, ctx)
+        outputs = [result]
+    else:
+        returned = result if isinstance(result, tuple) else (result,)
+        outputs = wrapped_outputs(ctx, tensors, returned, recording)
     if recording:
         _save(ctx, outputs, state)
     if mode & DUAL and any(tangent_of(each) is not None for each in tensors):
@@ -150,6 +156,19 @@ def _positional(
 
 def _contains(tensors: Sequence[Any] | None, tensor: Any) -> bool:
     return tensors is not None and any(each is tensor for each in tensors)
+
+
+def _is_simple(ctx: BackwardCFunction, result: Any, inputs: list[Tensor]) -> bool:
+    """Whether `forward` returned one fresh floating-point tensor, as most do."""
+    return (
+        isinstance(result, Tensor)
+        and result._view is None
+        and ctx.dirty_tensors is None
+        and ctx.non_differentiable is None
+        and not ctx._is_pure_view
+        and result._array.dtype.kind in "fc"
+        and not _contains(inputs, result)
+    )
 
 
 def wrapped_outputs(
