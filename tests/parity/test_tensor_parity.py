@@ -88,7 +88,7 @@ def test_dlpack_to_pytorch_and_back_shares_memory(dtype, versioned):
     back = taper.from_dlpack(capsule)
     assert repr(back) == repr(theirs)
     back.fill_(1)
-    assert theirs.float().sum().item() == 6
+    assert bool((theirs == 1).all())
 
 
 def test_memory_of_pytorch_outlives_its_tensor():

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from taper.autograd.node import FREED, LIVE, Node, Place
+from taper.autograd.node import FREED, LIVE, Node, NodeExtra, Place
 from taper.autograd.saved import SavedValue, freed_error, handle
 from taper.autograd.state import local
 from taper.autograd.views import run_unrecorded
@@ -78,14 +79,14 @@ class BackwardCFunction(Node, FunctionCtx):
     _is_pure_view = False
 
     # Defaults in the class: an instance sets what it needs, and making one costs a third.
-    _edges = ()
-    _edge_nrs = ()
+    _edges: tuple[Node | None, ...] = ()
+    _edge_nrs: tuple[int, ...] = ()
     _status = LIVE
-    _shape = ()
-    _dtype = None
-    _code = None
+    _shape: tuple[int, ...] = ()
+    _dtype: Any = None
+    _code: CodeType | None = None
     _offset = 0
-    _extra = None
+    _extra: NodeExtra | None = None
     _outputs: Sequence[Metadata | None] = ()  # of the forward; None for what is no tensor
     _without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
     _saved: tuple[SavedValue, ...] | None = ()  # None once handed over (F19)
