@@ -12,7 +12,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 
 # One test process per core: threads inside each would only get in the others' way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-CODE := src/taper tests benchmarks $(wildcard examples)
+CODE := src/taper tests benchmarks tools $(wildcard examples)
 
 .PHONY: help demo test parity bench lint format docs clean
 
@@ -74,6 +74,8 @@ format: $(VENV)/.dev
 docs: $(VENV)/.installed
 	$(BIN)/python -m taper.opdef --docs > docs/derivatives.md.new
 	mv docs/derivatives.md.new docs/derivatives.md
+	$(BIN)/python tools/behaviours.py > docs/behaviours.md.new
+	mv docs/behaviours.md.new docs/behaviours.md
 
 clean:
 	rm -rf $(VENV) $(ORACLE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
