@@ -385,7 +385,11 @@ def _add_edges(source: Source, op: Op, params: list[Param], wanted: list[Param])
                 f"if n_{value}:\n"
                 f"    e_{value} = {value}._grad_fn\n"
                 f"    if e_{value} is None:\n"
-                f"        e_{value} = accumulator({value})\n"
+                f"        meta = {value}._meta\n"
+                f"        if meta is not None:\n"
+                f"            e_{value} = meta.accumulator()\n"
+                f"        if e_{value} is None:\n"
+                f"            e_{value} = accumulator({value})\n"
                 f"        i_{value} = 0\n"
                 f"    else:\n"
                 f"        i_{value} = {value}._output_nr\n"
@@ -470,9 +474,12 @@ def _add_saving(source: Source, op: Op) -> None:
 _USER_FRAME = """
 frame = getframe(1)
 code = frame.f_code
-if internal.get(code.co_filename, True):
-    frame = user_frame(frame)
-    code = frame.f_code
+if code is not state.user_code:
+    if internal.get(code.co_filename, True):
+        frame = user_frame(frame)
+        code = frame.f_code
+    else:
+        state.user_code = code
 """
 
 

@@ -140,6 +140,10 @@ class ViewRecord:
 UNSET: Any = object()  # AutogradMeta.grad_dtype: that of the tensor
 
 
+def nobody() -> None:
+    """Stands for the weak reference of a leaf that has no AccumulateGrad."""
+
+
 class AutogradMeta:
     """What few tensors have: a gradient, an accumulator, hooks, a tangent."""
 
@@ -156,7 +160,7 @@ class AutogradMeta:
 
     def __init__(self) -> None:
         self.grad: Any = None
-        self.accumulator: Any = None  # weak reference to AccumulateGrad (I7)
+        self.accumulator: Any = nobody  # weak reference to AccumulateGrad (I7)
         self.hooks: HookDict | None = None
         self.post_accumulate_hooks: HookDict | None = None
         self.retains_grad = False

@@ -13,7 +13,7 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.autograd.meta import ASK, INFERENCE_COUNTER, UNSET, DetachedCounter
+from taper.autograd.meta import ASK, INFERENCE_COUNTER, UNSET, DetachedCounter, nobody
 from taper.autograd.state import INFERENCE, local
 from taper.autograd.views import meta_of, requires_grad, version_counter, wants_grad
 from taper.tensor import Tensor, wrap
@@ -212,7 +212,7 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
             "gradient's dtype."
         )
     meta.grad_dtype = value
-    node = meta.accumulator() if meta.accumulator is not None else None
+    node = meta.accumulator()
     if node is not None:
         node._dtype = None if value is None else value.numpy
 
@@ -378,7 +378,7 @@ def _set_data(self: Tensor, value: Any) -> None:
 def forget_accumulator(tensor: Tensor) -> None:
     """After new data of another kind: graphs to come get an AccumulateGrad that fits it."""
     if tensor._meta is not None:
-        tensor._meta.accumulator = None
+        tensor._meta.accumulator = nobody
 
 
 def _deny_delete(text: str) -> Callable[[Tensor], None]:

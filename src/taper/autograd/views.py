@@ -98,7 +98,7 @@ def accumulator(tensor: Tensor) -> AccumulateGrad | None:
     meta = tensor._meta
     if meta is None:
         meta = tensor._meta = AutogradMeta()
-    elif meta.accumulator is not None:
+    else:
         node = meta.accumulator()
         if node is not None:
             return node
