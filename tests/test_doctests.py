@@ -14,7 +14,9 @@ import pytest
 
 import taper
 from taper.opdef import composites, registry
+from taper.ops import load_all
 
+load_all()
 MODULES = [
     each.name
     for each in pkgutil.walk_packages(taper.__path__, "taper.")

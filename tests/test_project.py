@@ -94,6 +94,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
 LATE_IMPORTS = {
     ("taper.cli", "taper.demo"): "a command's module is loaded when the command runs",
     ("taper", "(computed)"): "nn, optim and viz are loaded when they are first used",
+    ("taper.ops.on_demand", "(computed)"): "families of operators likewise",
 }
 # Extras are imported where they are used, since nobody must have them.
 EXTRAS = {"rich", "safetensors", "PIL", "cupy", "mpi4py", "IPython"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,10 @@ from taper.opdef import (
     op,
     registry,
 )
+from taper.ops import load_all, on_demand
 
 ROOT = Path(__file__).parents[1]
+load_all()
 DIFFERENTIABLE = [entry for entry in registry.values() if entry.differentiable]
 
 
@@ -106,3 +110,40 @@ def test_generated_code_is_shown_on_request(capsys):
     assert opdocs.main(["mul"]) == 0
     printed = capsys.readouterr().out
     assert "def mul(input, other" in printed and "def apply_mul(node, grads)" in printed
+
+
+def test_the_table_of_families_on_demand_is_what_they_provide():
+    """In a fresh process: each family brings just the names that the table says."""
+    program = """
+import importlib
+import taper
+from taper.opdef import composites, methods, registry
+from taper.ops import on_demand
+
+def functions():
+    return {entry.name for entry in registry.values() if entry.public} | set(composites)
+
+before = functions(), set(methods)
+on_demand.load_all()
+brought = (functions() - before[0]) | (set(methods) - before[1])
+assert brought == set(on_demand.FAMILY_OF), brought ^ set(on_demand.FAMILY_OF)
+for name, family in on_demand.FAMILY_OF.items():
+    importlib.import_module(f"taper.ops.{family}")
+    assert hasattr(taper.Tensor, name) or hasattr(taper, name), name
+print(len(on_demand.FAMILY_OF))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == len(on_demand.FAMILY_OF) > 100
+
+
+def test_a_method_of_a_family_on_demand_loads_it():
+    program = """
+import sys, taper
+assert "taper.ops.softmax" not in sys.modules
+print(taper.zeros(1, 2).softmax(1).tolist(), taper.logsumexp is taper.logsumexp)
+assert "taper.ops.softmax" in sys.modules
+assert "softmax" in dir(taper) and taper.softmax(taper.zeros(2), 0).sum() == 1
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[[0.5, 0.5]] True\n", done.stderr

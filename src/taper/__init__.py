@@ -52,6 +52,7 @@ from taper.device import (
 from taper.dlpack import from_dlpack, to_dlpack
 from taper.dtypes import DTYPES, dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from taper.opdef import composites, registry
+from taper.ops import on_demand
 from taper.ops.data import from_numpy
 from taper.ops.legacy import TENSOR_TYPES, set_default_tensor_type, tensortype
 from taper.ops.ranges import range
@@ -136,18 +137,26 @@ vdot view_as_complex view_as_real vsplit vstack where xlogy xlogy_ zero_ zeros z
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"taper.{name}")
+    if name in on_demand.FAMILY_OF and name in _NAMES:
+        on_demand.load(name)
+        globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
+        return globals()[name]
     raise AttributeError(f"module 'taper' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ON_DEMAND])
+    return sorted({*globals(), *_ON_DEMAND, *_NAMES})
+
+
+def _is_loaded(name: str) -> Any:
+    return name in composites or name in registry
 
 
 def _function(name: str) -> Any:
-    # A composite goes first: behind it may stand an operator of its name that is not public.
     return composites[name] if name in composites else registry[name].function
 
 
+_NAMES = frozenset(_FUNCTIONS.split())
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
 globals().update(DTYPES, **TENSOR_TYPES, **STORAGE_TYPES)
-globals().update({name: _function(name) for name in _FUNCTIONS.split()})
+globals().update({name: _function(name) for name in _NAMES if _is_loaded(name)})

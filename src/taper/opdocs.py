@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import taper  # the operators register themselves
 from taper.opcompile import apply_source, wrapper_source
 from taper.opdef import Formula, Op, registry
+from taper.ops import load_all
 
 _HEAD = f"""# Derivatives
 
@@ -66,6 +67,7 @@ def entry(op: Op) -> str:
 
 def derivatives_page() -> str:
     """The text of `docs/derivatives.md`."""
+    load_all()
     parts = [_HEAD]
     families: dict[str, list[Op]] = {}
     for op in registry.values():
@@ -90,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--docs", action="store_true", help="print docs/derivatives.md")
     parser.add_argument("--list", action="store_true", help="print the names of all operators")
     options = parser.parse_args(arguments)
+    load_all()
     if options.docs:
         print(derivatives_page(), end="")
     elif options.list:

@@ -7,9 +7,9 @@ are exact to their dtype, so those settings are kept and change nothing.
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,12 @@ _settings = _Settings()
 
 def _blas_function(action: str) -> Callable[..., Any] | None:
     """OpenBLAS's `set_num_threads` or `get_num_threads` in the library that NumPy brought along."""
-    folder = Path(np.__file__).parent
+    folder = os.path.dirname(np.__file__)
     for library in [
-        *folder.parent.glob("numpy.libs/*openblas*"),
-        *folder.glob(".dylibs/*openblas*"),
+        *glob.glob(os.path.join(os.path.dirname(folder), "numpy.libs", "*openblas*")),
+        *glob.glob(os.path.join(folder, ".dylibs", "*openblas*")),
     ]:
-        loaded = ctypes.CDLL(str(library))
+        loaded = ctypes.CDLL(library)
         for prefix, suffix in (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", "")):
             function = getattr(loaded, f"{prefix}openblas_{action}_num_threads{suffix}", None)
             if function is not None:

@@ -1,0 +1,183 @@
+"""Families of operators that are imported when they are first used.
+
+Owns: the table of what each of them provides, functions and Tensor methods alike; a test holds it
+and the families equal.  A method of a family that is not loaded yet is a stub on Tensor which
+loads the family and calls the real one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from taper.opdef import methods
+from taper.tensor import Tensor
+
+PROVIDES: dict[str, str] = {
+    "addmm": """
+        addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_
+    """,
+    "batch_norm": """
+        batch_norm instance_norm
+    """,
+    "blend": """
+        addcdiv addcdiv_ addcmul addcmul_ copysign copysign_ heaviside heaviside_ lerp lerp_ where
+    """,
+    "clamping": """
+        clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin maximum
+        minimum
+    """,
+    "ctc_loss": """
+        ctc_loss
+    """,
+    "distributions": """
+        bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal
+        normal_ poisson random_ uniform_
+    """,
+    "dropout": """
+        alpha_dropout alpha_dropout_ dropout dropout_ feature_alpha_dropout feature_alpha_dropout_
+        feature_dropout feature_dropout_
+    """,
+    "einsum": """
+        chain_matmul einsum inner tensordot
+    """,
+    "embedding": """
+        embedding embedding_renorm_
+    """,
+    "extrema": """
+        amax amin aminmax argmax argmin max min
+    """,
+    "find": """
+        argwhere nonzero
+    """,
+    "flip": """
+        flip fliplr flipud roll rot90
+    """,
+    "gather": """
+        gather scatter scatter_ scatter_add scatter_add_ take_along_dim
+    """,
+    "histogram": """
+        bincount bucketize histc searchsorted
+    """,
+    "index_dim": """
+        index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select put put_
+        take
+    """,
+    "inplace_names": """
+        abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+        atanh_ ceil ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
+        deg2rad_ digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ exp2_ exp_ expm1_ fix fix_
+        floor floor_ frac frac_ gcd_ lcm_ ldexp_ lgamma lgamma_ log10_ log1p_ log2_ log_ logit_
+        nan_to_num nan_to_num_ neg_ negative_ polygamma polygamma_ rad2deg_ reciprocal_ relu_
+        round round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+        threshold_ trunc trunc_ xlogy_
+    """,
+    "join": """
+        block_diag cartesian_prod combinations cross kron meshgrid repeat repeat_interleave tile
+    """,
+    "leaky_activation": """
+        prelu rrelu
+    """,
+    "linear": """
+        bilinear
+    """,
+    "margin_loss": """
+        cosine_similarity pairwise_distance
+    """,
+    "masked": """
+        masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select
+    """,
+    "moments": """
+        std std_mean var var_mean
+    """,
+    "norm": """
+        group_norm layer_norm rms_norm
+    """,
+    "order": """
+        argsort kthvalue median mode msort nanmedian sort topk
+    """,
+    "padding": """
+        constant_pad_nd
+    """,
+    "pixels": """
+        channel_shuffle pixel_shuffle pixel_unshuffle
+    """,
+    "quantile": """
+        nanquantile quantile
+    """,
+    "random": """
+        rand rand_like randint randint_like randn randn_like randperm
+    """,
+    "resize": """
+        resize_ resize_as_ set_
+    """,
+    "scatter_reduce": """
+        index_reduce index_reduce_ scatter_reduce scatter_reduce_
+    """,
+    "smooth_activation": """
+        celu selu
+    """,
+    "softmax": """
+        log_softmax softmax
+    """,
+    "strided": """
+        as_strided as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
+    """,
+    "triangle": """
+        diag diag_embed diagflat diagonal_copy trace tril tril_ tril_indices triu triu_
+        triu_indices
+    """,
+    "trigonometry": """
+        acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_
+        arctan arctan2 arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_
+        atan_ atanh atanh_ cos cos_ cosh cosh_ deg2rad deg2rad_ hypot hypot_ rad2deg rad2deg_ sin
+        sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_
+    """,
+    "unique": """
+        unique unique_consecutive
+    """,
+    "vector_norm": """
+        dist norm
+    """,
+    "view_scatter": """
+        diagonal_scatter fill_diagonal_ select_scatter slice_scatter
+    """,
+    "windows": """
+        bartlett_window blackman_window hamming_window hann_window kaiser_window
+    """,
+}
+
+FAMILY_OF = {name: family for family, names in PROVIDES.items() for name in names.split()}
+
+
+def install(provided: Mapping[str, Callable[..., Any]]) -> None:
+    """Put methods on Tensor: the given ones, and stubs for those of families not loaded."""
+    for name, method in provided.items():
+        setattr(Tensor, name, method)
+    for name in FAMILY_OF:
+        if name not in provided and not hasattr(Tensor, name):
+            setattr(Tensor, name, _stub(name))
+
+
+def load(name: str) -> None:
+    """Import the family that provides `name` and put its methods in the place of the stubs."""
+    importlib.import_module(f"taper.ops.{FAMILY_OF[name]}")
+    for method, function in methods.items():
+        if Tensor.__dict__.get(method) is not function:
+            setattr(Tensor, method, function)
+
+
+def load_all() -> None:
+    """Import every family; for those who want the whole table."""
+    for names in PROVIDES.values():
+        load(names.split()[0])
+
+
+def _stub(name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        load(name)
+        return getattr(self, name)(*args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
