@@ -137,6 +137,17 @@ print(len(on_demand.FAMILY_OF))
     assert int(done.stdout) == len(on_demand.FAMILY_OF) > 100
 
 
+def test_every_family_is_loaded_at_once_or_on_demand():
+    families = {path.stem for path in (ROOT / "src/taper/ops").glob("*.py")} - {
+        "__init__",
+        "on_demand",
+    }
+    loaded = {
+        name.removeprefix("taper.ops.") for name in sys.modules if name.startswith("taper.ops.")
+    }
+    assert families <= loaded
+
+
 def test_a_method_of_a_family_on_demand_loads_it():
     program = """
 import sys, taper

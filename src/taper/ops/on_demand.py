@@ -148,6 +148,11 @@ PROVIDES: dict[str, str] = {
     """,
 }
 
+# Families without public names of their own: `nn.functional` imports them.
+FOR_FUNCTIONAL_ONLY = """
+    binary_cross_entropy class_margin_loss cross_entropy functional_activation loss scalar
+"""
+
 FAMILY_OF = {name: family for family, names in PROVIDES.items() for name in names.split()}
 
 
@@ -161,8 +166,13 @@ def install(provided: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def load(name: str) -> None:
-    """Import the family that provides `name` and put its methods in the place of the stubs."""
-    importlib.import_module(f"taper.ops.{FAMILY_OF[name]}")
+    """Load the family that provides `name`."""
+    load_family(FAMILY_OF[name])
+
+
+def load_family(family: str) -> None:
+    """Import a family and put its methods in the place of the stubs."""
+    importlib.import_module(f"taper.ops.{family}")
     for method, function in methods.items():
         if Tensor.__dict__.get(method) is not function:
             setattr(Tensor, method, function)
@@ -170,8 +180,8 @@ def load(name: str) -> None:
 
 def load_all() -> None:
     """Import every family; for those who want the whole table."""
-    for names in PROVIDES.values():
-        load(names.split()[0])
+    for family in (*PROVIDES, *FOR_FUNCTIONAL_ONLY.split()):
+        load_family(family)
 
 
 def _stub(name: str) -> Callable[..., Any]:
