@@ -70,7 +70,7 @@ def run(torch: Any, length: int) -> dict[str, Any]:
         "held": held,
         "after": after,
         "gradients": right,
-        "freed": after - before <= max(KEPT * (held - before), 10),
+        "freed": after - before <= max(KEPT * (held - before), 4),
     }
 
 

@@ -271,11 +271,8 @@ t._meta = None
 """
 
 
-# What `views.make_view` does, spelled out; the frame serves the node as well.
-_VIEW = """
-counter = {source}._counter
-if counter is None:
-    counter = version_counter({source})
+# The user's line (D6): `frame` and `code`.
+_USER_FRAME = """
 frame = getframe(1)
 code = frame.f_code
 if code is not state.user_code:
@@ -284,7 +281,17 @@ if code is not state.user_code:
         code = frame.f_code
     else:
         state.user_code = code
-if counter is INFERENCE_COUNTER:
+"""
+
+# What `views.make_view` does, spelled out; the frame serves the node as well.
+_VIEW = (
+    """
+counter = {source}._counter
+if counter is None:
+    counter = version_counter({source})
+"""
+    + _USER_FRAME
+    + """if counter is INFERENCE_COUNTER:
     t = make_view({source}, r, PLAIN, None)
 else:
     t = new(Tensor)
@@ -309,6 +316,7 @@ else:
         record.creation = NO_GRAD_VIEW if mode else parent.creation
         record.replay = (parent.replay, {step})
 """
+)
 
 
 def _add_result(source: Source, op: Op) -> None:
@@ -499,18 +507,6 @@ def _add_saving(source: Source, op: Op) -> None:
         )
         if op.view:
             source.add(f"node.counter_{name} = t._counter\nnode.version_{name} = t._counter.value")
-
-
-_USER_FRAME = """
-frame = getframe(1)
-code = frame.f_code
-if code is not state.user_code:
-    if internal.get(code.co_filename, True):
-        frame = user_frame(frame)
-        code = frame.f_code
-    else:
-        state.user_code = code
-"""
 
 
 def _guard_of_property(op: Op, name: str, what: str) -> str:
