@@ -61,6 +61,7 @@ bench: $(ORACLE)/.installed
 	$(ORACLE_BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
 	$(ORACLE_BIN)/python benchmarks/import_time.py
 	$(ORACLE_BIN)/python benchmarks/deep_chain.py
+	$(ORACLE_BIN)/python benchmarks/anomaly_cost.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)

@@ -62,6 +62,7 @@ class OpCase:
     forward_ad     whether forward mode is checked against backward
     inplace        the method that does it in place, e.g. "mul_"
     out            whether `out=` exists
+    graph          whether the nodes and their saved attributes are PyTorch's
     errors         calls that must fail
     random         results depend on the generator (seeded the same on both sides in parity)
     tolerance      relative tolerance in float32
@@ -78,6 +79,7 @@ class OpCase:
     forward_ad: bool = True
     inplace: str | None = None
     out: bool = False
+    graph: bool = True
     errors: tuple[Raises, ...] = ()
     random: bool = False
     tolerance: float = 1e-5

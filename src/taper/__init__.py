@@ -6,6 +6,7 @@ The public API, one explicit list: `import taper as torch` runs the same program
 from __future__ import annotations
 
 import importlib
+from math import e, inf, nan, pi
 from typing import Any
 
 from taper import (
@@ -87,47 +88,55 @@ from taper.tensor import Tensor
 from taper.userwarning import is_warn_always_enabled, set_warn_always
 
 __version__ = "0.1.0"
+newaxis = None
 
 # Packages that are imported when they are first used; the import of taper stays short.
-_ON_DEMAND = ("nn", "optim", "viz")
+_ON_DEMAND = ("_C", "fft", "func", "linalg", "nn", "optim", "profiler", "utils", "viz")
 
 # The functions of the operator table.  A test holds this list and the table equal.
 _FUNCTIONS = """
-abs abs_ absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv addr adjoint all
-allclose alpha_dropout alpha_dropout_ amax amin aminmax angle any arange arccos arccos_ arccosh
-arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin
-argsort argwhere as_strided as_strided_ as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_
-atanh atanh_ atleast_1d atleast_2d atleast_3d baddbmm bartlett_window batch_norm bernoulli bilinear
-bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
+abs abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv
+addcmul addmm addmv addr adjoint affine_grid_generator all allclose alpha_dropout alpha_dropout_
+amax amin aminmax angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_
+arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_
+as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d
+atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear bincount binomial
+bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
 blackman_window block_diag bmm broadcast_shapes broadcast_tensors broadcast_to bucketize can_cast
-cartesian_prod cat ceil ceil_ celu celu_ chain_matmul channel_shuffle chunk clamp clamp_ clamp_max
-clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations complex concat
-concatenate conj conj_physical conj_physical_ constant_pad_nd copysign cos cos_ cosh cosh_
-cosine_similarity count_nonzero cross ctc_loss cummax cummin cumprod cumsum deg2rad deg2rad_ detach
-diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot
-dropout dropout_ dsplit dstack einsum embedding embedding_renorm_ empty empty_like empty_strided eq
+cartesian_prod cat cdist ceil ceil_ celu celu_ chain_matmul channel_shuffle cholesky
+cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip
+clip_ clone column_stack combinations complex concat concatenate conj conj_physical conj_physical_
+constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+convolution copysign corrcoef cos cos_ cosh cosh_ cosine_similarity count_nonzero cov cross ctc_loss
+cummax cummin cumprod cumsum cumulative_trapezoid deg2rad deg2rad_ det detach diag diag_embed
+diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot dropout dropout_
+dsplit dstack einsum embedding embedding_bag embedding_renorm_ empty empty_like empty_strided eq
 equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr
-flipud float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frombuffer full full_like
-gather gcd gcd_ ge ger get_device greater greater_equal group_norm gt hamming_window hann_window
-hardshrink heaviside histc hsplit hstack hypot imag index_add index_copy index_fill index_put
-index_put_ index_reduce index_select inner instance_norm is_complex is_conj is_floating_point
+flipud float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frobenius_norm frombuffer
+full full_like gather gcd gcd_ ge geqrf ger get_device greater greater_equal grid_sampler
+grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window hann_window hardshrink
+heaviside histc hsplit hstack hypot imag index_add index_copy index_fill index_put index_put_
+index_reduce index_select inner instance_norm inverse is_complex is_conj is_floating_point
 is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor isclose isfinite isin
 isinf isnan isneginf isposinf isreal kaiser_window kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le
-lerp less less_equal lgamma linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
-logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logit_
-logspace logsumexp lt masked_fill masked_scatter masked_select matmul max maximum mean median
-meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv nan_to_num
-nan_to_num_ nanmean nanmedian nanquantile nansum narrow ne neg neg_ negative negative_ nonzero norm
-normal not_equal numel ones ones_like outer pairwise_distance permute pixel_shuffle pixel_unshuffle
-poisson polar polygamma positive pow prelu prod promote_types put quantile rad2deg rad2deg_ rand
-rand_like randint randint_like randn randn_like randperm ravel real reciprocal reciprocal_ relu
-relu_ remainder repeat_interleave reshape resize_as_ resolve_conj resolve_neg result_type rms_norm
-roll rot90 round round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add
-scatter_reduce searchsorted select select_scatter selu selu_ sgn sigmoid sigmoid_ sign signbit sin
-sin_ sinc sinc_ sinh sinh_ slice_scatter softmax sort split split_with_sizes sqrt sqrt_ square
-square_ squeeze stack std std_mean sub subtract sum swapaxes swapdims t take take_along_dim tan tan_
-tanh tanh_ tensor tensor_split tensordot threshold threshold_ tile topk trace transpose tril
+lerp less less_equal lgamma linspace lobpcg log log10 log10_ log1p log1p_ log2 log2_ log_
+log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor
+logit logit_ logspace logsumexp lstm lstm_cell lt lu lu_solve lu_unpack masked_fill masked_scatter
+masked_select matmul matrix_exp matrix_power max max_pool1d max_pool1d_with_indices max_pool2d
+max_pool3d maximum mean median meshgrid min minimum mm mode moveaxis movedim msort mul multinomial
+multiply mv mvlgamma nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow ne neg neg_
+negative negative_ nonzero norm normal not_equal nuclear_norm numel ones ones_like orgqr ormqr outer
+pairwise_distance pca_lowrank pdist permute pinverse pixel_shuffle pixel_unshuffle poisson polar
+polygamma positive pow prelu prod promote_types put qr quantile rad2deg rad2deg_ rand rand_like
+randint randint_like randn randn_like randperm ravel real reciprocal reciprocal_ relu relu_
+remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg result_type rms_norm
+rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack rrelu rrelu_ rsqrt
+rsqrt_ rsub scalar_tensor scatter scatter_add scatter_reduce searchsorted select select_scatter selu
+selu_ sgn sigmoid sigmoid_ sign signbit sin sin_ sinc sinc_ sinh sinh_ slice_scatter slogdet softmax
+sort split split_with_sizes sqrt sqrt_ square square_ squeeze stack std std_mean sub subtract sum
+svd svd_lowrank swapaxes swapdims t take take_along_dim tan tan_ tanh tanh_ tensor tensor_split
+tensordot threshold threshold_ tile topk trace transpose trapezoid trapz triangular_solve tril
 tril_indices triu triu_indices true_divide trunc trunc_ typename unbind unflatten unique
 unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze vander var var_mean
 vdot view_as_complex view_as_real vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
@@ -137,6 +146,8 @@ vdot view_as_complex view_as_real vsplit vstack where xlogy xlogy_ zero_ zeros z
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"taper.{name}")
+    if name == "vmap":
+        return __getattr__("func").vmap
     if name in on_demand.FAMILY_OF and name in _NAMES:
         on_demand.load(name)
         globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
@@ -145,7 +156,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND, *_NAMES})
+    return sorted({*globals(), *_ON_DEMAND, *_NAMES, "vmap"})
 
 
 def _is_loaded(name: str) -> Any:
@@ -160,3 +171,5 @@ _NAMES = frozenset(_FUNCTIONS.split())
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
 globals().update(DTYPES, **TENSOR_TYPES, **STORAGE_TYPES)
 globals().update({name: _function(name) for name in _NAMES if _is_loaded(name)})
+
+autograd.torch = importlib.import_module(__name__)  # type: ignore[attr-defined]  # as PyTorch (Z6)

@@ -391,8 +391,8 @@ def type_name(which: dtype) -> str:
 
 def backend_type_name(which: dtype) -> str:
     """As `type_name`, with the name that autograd's errors use for dtypes younger than that."""
-    old = which.scalar_type in ("Float", "Double", "Half") or not which.is_floating_point
-    return type_name(which) if old and not which.is_complex else f"CPU{which.scalar_type}Type"
+    old = which.scalar_type in "Byte Char Short Int Long Half Float Double".split()
+    return type_name(which) if old else f"CPU{which.scalar_type}Type"
 
 
 # Limits.

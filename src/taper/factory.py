@@ -15,9 +15,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.interception import announce_write
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.autograd.tensor_api import set_leaf_flag
+from taper.autograd.transforms import mark_made
 from taper.autograd.views import bump_version, requires_grad
 from taper.device import layout as Layout
 from taper.device import memory_format as MemoryFormat
@@ -209,6 +211,7 @@ def finish(array: np.ndarray, requires_grad: Any = False) -> Tensor:
     made = wrap(array)
     if local.state.mode & INFERENCE:
         made._counter = INFERENCE_COUNTER
+    mark_made(made)
     if requires_grad:
         check_differentiable(array.dtype)
         made._requires_grad = True
@@ -242,6 +245,7 @@ def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> d
 def into(out: Tensor, array: np.ndarray, requires_grad_flag: Any) -> Tensor:
     """Put a new array into an `out=` tensor that `out_dtype` has accepted."""
     if out._array.shape == array.shape:
+        announce_write(out)
         out._array[...] = array
     else:
         out._array = array

@@ -8,14 +8,14 @@ Owns: the base classes of generated node classes, their `_saved_*` attributes, t
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.meta import VersionCounter
-from taper.autograd.node import FREED, LIVE
+from taper.autograd.node import FREED, LIVE, PACKED, InputMetadata, Place
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import (
     freed_error,
@@ -57,8 +57,17 @@ class TableNode(BuiltinNode):
     saved_output_names: tuple[str, ...]
     saved_plain_names: tuple[str, ...]
 
+    _apply_partly: ClassVar[Callable[..., Any] | None] = None
+
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         return apply_slowly(self, grads, True)
+
+    def _run_partly(self, grads: list[Any], needs: Sequence[bool], tensors: bool) -> Sequence[Any]:
+        if tensors:
+            return apply_slowly(self, grads, True, needs)
+        run = type(self)._apply_partly or NAMESPACE["partly_function"](type(self))
+        results: Sequence[Any] = run(self, grads, needs)
+        return results
 
     def _output_counter(self, nr: int) -> VersionCounter:
         name = self.op.outputs[nr] if nr < len(self.op.outputs) else None
@@ -69,6 +78,9 @@ class TableNode(BuiltinNode):
             counter = VersionCounter()
             setattr(self, f"counter_{name}", counter)
         return counter
+
+    def _saves_output(self, nr: int) -> bool:
+        return nr < len(self.op.outputs) and self.op.outputs[nr] in self.saved_output_names
 
     def zero_grad(self, nr: int) -> np.ndarray:
         shape, dtype = self._output_metadata(nr)
@@ -94,30 +106,54 @@ class ManyOutputsNode(TableNode):
     def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
         return self.rest[nr - 1] if nr else (self._shape, self._dtype)
 
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        known = super()._input_metadata
+        without = self.op.nondifferentiable
+        return tuple([each for nr, each in enumerate(known) if nr not in without])
 
-def apply_slowly(node: Any, grads: list[Any], tensors: bool) -> Sequence[Any]:
-    """The formulas of a node on arrays or Tensors, by name; `opcompile.apply_source` unrolls it."""
+
+def apply_slowly(
+    node: Any, grads: list[Any], tensors: bool, needs: Sequence[bool] | None = None
+) -> Sequence[Any]:
+    """The formulas of a node on arrays or Tensors, by name; `opcompile.apply_source` unrolls it.
+
+    `needs` says which edges are of interest, if not all are; saved values are unpacked all the
+    same, as in PyTorch.
+    """
     op: Op = node.op
     if node._status == FREED:
         raise freed_error(node)
     edges = node._edges
+    recorded = [each is not None for each in edges]
+    flags = recorded if needs is None else list(needs)
     spans, position = {}, 0
     params = [param for param in op.params if op.formula_for(param.name) is not None]
     fixed = len([param for param in params if param.kind != "tensors"])
     for param in params:
         length = len(edges) - fixed if param.kind == "tensors" else 1
-        spans[param.name] = slice(position, position + length)
+        span = spans[param.name] = slice(position, position + length)
         position += length
+        if length > 1 and any(flags[span]):  # a list is needed as a whole, as in PyTorch
+            flags[span] = recorded[span]
     found: list[Any] = [None] * len(edges)
+    read: dict[str, Any] = {}  # a saved value is unpacked once, however many formulas name it
+    if node._status == PACKED:  # all of them, in the order of packing
+        for name in (*sorted(node.saved_tensor_names), *node.saved_output_names):
+            read[name] = read_saved(node, name)
     for formula in op.formulas:
         wanted = [any(each is not None for each in edges[spans[name]]) for name in formula.wrt]
         if not any(wanted):
             continue
-        arguments = [_argument(node, source, formula, grads, tensors) for source in formula.sources]
+        arguments = [
+            _argument(node, source, formula, grads, tensors, read) for source in formula.sources
+        ]
+        if not any(any(flags[spans[name]]) for name in formula.wrt):
+            continue
         for index, source in enumerate(formula.sources):
             if source[0] == "needs":
                 arguments[index] = tuple(
-                    _needs(edges[spans[name]], kind)
+                    _needs(flags[spans[name]], kind)
                     for name, kind in ((n, _kind(op, n)) for n in formula.wrt)
                 )
         results = formula.function(*arguments)
@@ -128,20 +164,32 @@ def apply_slowly(node: Any, grads: list[Any], tensors: bool) -> Sequence[Any]:
                 found[spans[name]] = list(result)
             else:
                 found[spans[name]] = [result]
-    return [None if edge is None else grad for edge, grad in zip(edges, found, strict=True)]
+    return [grad if need else None for need, grad in zip(flags, found, strict=True)]
+
+
+def apply_slowly_once(node: Any, grads: list[Any], place: Place | None) -> Sequence[Any]:
+    """The formulas on arrays, by name; with a `place`, for the last time (see `_release`)."""
+    results = apply_slowly(node, grads, False)
+    if place is not None and node._saves:
+        node._release(place)
+    return results
 
 
 def _kind(op: Op, name: str) -> str:
     return next(param.kind for param in op.params if param.name == name)
 
 
-def _needs(edges: Sequence[Any], kind: str) -> Any:
-    flags = tuple(edge is not None for edge in edges)
-    return flags if kind == "tensors" else flags[0]
+def _needs(flags: Sequence[bool], kind: str) -> Any:
+    return tuple(flags) if kind == "tensors" else flags[0]
 
 
 def _argument(
-    node: Any, source: tuple[str, Any, str], formula: Any, grads: list[Any], tensors: bool
+    node: Any,
+    source: tuple[str, Any, str],
+    formula: Any,
+    grads: list[Any],
+    tensors: bool,
+    read: dict[str, Any],
 ) -> Any:
     """One argument of a formula, as array or Tensor."""
     kind, name, what = source
@@ -157,7 +205,10 @@ def _argument(
         if grads[name] is None and not formula.accepts_none:
             return _filled(node, name, None, tensors)
         return grads[name]
-    value = read_saved(node, node.op.outputs[name] if kind == "output" else name)
+    label = node.op.outputs[name] if kind == "output" else name
+    if label not in read:
+        read[label] = read_saved(node, label)
+    value = read[label]
     if tensors or value is None:
         return value
     if isinstance(value, tuple):
@@ -196,12 +247,14 @@ def saved_properties_of(
         members[f"_saved_{name}"] = stored(f"kept_{name}")
     public = {"shape": "sym_sizes", "numel": "sym_numel", "ndim": "dim"}
     lists = {param.name for param in op.params if param.kind == "tensors"}
+    optional = {param.name for param in op.params if param.kind == "optional"}
     for formula in op.formulas:
         for kind, name, what in formula.sources:
             if (name in op.saved_sizes and what == "shape") or name in lists:
                 continue
             if kind == "property" and what in public:
-                members[f"_saved_{name}_{public[what]}"] = stored(f"kept_{name}_{what}")
+                ending = "_opt" if what == "shape" and name in optional else ""
+                members[f"_saved_{name}_{public[what]}{ending}"] = stored(f"kept_{name}_{what}")
             elif kind == "property" and what == "strides":
                 members[f"_saved_{name}_sym_strides"] = strides_property(name)
     for name, dims in op.saved_sizes.items():
@@ -317,12 +370,17 @@ def _array_of(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else value
 
 
+def _shape(value: Any) -> Any:
+    """The shape of a tensor, the shapes of several, and (0,) for an optional one that is None."""
+    if value is None:
+        return (0,)
+    if isinstance(value, list | tuple):
+        return [_array_of(each).shape for each in value]
+    return _array_of(value).shape
+
+
 PROPERTIES: dict[str, Any] = {
-    "shape": lambda value: (
-        _array_of(value).shape
-        if not isinstance(value, list | tuple)
-        else [_array_of(each).shape for each in value]
-    ),
+    "shape": _shape,
     "dtype": lambda value: _array_of(value).dtype,
     "ndim": lambda value: _array_of(value).ndim,
     "strides": lambda value: _array_of(value).strides,

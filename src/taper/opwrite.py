@@ -5,6 +5,7 @@ Everything that can fail happens before the write, so that a failed call changes
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,13 +13,24 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.autograd import tangents
+from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
+from taper.autograd.conjugate import write_through
+from taper.autograd.interception import Call, announce_write, intercept
 from taper.autograd.meta import INFERENCE_COUNTER, Creation
 from taper.autograd.saved import (
     pack_saved,
 )
-from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
+from taper.autograd.state import (
+    ANOMALY,
+    DUAL,
+    INFERENCE,
+    INTERCEPT,
+    NO_GRAD,
+    SAVED_HOOKS,
+    State,
+    local,
+)
 from taper.autograd.views import (
     CopySlices,
     bump_version,
@@ -73,11 +85,12 @@ def run_inplace(
         if first in node_class_of(op).saved_tensor_names and any(needs.values()):
             # The formula needs the value from before the write, with its history.
             replaced[first] = target.clone()
+            if state.dual_level >= 0:
+                tangents.carry_over(target, replaced[first])
         node = make_node(op, arguments, needs, replaced)
     if write is None:
-        np.copyto(target._array, result, casting="unsafe")
-    else:
-        write(target._array)
+        write = functools.partial(np.copyto, src=result, casting="unsafe")
+    write_through(target, write)
     bump_version(target)
     if node is not None:
         node._shape, node._dtype = target._array.shape, target._array.dtype
@@ -163,8 +176,14 @@ def refuse_overlap(target: np.ndarray) -> None:
 
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     """`out=` of an operator of the table."""
+    state = local.state
+    if state.mode & INTERCEPT:
+        call = Call(op, (*arguments, out), "out")
+        return intercept(call, state, lambda: run_out(op, arguments, out))
     check = op.out if callable(op.out) else None
     label = op.label if op.differentiable else None
+    if label is None and state.mode & DUAL:
+        tangents.refuse_out(op.label, (*flat(arguments), *flat((out,))))
     outs = compute_into(label, lambda *given: op.call(op.function, given), arguments, out, check)
     return outs if op.returns is None else op.returns.out_type(outs)
 
@@ -208,6 +227,8 @@ def compute_into(
     for each, result in zip(outs, results, strict=True):
         if check is not None:
             check(each._array, result._array)
+        if mode & INTERCEPT:
+            announce_write(each)
         write_out(each, result._array)
     return out
 
@@ -232,7 +253,7 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
         out._array = result.astype(out._array.dtype)
     else:
         check_destination(out._array, result)
-        np.copyto(out._array, result, casting="unsafe")
+        write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
     bump_version(out)
 
 
@@ -242,6 +263,8 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
 def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     """An operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
     mode = state.mode
+    if mode & INTERCEPT:
+        return intercept(Call(op, arguments), state, lambda: op.call(op.function, arguments))
     state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
     try:
         result = op.call(op.function, arguments)
@@ -258,6 +281,8 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
         for each in outputs:
             if each._grad_fn is not None:
                 remember(each._grad_fn)
+        if op.differentiable and anomaly_mode.watches_forward():
+            anomaly_mode.refuse_forward(op, arguments, outputs)
     if mode & DUAL:
         tangents.propagate(op, arguments, outputs)
     return result
@@ -286,19 +311,26 @@ def run_inplace_in_mode(
 ) -> Tensor:
     mode = state.mode
     target: Tensor = arguments[0]
+    if mode & INTERCEPT:
+        call = Call(op, arguments, "inplace")
+        written: Tensor = intercept(call, state, lambda: run_inplace(op, arguments, write))
+        return written
     before = written_by(target)
     tangent_of_result = None
     if mode & DUAL:
-        tangent_of_result = tangents.tangent_for(op, arguments)
+        tangent_of_result = tangents.tangent_for(op, tangents.before_write(arguments))
+    finite = None
+    if mode & ANOMALY and anomaly_mode.watches_forward():
+        finite = anomaly_mode.finite_ranges(op, arguments)
     inference = target._counter is INFERENCE_COUNTER
     state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
     try:
         if inference and mode & INFERENCE and write is not None:
-            write(target._array)
+            write_through(target, write)
         elif inference and mode & INFERENCE:
             result = compute(op, arguments)
             check_destination(target._array, result)
-            np.copyto(target._array, result, casting="unsafe")
+            write_through(target, functools.partial(np.copyto, src=result, casting="unsafe"))
         else:
             run_inplace(op, arguments, write)
     finally:
@@ -313,4 +345,6 @@ def run_inplace_in_mode(
                     remember(each)
     if mode & DUAL:
         tangents.write_tangent(target, tangent_of_result)
+    if finite is not None:
+        anomaly_mode.refuse_written(op, target, finite)
     return target

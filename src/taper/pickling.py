@@ -10,19 +10,21 @@ import copy
 from collections import OrderedDict
 from typing import Any
 
+from taper.autograd.conjugate import ConjugateView
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
 from taper.factory import NO_INTEGER_GRADIENTS, finish
 from taper.memory import all_bytes, on_bytes
 from taper.storage import TypedStorage, copied_memory, storage_of
-from taper.tensor import Tensor, element_strides
+from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_user
 
 
-def _offset(tensor: Tensor, memory: Any) -> int:
-    if not tensor._array.size:
+def _offset(array: Any, memory: Any) -> int:
+    if not array.size:
         return 0
-    return (tensor._array.ctypes.data - memory.ctypes.data) // tensor._array.itemsize
+    offset: int = (array.ctypes.data - memory.ctypes.data) // array.itemsize
+    return offset
 
 
 # --- pickle ----------------------------------------------------------------------------------
@@ -73,14 +75,24 @@ def _rebuild_from_type_v2(
     return made
 
 
+def _computed(tensor: Tensor) -> Tensor:
+    """The tensor on memory of its own, if its elements are only computed from some."""
+    if type(tensor) is not ConjugateView:
+        return tensor
+    made = wrap(tensor._array)
+    made._requires_grad = requires_grad(tensor)
+    return made
+
+
 def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """How pickle takes a tensor apart: storage, offset, shape, strides, requires_grad."""
     warn_if_has_hooks(self)
+    self = _computed(self)
     storage = TypedStorage(wrap_storage=storage_of(self), dtype=self.dtype)
     array = self._array
     arguments: tuple[Any, ...] = (
         storage,
-        _offset(self, storage._memory),
+        _offset(array, storage._memory),
         tuple(array.shape),
         element_strides(array),
         requires_grad(self),
@@ -106,18 +118,19 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
             "because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    array = self._array
+    array = _computed(self)._array
     memory = all_bytes(array)
     made = finish(
         on_bytes(
             copied_memory(memory, memo),
             array.dtype,
-            _offset(self, memory),
+            _offset(array, memory),
             array.shape,
             element_strides(array),
         )
     )
-    made.__class__ = type(self)
+    if type(self) is not ConjugateView:
+        made.__class__ = type(self)
     if requires_grad(self):
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     memo[id(self)] = made

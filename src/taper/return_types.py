@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 all_return_types: list[type] = []
-
-if TYPE_CHECKING:  # the classes are made below
-
-    def __getattr__(name: str) -> Any: ...
 
 
 class _ReturnType(tuple[Any, ...]):
@@ -74,3 +70,36 @@ _register("sort", "values", "indices")
 _register("topk", "values", "indices")
 _register("aminmax", "min", "max")
 _register("frexp", "mantissa", "exponent")
+
+# Made when they are first used: forty classes would take 1 ms of the import of taper.
+_OF_LINEAR_ALGEBRA = {
+    "_lu_with_info": "LU pivots info",
+    "geqrf": "a tau",
+    "linalg_cholesky_ex": "L info",
+    "linalg_eig": "eigenvalues eigenvectors",
+    "linalg_eigh": "eigenvalues eigenvectors",
+    "linalg_inv_ex": "inverse info",
+    "linalg_ldl_factor": "LD pivots",
+    "linalg_ldl_factor_ex": "LD pivots info",
+    "linalg_lstsq": "solution residuals rank singular_values",
+    "linalg_lu": "P L U",
+    "linalg_lu_factor": "LU pivots",
+    "linalg_lu_factor_ex": "LU pivots info",
+    "linalg_qr": "Q R",
+    "linalg_slogdet": "sign logabsdet",
+    "linalg_solve_ex": "result info",
+    "linalg_svd": "U S Vh",
+    "lu_unpack": "P L U",
+    "qr": "Q R",
+    "slogdet": "sign logabsdet",
+    "svd": "U S V",
+    "triangular_solve": "solution cloned_coefficient",
+}
+
+
+def __getattr__(name: str) -> Any:
+    base = name.removesuffix("_out")
+    if base not in _OF_LINEAR_ALGEBRA:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _register(base, *_OF_LINEAR_ALGEBRA[base].split())
+    return globals()[name]

@@ -59,6 +59,16 @@ def test_e12_an_accumulator_runs_as_soon_as_it_is_ready(torch):
     assert ran == ["w", "second", "first", "x"]
 
 
+def test_e12_leaves_that_are_ready_together_run_in_the_order_of_the_edges(torch):
+    order = []
+    leaves = [torch.ones(1, requires_grad=True) for _ in range(3)]
+    for number, leaf in enumerate(leaves):
+        leaf.register_hook(lambda grad, number=number: order.append(number))
+    (leaves[0] * leaves[1]).backward()
+    torch.addcmul(*leaves).backward()
+    assert order == [0, 1, 0, 1, 2]
+
+
 def test_e13_a_node_reached_on_several_paths_runs_once(torch):
     seen = []
     x = torch.tensor(2.0, requires_grad=True)

@@ -190,6 +190,22 @@ def test_f12_a_pure_view_may_be_written(torch):
     )
 
 
+def test_f12_a_pure_view_made_without_grad_mode_is_a_leaf(torch):
+    def forward(ctx, x):
+        ctx._is_pure_view = True
+        return x.view(2, 1)
+
+    base = ones(torch).clone()
+    with torch.no_grad():
+        view = function(torch, forward).apply(base)
+    assert view._base is base
+    assert error(lambda: view.mul_(2)) == (
+        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
+    )
+    base.mul_(2)
+    assert view.grad_fn.name() == "AsStridedBackward0"
+
+
 def test_f13_writing_temporaries_leaves_the_history_alone(torch):
     y = function(torch, lambda ctx, x: (x * 2).add_(1)).apply(ones(torch))
     assert y.grad_fn.name() == "FBackward"

@@ -147,12 +147,62 @@ def test_k4_fast_mode_projects_and_explains(torch):
     )
 
 
+def test_k4_the_vectors_of_fast_mode_are_always_the_same(torch):
+    """They come from a generator with its first seed, so a failure shows the same numbers."""
+    x, _ = inputs(torch)
+    with pytest.raises(RuntimeError) as caught:
+        torch.autograd.gradcheck(wrong(torch), (x,), fast_mode=True)
+    _, numerical, analytical, *_ = str(caught.value).splitlines()
+    assert float(numerical.removeprefix("numerical:")) == pytest.approx(1.8447186, abs=1e-6)
+    assert float(analytical.removeprefix("analytical:")) == pytest.approx(2.7670779, abs=1e-6)
+    z = torch.tensor([1 + 2j, 2 - 1j], dtype=torch.complex128, requires_grad=True)
+    leans = function(torch, lambda ctx, a: a.abs(), lambda ctx, grad: grad * (1 + 1j))
+    with pytest.raises(RuntimeError) as caught:
+        torch.autograd.gradcheck(leans, (z,), fast_mode=True)
+    _, numerical, analytical, *_ = str(caught.value).splitlines()
+    assert complex(numerical.removeprefix("numerical:")) == pytest.approx(
+        0.5430696 + 0.3217453j, abs=1e-6
+    )
+    assert complex(analytical.removeprefix("analytical:")) == pytest.approx(
+        0.7337830 + 0.9392801j, abs=1e-6
+    )
+
+
+def test_k5_outputs_must_keep_their_shape_and_dtype(torch):
+    x, _ = inputs(torch)
+
+    def grows(a):
+        return a * 2 if a[0] <= 0.5 else torch.cat([a, a])
+
+    def narrows(a):
+        return a * 2 if a[0] <= 0.5 else a.float() * 2
+
+    check = torch.autograd.gradcheck
+    expected = "AssertionError: Expected `func` to return outputs with the same"
+    shapes = "but got: shapes torch.Size([2]) and torch.Size([4])."
+    assert error(lambda: check(grows, (x,))) == (
+        f"{expected} shape when inputs are perturbed on index (0,) by 1e-06, {shapes}"
+    )
+    assert error(lambda: check(grows, (x,), fast_mode=True, raise_exception=False)) == (
+        f"{expected} shape when inputs are perturbed by 1e-06, {shapes}"
+    )
+    assert error(lambda: check(narrows, (x,))) == (
+        f"{expected} dtype when inputs are perturbed on index (0,) by 1e-06, but got: dtypes "
+        "torch.float64 and torch.float32."
+    )
+    assert values(x) == [0.5, 1.5]
+
+
 def test_k6_a_cut_graph_is_found_by_the_differences(torch):
     x, _ = inputs(torch)
     assert error(lambda: torch.autograd.gradcheck(lambda a: a.detach() * 2, (x,))) == (
         "GradcheckError: Numerical gradient for function expected to be zero"
     )
+    assert error(
+        lambda: torch.autograd.gradcheck(lambda a: a.detach() * 2, (x,), fast_mode=True)
+    ) == ("GradcheckError: Numerical gradient for function expected to be zero")
     assert torch.autograd.gradcheck(lambda a: torch.ones(2, dtype=torch.float64), (x,))
+    assert torch.autograd.gradcheck(lambda a: (a * 2).long(), (x,))
 
 
 def test_k7_a_backward_that_changes_is_found(torch):
@@ -168,6 +218,36 @@ def test_k7_a_backward_that_changes_is_found(torch):
         "GradcheckError: Backward is not reentrant, i.e., running backward with same input and "
         "grad_output multiple times gives different values, although analytical gradient matches "
         "numerical gradient.The tolerance for nondeterminism was 0.0."
+    )
+
+
+def test_k7_a_tolerance_allows_change(torch):
+    x, _ = inputs(torch)
+    calls = []
+
+    def backward(ctx, grad):
+        calls.append(1)
+        return grad * (2 + len(calls) * 1e-7)
+
+    drifting = function(torch, lambda ctx, a: a * 2, backward)
+    for fast_mode in (False, True):
+        assert torch.autograd.gradcheck(drifting, (x,), nondet_tol=1e-3, fast_mode=fast_mode)
+        assert not torch.autograd.gradcheck(
+            drifting, (x,), fast_mode=fast_mode, raise_exception=False
+        )
+
+
+def test_k8_gradients_that_are_not_numbers_never_agree(torch):
+    x, _ = inputs(torch)
+    assert error(lambda: torch.autograd.gradcheck(lambda a: a * float("nan"), (x,))) == (
+        f"GradcheckError: {FIRST.format(0, 0)}"
+    )
+
+
+def test_k8_gradients_of_mixed_dtypes_have_that_of_their_input(torch):
+    x, _ = inputs(torch)
+    assert torch.autograd.gradcheck(
+        lambda a: (a.float(), a), (x,), eps=1e-3, atol=1e-2, check_grad_dtypes=True
     )
 
 
@@ -233,43 +313,6 @@ def test_k9_a_failure_warns(torch):
     )
 
 
-def test_k10_forward_mode_is_checked_too(torch):
-    x, _ = inputs(torch)
-    check = torch.autograd.gradcheck
-    assert check(torch.sin, (x,), check_forward_ad=True)
-    assert check(torch.sin, (x,), check_forward_ad=True, check_backward_ad=False)
-    wrong_jvp = function(
-        torch,
-        lambda ctx, a: a * 2,
-        lambda ctx, grad: grad * 2,
-        jvp=lambda ctx, tangent: tangent * 5,
-    )
-    for fast_mode in (False, True):
-        assert error(
-            lambda fast=fast_mode: check(wrong_jvp, (x,), check_forward_ad=True, fast_mode=fast)
-        ) == (
-            "GradcheckError: Jacobian computed with forward mode mismatch for output 0 with "
-            "respect to input 0,"
-        )
-
-
-def test_k10_at_least_one_mode_must_be_checked(torch):
-    x, _ = inputs(torch)
-    check = torch.autograd.gradcheck
-    assert error(lambda: check(torch.sin, (x,), check_backward_ad=False)) == (
-        "AssertionError: Expected at least one of check_forward_ad or check_backward_ad to be True"
-    )
-    assert error(lambda: check(torch.sin, (x,), check_batched_forward_grad=True)) == (
-        "AssertionError: Setting check_batched_forward_grad=True requires check_forward_ad to be "
-        "True"
-    )
-
-
-def test_k11_batched_gradients_are_compared_with_single_ones(torch):
-    x, _ = inputs(torch)
-    assert torch.autograd.gradcheck(torch.sin, (x,), check_batched_grad=True)
-
-
 def test_k12_errors_of_the_function_itself_propagate(torch):
     x, _ = inputs(torch)
 
@@ -292,6 +335,68 @@ def test_k13_gradgradcheck_options(torch):
         "AssertionError: Expected at least one of check_fwd_over_rev or check_rev_over_rev to be "
         "True"
     )
+
+
+def test_k13_random_grad_outputs(torch):
+    x, _ = inputs(torch)
+    seen = []
+
+    def backward(ctx, grad):
+        seen.append((values(grad), grad.stride(), grad.requires_grad))
+        return grad * 2
+
+    double = function(torch, lambda ctx, a: a * 2, backward)
+    for noncontiguous in (False, True):
+        torch.manual_seed(0)
+        assert torch.autograd.gradgradcheck(double, (x,), gen_non_contig_grad_outputs=noncontiguous)
+        (found, stride, requires_grad), *_ = seen
+        expected = [0.415640, 0.841495] if noncontiguous else [0.940106, 0.415640]
+        assert found == pytest.approx(expected, abs=1e-6)
+        assert (stride, requires_grad) == ((2 if noncontiguous else 1,), True)
+        seen.clear()
+
+
+def test_k13_what_goes_together(torch):
+    x, _ = inputs(torch)
+    check = torch.autograd.gradgradcheck
+    forward = {"check_fwd_over_rev": True, "check_rev_over_rev": False}
+    assert check(torch.exp, (x,), **forward, check_undefined_grad=False)
+    assert check(torch.exp, (x,), **forward, check_undefined_grad=False, fast_mode=True)
+    for name in ("check_undefined_grad", "check_batched_grad"):
+        options = {"check_undefined_grad": False, name: True}
+        assert error(lambda options=options: check(torch.exp, (x,), **forward, **options)) == (
+            f"AssertionError: Setting {name}=True requires check_rev_over_rev to be True"
+        )
+    assert check(torch.sin, (x,), check_batched_grad=True)
+    assert check(torch.sin, (x,), check_undefined_grad=False, masked=True, nondet_tol=1e-3)
+
+
+def test_k13_forward_over_reverse_knows_saved_outputs(torch):
+    x, _ = inputs(torch)
+    z = torch.tensor([1 + 2j, 2 - 1j], dtype=torch.complex128, requires_grad=True)
+    check = torch.autograd.gradgradcheck
+    for func in (torch.exp, torch.tanh, lambda a: a.clone().exp_(), lambda a: a.exp().sqrt()):
+        assert check(func, (x,), check_fwd_over_rev=True)
+    assert check(lambda a: a.exp() * a.sin(), (z,), check_fwd_over_rev=True, fast_mode=True)
+
+
+def test_k14_old_helpers_choose_their_inputs(torch):
+    module = __import__(torch.__name__ + ".autograd.gradcheck", fromlist=["gradcheck"])
+    x, y = inputs(torch)
+
+    def product(pair):
+        return pair[0] * pair[1]
+
+    with pytest.warns(FutureWarning):
+        both = module.get_numerical_jacobian(product, (x, y))
+        (one,) = module.get_numerical_jacobian(product, (x, y), target=y)
+        assert error(lambda: module.get_numerical_jacobian(lambda pair: pair[0] * 1j, (x, y))) == (
+            "ValueError: Expected output to be non-complex. get_numerical_jacobian no longer "
+            "supports functions that return complex outputs."
+        )
+    assert values(both[0])[0] == pytest.approx([2.0, 0.0])
+    assert values(both[1])[0] == pytest.approx([0.5, 0.0])
+    assert values(one) == values(both[1])
 
 
 def test_k14_old_helpers_warn(torch):

@@ -301,3 +301,28 @@ def test_g15_undefined_grad_loses_the_gradient(torch):
     assert type(y.grad_fn).__name__ == "UndefinedGradBackward"
     y.sum().backward()
     assert x.grad is None
+
+
+def test_g7_the_accumulator_is_one_however_late_it_is_asked_for(torch):
+    x = torch.ones(2, requires_grad=True)
+    y, z = x * 2, x * 3
+    calls = []
+    node = y.grad_fn.next_functions[0][0]
+    node.register_hook(lambda inputs, outputs: calls.append(outputs[0].tolist()))
+    del node
+    (y + z + x).sum().backward()
+    assert calls == [[6.0, 6.0]]
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_g7_the_accumulator_may_be_asked_for_while_the_pass_runs(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    z = y * x
+    found = []
+    z.grad_fn.register_prehook(
+        lambda grads: found.extend([z.grad_fn.next_functions[1][0], y.grad_fn.next_functions[0][0]])
+    )
+    z.sum().backward()
+    assert found[0] is found[1] and found[0].variable is x
+    assert x.grad.tolist() == [4.0, 4.0]

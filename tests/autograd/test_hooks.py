@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -495,3 +497,27 @@ def test_h11_passes_on_several_threads_do_not_disturb_each_other(torch):
     finish.set()
     thread.join()
     assert seen == [[5.0, 5.0], [2.0, 2.0]]
+
+
+def test_h12_full_backward_hooks_of_a_module_fire_once_and_leave_no_cycle(torch):
+    module = torch.nn.Linear(2, 1)
+    calls = []
+    module.register_full_backward_pre_hook(lambda module, grads: calls.append("before"))
+    module.register_full_backward_hook(
+        lambda module, inputs, outputs: calls.append((inputs[0].shape, outputs[0].shape))
+    )
+    x = torch.ones(3, 2, requires_grad=True)
+    y = module(x)
+    assert type(y.grad_fn).__name__ == "BackwardHookFunctionBackward"
+    (grad,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert calls == ["before", (x.shape, y.shape)]
+    (grad * x).sum().backward()
+    assert len(calls) == 2
+    gone = weakref.ref(y)
+    gc.collect()
+    gc.disable()
+    try:
+        del y, grad
+        assert gone() is None
+    finally:
+        gc.enable()

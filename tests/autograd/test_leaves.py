@@ -334,3 +334,16 @@ def test_l12_float_of_a_tensor_that_requires_grad_warns(torch):
         ]
     finally:
         torch.set_warn_always(False)
+
+
+def test_l2_a_leaf_that_stops_to_require_grad_gets_none_from_older_graphs(torch):
+    x = leaf(torch)
+    y = x * 2
+    x.requires_grad_(False)
+    y.sum().backward()
+    assert x.grad is None
+    z = leaf(torch)
+    w = z * 2
+    z.detach_()
+    w.sum().backward()
+    assert z.grad is None

@@ -303,6 +303,39 @@ def test_r9_multithreading_is_a_switch(torch):
     assert enabled()
 
 
+def test_r9_the_switch_takes_a_bool(torch):
+    assert error(lambda: torch.autograd.set_multithreading_enabled("no")) == (
+        "TypeError: set_multithreading_enabled(): argument 'enabled' (position 1) must be bool, "
+        "not str"
+    )
+    assert torch.autograd.is_multithreading_enabled()
+
+
+def test_r11_data_parallel_without_devices_is_the_module(torch):
+    nn = torch.nn
+    threads = []
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(2))
+
+        def forward(self, x, factor=1):
+            threads.append(threading.get_ident())
+            return x * self.weight * factor
+
+    model = nn.DataParallel(Layer())
+    model(torch.ones(3, 2), factor=2).sum().backward()
+    assert threads == [threading.get_ident()]
+    assert values(model.module.weight.grad) == [6.0, 6.0]
+    assert list(model.state_dict()) == ["module.weight"]
+    assert model.device_ids == []
+    assert repr(model) == "DataParallel(\n  (module): Layer()\n)"
+    assert error(lambda: nn.parallel.data_parallel(model.module, torch.ones(3, 2))) == (
+        "RuntimeError: device type could not be determined"
+    )
+
+
 def test_r10_threads_read_the_same_gradient(torch):
     x = torch.ones(2, requires_grad=True)
     x.sum().backward()

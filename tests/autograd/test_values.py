@@ -315,3 +315,59 @@ def test_z5_variable_is_the_old_name_of_tensor(torch):
         "UserWarning: volatile was removed (Variable.volatile is always False)"
     ]
     assert found == [False]
+
+
+def test_z6_the_package_can_be_reached_from_autograd(torch):
+    assert torch.autograd.torch is torch
+
+
+def test_z7_a_class_may_take_backward_and_grad_into_its_own_hands(torch):
+    calls = []
+
+    class Wrapper:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            calls.append((func.__name__, len(args), sorted(kwargs)))
+            return "mine"
+
+    x = torch.ones(1, requires_grad=True)
+    assert torch.autograd.backward([Wrapper()]) == "mine"
+    assert torch.autograd.grad(x * 2, Wrapper()) == "mine"
+    assert calls[0] == ("backward", 1, ["create_graph", "grad_tensors", "inputs", "retain_graph"])
+    assert calls[1][:2] == ("grad", 2)
+    assert "materialize_grads" in calls[1][2]
+
+
+def test_z7_a_subclass_may_call_the_original(torch):
+    class Counting(torch.Tensor):
+        seen = 0
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            Counting.seen += 1
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sum().as_subclass(Counting)
+    before = Counting.seen
+    torch.autograd.backward(y)
+    assert Counting.seen > before
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_b10_a_missing_derivative_says_so_in_backward(torch):
+    x = torch.tensor([0.5], requires_grad=True)
+    y = torch.heaviside(x, torch.tensor([1.0]))
+    with pytest.raises(RuntimeError, match="derivative for aten::heaviside is not implemented"):
+        y.backward()
+
+
+def test_b13_the_eigenvalues_of_lobpcg_have_gradients(torch):
+    torch.manual_seed(0)
+    a = torch.rand(9, 9, dtype=torch.float64)
+    a = (a @ a.t() + 9 * torch.eye(9, dtype=torch.float64)).requires_grad_()
+    values, vectors = torch.lobpcg(a, k=1, niter=200, tol=1e-10)
+    values.sum().backward()
+    vector = vectors.detach()[:, :1]
+    expected = vector @ vector.t()
+    assert torch.allclose((a.grad + a.grad.t()) / 2, expected, atol=1e-5)

@@ -463,3 +463,29 @@ def test_v4_a_function_that_returns_none_for_a_written_view_stops_only_that_part
     base.sum().backward()
     assert values(value.grad) == [1.0, 1.0]
     assert values(x.grad) == [[0.0, 0.0], [1.0, 1.0]]
+
+
+def test_v13_a_view_of_inference_mode_may_not_be_written_outside(torch):
+    base = torch.ones(2, requires_grad=True).clone()
+    with torch.inference_mode():
+        view = base[:1]
+    with pytest.raises(RuntimeError, match="A view was created in inference mode and is being"):
+        view.add_(1)
+    base.add_(1)
+    with pytest.raises(RuntimeError, match="created in inference mode and its base or another"):
+        view.grad_fn
+
+
+def test_v14_a_view_made_by_a_custom_function_may_not_be_written(torch):
+    class Halves(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:2]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torch.cat([grad, torch.zeros(2)])
+
+    y = Halves.apply(torch.ones(4, requires_grad=True).clone())
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        y.mul_(2)

@@ -38,11 +38,17 @@ def _load(path: Path):
     return module
 
 
+def _marks(value):
+    found = getattr(value, "pytestmark", [])
+    return {mark.name for mark in (found if isinstance(found, list) else [found])}
+
+
 for _path in sorted(FOLDER.glob("test_*.py")):
-    for _name, _value in vars(_load(_path)).items():
-        marks = {mark.name for mark in getattr(_value, "pytestmark", [])}
+    _module = _load(_path)
+    for _name, _value in vars(_module).items():
+        marks = _marks(_module) | _marks(_value)
         if _name.startswith("test_") and "taper_only" not in marks:
-            globals()[_name] = _value
+            globals()[f"{_path.stem}__{_name}"] = _value
 
 
 # --- programs --------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def test_gradients(case):
             assert [each.requires_grad for each in found] == flags, f"{what}: requires_grad"
             if not any(flags):
                 continue
-            for one, other in zip(found, expected, strict=True):
+            for one, other in zip(found, expected, strict=True) if case.graph else ():
                 assert_same_graph(one.grad_fn, other.grad_fn, what)
             _compare_grads(case, dtype, what, ours, theirs, found, expected)
 

@@ -1,5 +1,8 @@
 """`taper.autograd`: recording and differentiating."""
 
+import importlib
+from typing import Any
+
 from taper.autograd import (
     anomaly_mode,
     forward_ad,
@@ -11,7 +14,7 @@ from taper.autograd import (
     variable,
 )
 from taper.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from taper.autograd.backward import backward, grad
+from taper.autograd.backward import _calculate_shape, backward, grad
 from taper.autograd.function import Function
 from taper.autograd.grad_mode import (
     _force_original_view_tracking,
@@ -30,10 +33,24 @@ from taper.autograd.saved import SavedTensor
 from taper.autograd.state import local
 from taper.autograd.variable import Variable
 
+# Imported when it is first used.
+_ON_DEMAND = ("functional", "profiler", "profiler_util")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"taper.autograd.{name}")
+    raise AttributeError(f"module 'taper.autograd' has no attribute {name!r}")
+
 
 def _get_sequence_nr() -> int:
     """The sequence number that the next node recorded on this thread will have."""
     return local.state.sequence
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profiler records on this thread."""
+    return local.state.recorder is not None
 
 
 __all__ = [
@@ -41,8 +58,10 @@ __all__ = [
     "GradcheckError",
     "SavedTensor",
     "Variable",
+    "_calculate_shape",
     "_force_original_view_tracking",
     "_get_sequence_nr",
+    "_profiler_enabled",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",
     "backward",
@@ -51,6 +70,7 @@ __all__ = [
     "enforce_grad_layout_policy",
     "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",
@@ -61,6 +81,8 @@ __all__ = [
     "is_view_replay_enabled",
     "no_grad",
     "probes",
+    "profiler",
+    "profiler_util",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

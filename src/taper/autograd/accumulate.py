@@ -14,9 +14,9 @@ import numpy as np
 
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.hooks import check_replacement
-from taper.autograd.meta import INFERENCE_COUNTER, UNSET, VersionCounter
+from taper.autograd.meta import INFERENCE_COUNTER, UNSET, AutogradMeta, VersionCounter
 from taper.autograd.node import LIVE
-from taper.autograd.state import INFERENCE, local
+from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.strides import empty_with, is_dense, row_major
 from taper.tensor import Tensor, element_strides, wrap
 
@@ -58,19 +58,8 @@ class AccumulateGrad(BuiltinNode):
             self._dtype = meta.grad_dtype and meta.grad_dtype.numpy  # None: no cast (L6)
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
-        grad = grads[0]
         meta = self.variable._meta
-        if grad is not None:
-            with _lock:
-                if meta.grad is not None:
-                    add_into(meta.grad, grad)
-                else:
-                    shared = sys.getrefcount(grad) > _SOLE_OWNER
-                    if shared or not _may_keep(grad, self.variable):
-                        grad = _laid_out(grad, self.variable._array)
-                    meta.grad = wrap(grad)
-                    if local.state.mode & INFERENCE:
-                        meta.grad._counter = INFERENCE_COUNTER
+        _accumulate(self.variable, meta, grads)
         if meta.post_accumulate_hooks:
             self._run_post_accumulate_hooks(meta)
         return ()
@@ -79,7 +68,9 @@ class AccumulateGrad(BuiltinNode):
         """Under `create_graph`: out of place, so that the old gradient and its graph stay (E16)."""
         grad = grads[0]
         meta = self.variable._meta
-        if grad is not None:
+        if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
+            return self._run([grad if grad is None else grad._array])
+        if grad is not None and self.variable._requires_grad:
             with _lock:
                 if meta.grad is None:
                     meta.grad = _recorded_copy(grad, self.variable._array)
@@ -96,6 +87,38 @@ class AccumulateGrad(BuiltinNode):
             if result is not None and result is not leaf:
                 check_replacement(leaf, result, hook)
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
+    """Add the gradient to that of the leaf, or let it be the leaf's gradient (E16)."""
+    grad = grads[0]
+    if grad is None or not leaf._requires_grad:  # it may have stopped to require one
+        return
+    with _lock:
+        if meta.grad is not None:
+            add_into(meta.grad, grad)
+        else:
+            shared = sys.getrefcount(grad) > _SOLE_OWNER
+            if shared or not _may_keep(grad, leaf):
+                grad = _laid_out(grad, leaf._array)
+            meta.grad = wrap(grad)
+            if local.state.mode & INFERENCE:
+                meta.grad._counter = INFERENCE_COUNTER
+
+
+def accumulate_simply(leaf: Tensor, grads: list[Any]) -> bool:
+    """Do what AccumulateGrad does, if nobody can see that there is none; False if one can."""
+    if leaf._view is not None:
+        return False
+    meta = leaf._meta
+    if meta is None:
+        meta = leaf._meta = AutogradMeta()
+    elif meta.hooks or meta.post_accumulate_hooks or meta.accumulator() is not None:
+        return False
+    if meta.grad_dtype is not UNSET:
+        return False
+    _accumulate(leaf, meta, grads)
+    return True
 
 
 def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:

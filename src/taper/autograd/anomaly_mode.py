@@ -1,5 +1,8 @@
 """Anomaly mode: which operation made the NaN, or the node, that a backward pass stumbles over.
 
+Beyond PyTorch it looks at the forward pass too: the first operation that makes a NaN or an infinity
+out of finite inputs raises, with the user's line and the ranges of its inputs.
+
 PyTorch formats the whole stack at every operation.  Here an operation under anomaly mode only
 keeps the code objects and offsets of its stack (in `node.metadata`, as there), and the text is
 written when an error happens.  The switches are process-wide (R8).
@@ -11,10 +14,12 @@ import linecache
 import sys
 import warnings
 from collections.abc import Sequence
+from math import isfinite
 from types import FrameType
 from typing import Any
 
 import numpy as np
+from numpy import vdot
 
 from taper.autograd.node import Node, Place
 from taper.autograd.provenance import describe, line_of, user_frame
@@ -29,7 +34,7 @@ TRACEBACK = "traceback_"  # the keys that PyTorch uses in `node.metadata`
 PARENT = "parent_"
 
 
-def switch(on: bool, check: bool) -> None:
+def switch(on: bool, check: bool = True) -> None:
     """Set the mode for all threads."""
     for position, (name, value) in enumerate((("enabled", on), ("check_nan", check)), 1):
         if not isinstance(value, bool):
@@ -112,11 +117,96 @@ def _say(text: str, rest: str) -> None:
         sys.stderr.write(text + rest + "\n")
 
 
+def is_finite(array: np.ndarray) -> bool:
+    """Whether no element is a NaN or an infinity."""
+    if array.dtype.kind not in "fc":
+        return not _is_low(array.dtype) or is_finite(array.astype(np.float32))
+    if isfinite(vdot(array, array).real):  # one call of BLAS; a sum that overflows says nothing
+        return True
+    return bool(np.isfinite(array).all())
+
+
+def _is_low(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "V"  # bfloat16, which NumPy has from elsewhere
+
+
+def watches_forward() -> bool:
+    """Whether forward operations are checked: not those of a backward pass, which has N2."""
+    return check_nan and local.state.current_node is None
+
+
+def refuse_forward(op: Any, arguments: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Raise if an operator or custom Function has made a NaN or an infinity of finite inputs."""
+    for output in outputs:
+        if not isinstance(output, Tensor) or is_finite(output._array):
+            continue
+        if _all_finite(arguments):
+            raise RuntimeError(_bad_forward(op, output._array, ranges(op, arguments)))
+
+
+def refuse_written(op: Any, target: Tensor, before: str | None) -> None:
+    """The same for a write in place; `before` are the ranges of what was finite before it."""
+    if before is not None and not is_finite(target._array):
+        raise RuntimeError(_bad_forward(op, target._array, before))
+
+
+def finite_ranges(op: Any, arguments: Sequence[Any]) -> str | None:
+    """The ranges of the inputs of a write to come; None if they are not all finite."""
+    return ranges(op, arguments) if _all_finite(arguments) else None
+
+
+def _all_finite(arguments: Sequence[Any]) -> bool:
+    for each in arguments:
+        if isinstance(each, Tensor):
+            if not is_finite(each._array):
+                return False
+        elif isinstance(each, float | complex):
+            if not isfinite(abs(each)):
+                return False
+        elif isinstance(each, tuple | list) and not _all_finite(each):
+            return False
+    return True
+
+
+def _bad_forward(op: Any, array: np.ndarray, inputs: str) -> str:
+    what = "nan" if np.isnan(array).any() else "infinite"
+    name = op.__name__ if isinstance(op, type) else (op.label or op.name).lstrip("_")
+    frame = user_frame(sys._getframe(1))
+    place = describe((frame.f_code, frame.f_lasti))
+    return f"{name}() made {what} values out of finite inputs at {place}{inputs}"
+
+
+def ranges(op: Any, arguments: Sequence[Any]) -> str:
+    """A line for each input of a call: its shape and the least and greatest value."""
+    if isinstance(op, type):
+        names = [f"input {position}" for position in range(len(arguments))]
+    else:
+        names = [param.public_name for param in op.params]
+    lines = []
+    for name, value in zip(names, arguments, strict=False):
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(each, Tensor):
+                lines.append(f"\n  {name}: {_range(each)}")
+            elif isinstance(each, int | float | complex):
+                lines.append(f"\n  {name}: {each}")
+    return "".join(lines)
+
+
+def _range(tensor: Tensor) -> str:
+    array = tensor._array
+    text = f"shape {list(array.shape)}, {tensor.dtype}"
+    if not array.size:
+        return text
+    if array.dtype.kind == "c":
+        return f"{text}, magnitudes from {np.abs(array).min():g} to {np.abs(array).max():g}"
+    return f"{text}, values from {float(array.min()):g} to {float(array.max()):g}"
+
+
 def refuse_nan(node: Node, results: Sequence[Any]) -> None:
     """Raise if a gradient that `node` computed has a NaN (N2)."""
     for position, grad in enumerate(results):
         array = grad._array if isinstance(grad, Tensor) else grad
-        if array is not None and np.isnan(array).any():
+        if array is not None and not is_finite(array) and np.isnan(array).any():
             raise RuntimeError(
                 f"Function '{node._class_name()}' returned nan values in its {position}th output."
             )

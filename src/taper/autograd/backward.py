@@ -10,8 +10,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.node import Node
+from taper.autograd.overrides import call_overrider, overrider
+from taper.autograd.state import DUAL, local
+from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
 from taper.size import Size
 from taper.tensor import Tensor, wrap
@@ -83,6 +87,7 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
     if without >= 0:
         raise RuntimeError(
             f"element {without} of tensors does not require grad and does not have a grad_fn"
+            + explanation(outputs[without])
         )
     return roots
 
@@ -126,6 +131,21 @@ def _grad_list(outputs: Sequence[Any], grads: Any) -> tuple[Any, ...]:
     return (grads,) if isinstance(grads, Tensor) else tuple(grads)
 
 
+def _calculate_shape(
+    output: Any, grad: Tensor, is_grads_batched: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shapes that must agree: of an output and of its gradient, one of a batch if batched.
+
+    >>> import taper
+    >>> taper.autograd._calculate_shape(taper.ones(2), taper.ones(5, 2), True)
+    (torch.Size([2]), torch.Size([2]))
+    """
+    if output.__class__ is GradientEdge and is_grads_batched:
+        raise RuntimeError("Batched grads are not supported with GradientEdge")
+    shape = Size(_metadata(output)[0])
+    return shape, Size(grad._array.shape[1:]) if is_grads_batched else grad.shape
+
+
 # --- backward --------------------------------------------------------------------------------
 
 
@@ -145,6 +165,16 @@ def backward(
     >>> x.grad
     tensor(8.)
     """
+    refuse_backward()
+    if tensors.__class__ is not Tensor and (asked := overrider(tensors)) is not None:
+        options = {
+            "grad_tensors": grad_tensors,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "inputs": inputs,
+        }
+        result: None = call_overrider(asked, backward, (tensors,), options)
+        return result
     if grad_variables is not None:
         grad_tensors = _renamed(grad_tensors, grad_variables)
     chosen = None
@@ -154,7 +184,8 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = _as_sequence(tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(outputs, _grad_list(outputs, grad_tensors), create_graph)
+    tensors_too = create_graph or bool(local.state.mode & DUAL)
+    roots = _roots(outputs, _grad_list(outputs, grad_tensors), tensors_too)
     if create_graph:
         warn_once(
             "Using backward() with create_graph=True will create a reference cycle between the "
@@ -163,7 +194,8 @@ def backward(
             "function, make sure to reset the .grad fields of your parameters to None after use "
             "to break the cycle and avoid the leak."
         )
-    task = GraphTask(keep, create_graph, accumulate=True)
+    task = GraphTask(keep, tensors_too, accumulate=True)
+    task.records = create_graph
     if chosen is not None:
         task.wanted = _accumulating(chosen)
     run(roots, task)
@@ -223,6 +255,20 @@ def grad(
     >>> taper.autograd.grad(x ** 3, x)
     (tensor(27.),)
     """
+    asked = overrider(outputs)
+    if asked is None:
+        asked = overrider(inputs)
+    if asked is not None:
+        options = {
+            "grad_outputs": grad_outputs,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "only_inputs": only_inputs,
+            "allow_unused": allow_unused,
+            "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        }
+        return call_overrider(asked, grad, (outputs, inputs), options)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -255,15 +301,20 @@ def grad(
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool
 ) -> list[Any]:
-    roots = _roots(outputs, grads, create)
+    # In a dual level formulas run on Tensors, recorded or not: saved values may have tangents (D5).
+    tensors_too = create or bool(local.state.mode & DUAL)
+    roots = _roots(outputs, grads, tensors_too)
     wanted: Wanted = {}
     for position, each in enumerate(inputs):
         if isinstance(each, Tensor) and not requires_grad(each):
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
+            raise RuntimeError(
+                "One of the differentiated Tensors does not require grad" + explanation(each)
+            )
         node, nr = _edge(each)
         if node is not None:
             wanted.setdefault(node, {}).setdefault(nr, []).append(position)
-    task = GraphTask(keep, create, accumulate=False)
+    task = GraphTask(keep, tensors_too, accumulate=False)
+    task.records = create
     task.wanted = wanted
     captured = run(roots, task)
     # A gradient that arrives unchanged comes back as the tensor that was given (E7), and one
@@ -325,24 +376,32 @@ def _batched_gradients(
 
 
 def _batch_size(outputs: Sequence[Any], grads: Sequence[Any]) -> int:
-    size = 0
+    """The length of the first dimension of all gradients, which are checked against the outputs."""
+    sizes = []
     for position, (output, each) in enumerate(zip(outputs, grads, strict=False)):
+        shape, dtype = _metadata(output)
         if each is None:
-            continue
-        if not each._array.ndim:
+            _implicit_grad(shape, dtype)  # may refuse
             raise ValueError(
                 "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
                 "is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
             )
-        shape = _metadata(output)[0]
-        if each._array.shape[1:] != shape:
+        first = each[0]  # which may refuse a gradient without entries
+        if first._array.shape != shape:
+            if output.__class__ is GradientEdge:
+                raise RuntimeError("Batched grads are not supported with GradientEdge")
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
                 "match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{position}] has a shape of {each.shape} and output[{position}] has "
-                f"a shape of {Size(shape)}. If you only want some tensors in `grad_output` to be "
-                "considered batched, consider using vmap."
+                f"grad_output[{position}] has a shape of {Size(first._array.shape[1:])} and "
+                f"output[{position}] has a shape of {Size(shape)}. If you only want some tensors "
+                "in `grad_output` to be considered batched, consider using vmap."
             )
-        size = len(each._array)
-    return size
+        sizes.append(len(each._array))
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return sizes[0] if sizes else 0

@@ -14,10 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from taper.autograd.node import FREED, LIVE, Node, NodeExtra, Place
+from taper.autograd.node import FREED, LIVE, InputMetadata, Node, NodeExtra, Place
 from taper.autograd.saved import SavedValue, freed_error, handle
 from taper.autograd.state import local
 from taper.autograd.views import run_unrecorded
+from taper.device import device
+from taper.dtypes import FROM_NUMPY, float32
 from taper.tensor import Tensor, wrap
 
 Metadata = tuple[tuple[int, ...], Any]
@@ -60,6 +62,15 @@ class FunctionCtx:
         """Declare outputs that have no gradient."""
         self.non_differentiable = args
 
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: shared memory is tracked anyway."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
+            "tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
     def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach `backward` as zeros (the default) or as None."""
         self.materialize_grads = value
@@ -99,6 +110,9 @@ class BackwardCFunction(Node, FunctionCtx):
         self._sequence = state.sequence
         state.sequence += 1
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
+
     @property
     def _output_count(self) -> int:  # type: ignore[override]
         return max(len(self._outputs), 1)
@@ -106,6 +120,18 @@ class BackwardCFunction(Node, FunctionCtx):
     def _output_metadata(self, nr: int) -> Metadata:
         metadata = self._outputs[nr] if self._outputs else None
         return metadata if metadata is not None else ((), None)
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        return tuple(
+            InputMetadata([], float32, device("cpu"))  # what PyTorch shows of other outputs
+            if metadata is None or nr in self._without_grad
+            else InputMetadata(list(metadata[0]), FROM_NUMPY[metadata[1]], device("cpu"))
+            for nr, metadata in enumerate(self._outputs)
+        )
+
+    def _saves_output(self, nr: int) -> bool:
+        return any(each.is_output and each.output_nr == nr for each in self._saved or ())
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -160,7 +186,17 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's `backward` alone."""
-        return self._call_backward(list(grads))
+        given = list(grads)
+        del grads  # a boxed call holds the only references (F18)
+        return self._call_backward(given)
+
+    def apply_boxed(self, grads: list[Any]) -> Any:
+        """Run the user's `backward` on one list of gradients."""
+        return backward_function(self._forward_cls)(self, grads)
+
+    def apply_jvp(self, *tangents: Any) -> Any:
+        """Run the user's `jvp` alone."""
+        return self._forward_cls.jvp(self, *tangents)
 
     def _call_backward(self, given: list[Any]) -> Any:
         function = backward_function(self._forward_cls)

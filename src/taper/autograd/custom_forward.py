@@ -11,16 +11,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from taper.autograd.anomaly_mode import remember
+from taper.autograd.anomaly_mode import refuse_forward, remember, watches_forward
 from taper.autograd.context import BackwardCFunction
+from taper.autograd.custom_jvp import run_jvp
+from taper.autograd.duals import tangent as tangent_of
 from taper.autograd.meta import Creation
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import SavedValue
-from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, SAVED_HOOKS, local
-from taper.autograd.tangents import set_tangent
-from taper.autograd.tangents import tangent as tangent_of
+from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, PACKAGE, SAVED_HOOKS, local
 from taper.autograd.views import (
     alias,
     bump_version,
@@ -31,7 +29,7 @@ from taper.autograd.views import (
     requires_grad,
     set_history,
 )
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 NOT_AN_INPUT = (
@@ -73,7 +71,9 @@ def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     recording = not mode & (NO_GRAD | INFERENCE) and True in ctx.needs_input_grad
     if recording:
         _connect(ctx, tensors, mode)
+    dual_enabled = state.dual_enabled
     state.mode = (mode | NO_GRAD) & ~DUAL
+    state.dual_enabled = False
     try:
         if separate:
             result = cls.forward(*args, **kwargs)
@@ -82,19 +82,22 @@ def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             result = cls.forward(ctx, *args, **kwargs)
     finally:
         state.mode = mode
+        state.dual_enabled = dual_enabled
+    returned = result if isinstance(result, tuple) else (result,)
     if recording and _is_simple(ctx, result, tensors):
         ctx._shape, ctx._dtype = result._array.shape, result._array.dtype
         ctx._outputs = ((ctx._shape, ctx._dtype),)
         set_history(result, ctx)
         outputs = [result]
     else:
-        returned = result if isinstance(result, tuple) else (result,)
         outputs = wrapped_outputs(ctx, tensors, returned, recording)
     if recording:
         _save(ctx, outputs, state)
     if mode & DUAL and any(tangent_of(each) is not None for each in tensors):
-        _run_jvp(cls, ctx, args, outputs)
+        run_jvp(cls, ctx, args, returned, outputs)
     ctx.dirty_tensors = ctx.non_differentiable = ctx.to_save = None
+    if mode & ANOMALY and watches_forward():
+        refuse_forward(cls, args, outputs)
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
@@ -120,38 +123,26 @@ def signature_of(cls: Any) -> inspect.Signature:
 def _positional(
     cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Keyword arguments of `apply` in the places of `forward`'s parameters (F23)."""
+    """Keyword arguments of `apply` in the places of `forward`'s parameters (F23).
+
+    As in PyTorch all parameters before a named one must be given too, whatever their defaults.
+    """
     params = list(signature_of(cls).parameters.values())[1:]  # without the context
-    named = [each for each in params if each.kind is each.POSITIONAL_OR_KEYWORD]
-    known = {each.name for each in named}
-    passed_on = any(each.kind is each.VAR_KEYWORD for each in params)
-    rest = {name: kwargs[name] for name in kwargs if name not in known}
-    for name in rest:
-        if not passed_on and not any(each.name == name for each in params):
+    names = [each.name for each in params if each.kind is each.POSITIONAL_OR_KEYWORD]
+    for name in kwargs:
+        if name not in names:
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if name in names[: len(args)]:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    last = max(names.index(name) for name in kwargs)
     found = list(args)
-    last = max((at for at, each in enumerate(named) if each.name in kwargs), default=-1)
-    for position, each in enumerate(named[: max(last + 1, len(args))]):
-        if position < len(args):
-            if each.name in kwargs:
-                raise TypeError(f"forward() got multiple values for argument '{each.name}'")
-        elif each.name in kwargs:
-            found.append(kwargs[each.name])
-        elif each.default is not each.empty:
-            found.append(each.default)
-        else:
+    for position in range(len(args), last + 1):
+        if names[position] not in kwargs:
             raise TypeError(
-                f"forward() missing required argument: '{each.name}' (position {position})"
+                f"forward() missing required argument: '{names[position]}' (position {position})"
             )
-    missing = [
-        (position, each)
-        for position, each in enumerate(named)
-        if position >= len(found) and each.default is each.empty
-    ]
-    if missing:
-        position, each = missing[0]
-        raise TypeError(f"forward() missing required argument: '{each.name}' (position {position})")
-    return tuple(found), rest
+        found.append(kwargs[names[position]])
+    return tuple(found), {}
 
 
 def _contains(tensors: Sequence[Any] | None, tensor: Any) -> bool:
@@ -243,14 +234,15 @@ def _finish_output(
     if is_input:
         if not differentiable and requires_grad(output):
             return alias(output)
+        kind = type(output)
         output = make_view(output, output._array, Creation.FUNCTION)
+        if kind is not Tensor and not kind.__module__.startswith(f"{PACKAGE}."):
+            output.__class__ = kind  # a subclass of the user's stays one (F22)
     elif not differentiable and output._view is None and output._grad_fn is not None:
         output.detach_()  # recorded inside `forward`, which must not show
     record = output._view
-    if record is not None and not ctx._is_pure_view:
-        record.creation = Creation.FUNCTION
-    elif record is not None and differentiable:
-        record.creation = Creation.PLAIN
+    if record is not None:
+        record.creation = Creation.PLAIN if ctx._is_pure_view else Creation.FUNCTION
     if differentiable:
         set_history(output, ctx, nr)
         if record is not None:
@@ -310,27 +302,3 @@ def _save(ctx: BackwardCFunction, outputs: list[Any], state: Any) -> None:
             value.pack(pack, unpack, tensor)
         values.append(value)
     ctx._saved = tuple(values)
-
-
-def _run_jvp(cls: Any, ctx: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any]) -> None:
-    """Tangents of a custom function, by its `jvp` (D13)."""
-    tangents = []
-    for each in args:
-        found = tangent_of(each)
-        if found is None and ctx.materialize_grads and isinstance(each, Tensor):
-            if each.dtype.is_floating_point or each.dtype.is_complex:
-                found = wrap(np.zeros_like(each._array))
-        tangents.append(found)
-    state = local.state
-    mode = state.mode
-    state.mode = mode & ~DUAL
-    ctx._in_jvp = True
-    try:
-        results = cls.jvp(ctx, *tangents)
-    finally:
-        ctx._in_jvp = False
-        state.mode = mode
-    results = results if isinstance(results, tuple | list) else (results,)
-    for output, result in zip(outputs, results, strict=True):
-        if isinstance(output, Tensor) and result is not None:
-            set_tangent(output, result)

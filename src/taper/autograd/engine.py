@@ -26,9 +26,11 @@ from numpy import add, ndarray
 
 from taper import dtypes
 from taper.autograd import anomaly_mode as anomaly
-from taper.autograd.accumulate import LAST, AccumulateGrad
+from taper.autograd.accumulate import LAST, AccumulateGrad, accumulate_simply
 from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from taper.autograd.node import FREED, Node, Place
+from taper.autograd.meta import UNSET
+from taper.autograd.node import FREED, LEAF, Node
+from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import here
 from taper.autograd.saved import freed_error
 from taper.autograd.state import NO_GRAD, SAVED_HOOKS, State, local
@@ -37,7 +39,8 @@ from taper.tensor import Tensor
 Root = tuple[Node, int, Any]
 
 # What a pass keeps for a node: how many gradients are still to come, those received for each
-# output (a list, None before the first), and the outputs whose sum the pass itself has made.
+# output (a list, None before the first), and the outputs whose sum the pass itself has made; for
+# a leaf in the place of its AccumulateGrad also the shape and dtype of its gradient.
 Entry = list[Any]
 
 # The third part of an entry of a node with one output, once the pass has made a sum for it.
@@ -59,39 +62,75 @@ class GraphTask:
     wanted: dict[Node, dict[int, list[int]]] | None = None
     needed: set[Node] | None = None  # the nodes on a path to one that is wanted
     depth = 0  # how many passes this one is inside of
+    outer: GraphTask | None = None  # the next of them
+    recorder: Any = None  # of the profiler, if one is on
+    log: Any = None  # the logger, if it takes a record for each node (E29)
+    roots: Sequence[Root] = ()
     reached: dict[Node, Entry]  # every node this pass can reach
 
     def __init__(self, keep_graph: bool, create_graph: bool, accumulate: bool) -> None:
         self.id = next(_task_ids)
         self.keep_graph = keep_graph
-        self.create_graph = create_graph
+        self.create_graph = create_graph  # or at least compute on Tensors, see `records`
+        self.records = create_graph
         self.accumulate = accumulate
         self.captured: dict[int, Any] = {}
         self.callbacks: list[Callable[[], None]] = []
-        self.place: Place = here()
+        # Who frees the graph, and since when: nodes recorded later belong to another pass.
+        state = local.state
+        self.place: Any = (*here(), state.sequence, state)
 
     def will_run(self, node: Node) -> bool:
         """Whether this pass runs `node`, or has run it."""
-        return node in (self.reached if self.needed is None else self.needed)
+        if self.needed is not None:
+            return node in self.needed
+        leaf = node.variable if isinstance(node, AccumulateGrad) else node
+        return node in self.reached or leaf in self.reached
 
 
 def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
     """An entry for each node that can be reached from the roots, with the edges that lead to it."""
-    waiting: dict[Node, Entry] = {}
-    stack = []
+    waiting: dict[Any, Entry] = {}
+    stack: list[Any] = []
+    ends = []
     for node in roots:
         if node not in waiting:
             waiting[node] = [0, None, None]
             stack.append(node)
     while stack:
-        for following in stack.pop()._edges:
+        node = stack.pop()
+        edges = node._edges
+        if not edges:
+            ends.append(node)
+        for following in edges:
             if following is not None:
                 if following in waiting:
                     waiting[following][0] += 1
                 else:
                     waiting[following] = [1, None, None]
                     stack.append(following)
+    for each in ends:
+        if isinstance(each, Tensor):
+            _enter_leaf(each, waiting)
     return waiting
+
+
+def _enter_leaf(leaf: Tensor, waiting: dict[Any, Entry]) -> None:
+    """Complete the entry of a leaf; it is that of its AccumulateGrad too, if that exists."""
+    entry = waiting[leaf]
+    meta = leaf._meta
+    node = None
+    if meta is not None:
+        node = leaf._accumulator() if meta.grad_dtype is not UNSET else meta.accumulator()
+    if node is None:
+        entry += (leaf._array.shape, leaf._array.dtype)
+        return
+    if node in waiting:
+        waiting[node][0] += entry[0]
+        entry = waiting[leaf] = waiting[node]
+    else:
+        waiting[node] = entry
+    entry[3:] = node._shape, node._dtype
 
 
 def nodes_leading_to(targets: Iterable[Node], roots: Iterable[Node]) -> set[Node]:
@@ -107,16 +146,18 @@ def nodes_leading_to(targets: Iterable[Node], roots: Iterable[Node]) -> set[Node
         elif node not in visited:
             visited.add(node)
             stack.append((node, True))
-            stack.extend((each, False) for each in node._edges if each is not None)
+            stack.extend((each, False) for each in node._nodes_ahead() if each is not None)
     return leading & visited
 
 
 def run(roots: Sequence[Root], task: GraphTask) -> dict[int, Any]:
     """Run a pass; returns what was captured for `task.wanted`."""
     state = local.state
+    task.roots = roots
     outer = state.graph_task
     if outer is not None:
         task.depth = outer.depth + 1
+        task.outer = outer
         if task.depth % LEVELS_ON_A_THREAD == 0:
             return _on_fresh_thread(roots, task, state)
     return _run(roots, task, state)
@@ -126,11 +167,12 @@ def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]
     outer, current, hooks = state.graph_task, state.current_node, state.saved_hooks
     before = state.mode & _OF_A_PASS
     state.graph_task = task
-    state.mode = state.mode & ~NO_GRAD | (0 if task.create_graph else NO_GRAD)
+    state.mode = state.mode & ~NO_GRAD | (0 if task.records else NO_GRAD)
     try:
         if task.wanted is not None:
             task.needed = nodes_leading_to(task.wanted, [node for node, _, _ in roots])
         _loop(roots, task, state)
+        state.current_node = None
         while task.callbacks:  # one may queue another
             task.callbacks.pop(0)()
     except Exception as error:
@@ -179,30 +221,39 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
     ready: list[tuple[int, int, Node]] = []
     tick = itertools.count()
     keep, tensors, needed, place = task.keep_graph, task.create_graph, task.needed, task.place
-    watched = needed is not None or (anomaly.enabled and anomaly.check_nan)
+    recorder = task.recorder = state.recorder
+    run_watched = run_carefully if recorder is None else recorder.evaluate
+    log = task.log = active_logger()
+    watched = needed is not None or recorder is not None or log is not None
+    watched = watched or (anomaly.enabled and anomaly.check_nan)
     for node, nr, grad in roots:
         deliver(waiting[node], node, nr, grad, tensors)
     for node in dict.fromkeys([node for node, _, _ in roots]):
         if not waiting[node][0]:
             heappush(ready, (-node._sequence, next(tick), node))
     upcoming: Node | None = None  # the only ready node needs no heap
+    upcoming_entry: Entry = []
     while ready or upcoming is not None:
         if upcoming is None:
             node = heappop(ready)[2]
+            entry = waiting[node]
         else:
             node, upcoming = upcoming, None
-        entry = waiting[node]
+            entry = upcoming_entry
         grads = entry[1]
         entry[1] = None
         state.current_node = node
         if watched or node._extra is not None or grads[0] is None or node._sequence == LAST:
-            results = run_carefully(node, grads, task)
+            results = run_watched(node, grads, task)
             if results is None:
                 continue
         else:
-            results = node._run_tensors(grads) if tensors else node._run(grads)
-            if node._saves and not keep:
-                node._release(place)
+            if tensors:
+                results = node._run_tensors(grads)
+                if node._saves and not keep:
+                    node._release(place)
+            else:
+                results = node._run(grads) if keep else node._run_once(grads, place)
             if node._extra is not None:  # a hook was registered while the node ran (H10)
                 results = run_post_hooks(node, fit_all(node, results), (), tensors)
         edge_nrs = node._edge_nrs
@@ -211,13 +262,24 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
             position += 1
             if following is None:
                 continue
-            entry = waiting[following]
+            try:
+                entry = waiting[following]
+            except KeyError:  # the node of a leaf that somebody has asked for during the pass
+                entry = waiting[following] = waiting[following.variable]
             grad = results[position]
             if grad is not None:
                 nr = edge_nrs[position]
-                if (
-                    nr
-                    or grad.__class__ is not ndarray
+                if nr:
+                    if nr > 0:
+                        grad = fit(grad, following, nr, node, position)
+                    elif (
+                        grad.__class__ is not ndarray
+                        or grad.dtype is not entry[4]
+                        or grad.shape != entry[3]
+                    ):
+                        grad = fit(grad, following, nr, node, position)
+                elif (
+                    grad.__class__ is not ndarray
                     or grad.dtype is not following._dtype
                     or grad.shape != following._shape
                 ):
@@ -233,13 +295,14 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
             if not left and (needed is None or following in needed):
                 if entry[1] is None:
                     entry[1] = [None] * following._output_count
-                if ready or upcoming is not None:
+                if upcoming is not None:
+                    heappush(ready, (-upcoming._sequence, next(tick), upcoming))
+                    upcoming = None
+                    heappush(ready, (-following._sequence, next(tick), following))
+                elif ready:
                     heappush(ready, (-following._sequence, next(tick), following))
                 else:
-                    upcoming = following
-        if upcoming is not None and ready:
-            heappush(ready, (-upcoming._sequence, next(tick), upcoming))
-            upcoming = None
+                    upcoming, upcoming_entry = following, entry
         # AccumulateGrad looks who else holds a gradient.
         results = grads = grad = entry = None  # type: ignore[assignment]
 
@@ -247,17 +310,32 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
 def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
     """Run a node with all that few nodes have; None if it was only asked for its gradients."""
     tensors = task.create_graph
+    if isinstance(node, Tensor):  # a leaf, which few ask for its AccumulateGrad
+        seen = tensors or task.recorder is not None or task.log is not None
+        if not seen and accumulate_simply(node, grads):
+            return ()
+        node = node._accumulator()
+        if node is None:
+            return ()
+        local.state.current_node = node
     extra = node._extra
     leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
     if extra is not None or leaf_hooks:
         run_tensor_hooks(node, leaf_hooks, grads, tensors)
-    if task.needed is not None and _capture(node, grads, task):
+    if task.needed is not None and (_capture(node, grads, task) or node not in task.needed):
         return None
     observed = extra is not None and bool(extra.post_hooks)
     if extra is not None and extra.pre_hooks:
         grads = run_pre_hooks(node, grads, tensors)
+    if task.log is not None:
+        log_node(task.log, node, grads)
+    needs = None if task.needed is None else needed_edges(node, task.needed)
     if node._passes_undefined and all([grad is None for grad in grads]):
         results: Sequence[Any] = (None,) * len(node._edges)
+    elif task.recorder is not None:
+        results = task.recorder.run_node(node, grads, tensors)
+    elif needs is not None:
+        results = node._run_partly(grads, needs, tensors)
     elif tensors:
         results = node._run_tensors(grads)
     else:
@@ -272,8 +350,16 @@ def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any
     return results
 
 
+def needed_edges(node: Node, needed: set[Node]) -> list[bool] | None:
+    """Which edges of a node lead to what is wanted; None if all do, so that it runs as usual."""
+    edges = node._edges
+    needs = [each in needed for each in edges]
+    return None if needs.count(False) == edges.count(None) else needs
+
+
 def deliver(entry: Entry, node: Node, nr: int, grad: Any, tensors: bool) -> None:
     """Add a gradient to what a node has received for its output `nr` (I2, I6)."""
+    nr = max(nr, 0)  # a leaf has one place
     grads = entry[1]
     if grads is None:
         grads = entry[1] = [None] * node._output_count
@@ -300,8 +386,10 @@ def _capture(node: Node, grads: list[Any], task: GraphTask) -> bool:
     for nr, positions in wanted[node].items():
         for position in positions:
             task.captured[position] = grads[nr]
+    if task.accumulate:
+        return False  # in `backward(inputs=)` the nodes of the inputs run, for no edge if need be
     if isinstance(node, AccumulateGrad):
-        return not task.accumulate
+        return True
     needed = task.needed or ()
     return not any(each in needed for each in node._edges if each is not None)
 
@@ -318,6 +406,10 @@ def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
 
 def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     """A gradient in the shape and dtype of what it is the gradient of (E18)."""
+    if nr == LEAF:
+        target, nr = target._accumulator(), 0  # type: ignore[attr-defined]
+        if target is None:
+            return grad
     shape, dtype = target._output_metadata(nr)
     array = grad._array if isinstance(grad, Tensor) else np.asarray(grad)
     if array.shape != shape:

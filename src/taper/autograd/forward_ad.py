@@ -10,14 +10,31 @@ tensor([4.])
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
+from taper.autograd.duals import (
+    are_visible,
+    check_size,
+    close_level,
+    dual_of,
+    laid_out,
+    open_level,
+    primal_of,
+    set_tangent,
+)
+from taper.autograd.duals import tangent as tangent_of
+from taper.autograd.grad_mode import decorated
+from taper.autograd.state import DUAL, INFERENCE, local
+from taper.tensor import Tensor
 
-from taper.autograd.state import DUAL, local
-from taper.autograd.tangents import set_tangent
-from taper.autograd.tangents import tangent as tangent_of
-from taper.tensor import Tensor, wrap
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
 
 _current_level = -1
 
@@ -36,7 +53,9 @@ def enter_dual_level() -> int:
     if state.dual_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     state.dual_level += 1
-    state.mode |= DUAL
+    if state.dual_enabled:
+        state.mode |= DUAL
+    open_level()
     _current_level = state.dual_level
     return state.dual_level
 
@@ -54,18 +73,28 @@ def exit_dual_level(*, level: int | None = None) -> None:
         )
     state.dual_level -= 1
     state.mode &= ~DUAL
-    state.dual_generation += 1
+    close_level()
     _current_level = state.dual_level
 
 
 class dual_level:
-    """A block in which duals exist."""
+    """A block in which duals exist; also a decorator.
+
+    >>> import taper
+    >>> import taper.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level() as level:
+    ...     level
+    0
+    """
 
     def __enter__(self) -> int:
         return enter_dual_level()
 
     def __exit__(self, *exception: object) -> None:
         exit_dual_level()
+
+    def __call__(self, function: Any) -> Any:
+        return decorated(dual_level, function)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -77,8 +106,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     ...     fwAD.make_dual(taper.tensor([2.0]), taper.tensor([1.0]))
     tensor([2.], tangent=tensor([1.]))
     """
-    open_level = local.state.dual_level
-    if open_level < 0:
+    current = local.state.dual_level
+    if current < 0:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
@@ -88,44 +117,23 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {each.dtype}"
             )
-    if level is not None and level != open_level:
+    if level is not None and level != current:
         raise RuntimeError("Invalid level given to _make_dual")
-    if tensor._array.shape != tangent._array.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor._array.shape)} while "
-            f"the given forward gradient is of size {list(tangent._array.shape)}."
-        )
+    check_size(tensor, tangent)
     if tangent_of(tangent) is not None:
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level"
-            f"{open_level} is not supported."
+            f"{current} is not supported."
         )
     if tangent_of(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
-            f"same level {open_level} is not supported."
+            f"same level {current} is not supported."
         )
-    dual = _alias(tensor)
-    if tangent._array.strides != tensor._array.strides and tensor._array.size:
-        array = np.empty_like(tensor._array, dtype=tangent._array.dtype)
-        array[...] = tangent._array
-        carried = wrap(array) if not tangent.requires_grad else tangent.clone()
-    else:
-        carried = tangent
-    set_tangent(dual, carried)
+    dual = dual_of(tensor)
+    if are_visible():
+        set_tangent(dual, laid_out(tangent, tensor))
     return dual
-
-
-def _alias(tensor: Tensor) -> Tensor:
-    """A view of the whole tensor that shares its history."""
-    state = local.state
-    mode = state.mode
-    state.mode = mode & ~DUAL
-    try:
-        return tensor.view_as(tensor)
-    finally:
-        state.mode = mode
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -136,36 +144,37 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     >>> fwAD.unpack_dual(taper.tensor([2.0])).tangent is None
     True
     """
-    open_level = local.state.dual_level
-    if open_level < 0:
+    current = local.state.dual_level
+    if current < 0 or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
-    if level is not None and level != open_level:
+    if level is not None and level != current:
         raise RuntimeError("Invalid level given to _fw_primal")
     if not isinstance(tensor, Tensor):
         raise TypeError(
             "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
             f"{type(tensor).__name__}"
         )
-    found = tangent_of(tensor)
-    if found is None:
-        return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(_alias(tensor), found)
+    return UnpackedDualTensor(primal_of(tensor), tangent_of(tensor))
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return bool(local.state.mode & DUAL) or local.state.dual_level < 0
+    """Whether tangents are propagated, in a level or not; never in inference mode (D11, D12)."""
+    return local.state.dual_enabled and not local.state.mode & INFERENCE
 
 
 class _set_fwd_grad_enabled:
-    """Switch the propagation of tangents on or off for a block."""
+    """Switch the propagation of tangents on or off; as a block, until its end."""
 
     def __init__(self, mode: bool) -> None:
-        self.before = local.state.mode & DUAL
-        self._set(DUAL if mode and local.state.dual_level >= 0 else 0)
+        self.before = local.state.dual_enabled
+        self._set(bool(mode))
 
-    def _set(self, bits: int) -> None:
+    def _set(self, enabled: bool) -> None:
         state = local.state
-        state.mode = (state.mode & ~DUAL) | bits
+        state.dual_enabled = enabled
+        state.mode &= ~DUAL
+        if enabled and state.dual_level >= 0:
+            state.mode |= DUAL
 
     def __enter__(self) -> None:
         return None

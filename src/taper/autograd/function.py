@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.context import BackwardCFunction, FunctionCtx, no_backward
@@ -12,7 +12,7 @@ from taper.autograd.custom_forward import apply_function, no_setup_context
 from taper.autograd.probes import Error
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad, set_history
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 
 __all__ = [
     "BackwardCFunction",
@@ -20,6 +20,7 @@ __all__ = [
     "FunctionCtx",
     "FunctionMeta",
     "InplaceFunction",
+    "NestedIOFunction",
     "once_differentiable",
 ]
 
@@ -69,6 +70,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def __getattr__(self, name: str) -> Any:
         if name == "_node":
             raise AttributeError(name)
+        if not hasattr(self._node, name):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return getattr(self._node, name)  # an instance shows the attributes of an unused node
 
     def name(self) -> str:
@@ -112,6 +115,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it."""
+        transforms = local.state.transforms
+        if transforms:
+            return transforms[-1].apply_function(cls, args, kwargs)
         return apply_function(cls, args, kwargs)
 
 
@@ -121,6 +127,21 @@ class InplaceFunction(Function):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Kept for programs that subclass it; PyTorch cannot run one any more either."""
+
+    def forward_extended(self, *input: Any) -> Any:
+        """What a subclass computes."""
+        raise NotImplementedError
+
+    def backward_extended(self, *grad_output: Any) -> Any:
+        """Its gradient."""
+        raise NotImplementedError
+
+
+_ContextMethodMixin = FunctionCtx  # the old name
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -152,21 +173,21 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             outputs = fn(ctx, *args)
         finally:
             state.mode = mode
-        given = [each for each in args if isinstance(each, Tensor) and requires_grad(each)]
-        if mode & NO_GRAD or not given:
+        tracked = any(isinstance(each, Tensor) and requires_grad(each) for each in args)
+        if mode & NO_GRAD or not tracked:
             return outputs
         several = isinstance(outputs, tuple)
-        results = [_refusing(each, given) for each in (outputs if several else (outputs,))]
+        results = [_refusing(each) for each in (outputs if several else (outputs,))]
         return tuple(results) if several else results[0]
 
     return wrapper
 
 
-def _refusing(output: Any, given: Sequence[Tensor]) -> Any:
-    """The output on a node that refuses to be run."""
-    if not isinstance(output, Tensor):
-        return output
-    result = wrap(output._array)
+def _refusing(output: Any) -> Any:
+    """The output on a node that refuses to be run, and that leads nowhere."""
+    if output is None:
+        return None
+    result = output.detach()
     text = "trying to differentiate twice a function that was marked with @once_differentiable"
-    set_history(result, Error(text, given, (result,)))
+    set_history(result, Error(text, (output.detach().requires_grad_(),), (result,)))
     return result

@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from typing import Any
 
+from taper.autograd.cuts import cut_here
 from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.autograd.views import version_counter
 from taper.tensor import Tensor
@@ -44,9 +45,11 @@ class _Mode:
     """A context manager that changes bits of the thread's mode and puts them back."""
 
     _bits = NO_GRAD
+    _block = "the no_grad block entered"  # where histories end, see `cuts`
 
     def __init__(self) -> None:
-        self._before: list[int] = []  # one entry per entering, so that one object may nest
+        # One entry per entering, so that one object may nest: the bits, and where histories end.
+        self._before: list[tuple[int, Any]] = []
 
     def _wanted(self) -> int:
         raise NotImplementedError
@@ -57,13 +60,17 @@ class _Mode:
 
     def __enter__(self) -> Any:
         state = local.state
-        self._before.append(state.mode & self._bits)
-        state.mode = (state.mode & ~self._bits) | self._wanted()
+        self._before.append((state.mode & self._bits, state.cut))
+        wanted = self._wanted()
+        if wanted:
+            state.cut = cut_here(self._block)
+        state.mode = (state.mode & ~self._bits) | wanted
         return None
 
     def __exit__(self, *exception: object) -> None:
         state = local.state
-        state.mode = (state.mode & ~self._bits) | self._before.pop()
+        before, state.cut = self._before.pop()
+        state.mode = (state.mode & ~self._bits) | before
 
     def __call__(self, function: Any) -> Any:
         return decorated(self.clone, function)
@@ -177,6 +184,9 @@ class set_grad_enabled(_Mode):
         self.prev = is_grad_enabled()
         self.mode = _checked_bool(mode, "set_grad_enabled", "enabled")
         state = local.state
+        self._cut = state.cut
+        if not mode:
+            state.cut = cut_here("set_grad_enabled(False), called")
         state.mode = (state.mode & ~NO_GRAD) | self._wanted()
 
     def _wanted(self) -> int:
@@ -191,6 +201,7 @@ class set_grad_enabled(_Mode):
 
     def __exit__(self, *exception: object) -> None:
         state = local.state
+        state.cut = self._cut
         state.mode = (state.mode & ~NO_GRAD) | (0 if self.prev else NO_GRAD)
 
     def __call__(self, function: Any) -> Any:
@@ -220,6 +231,7 @@ class inference_mode(_Mode):
     """
 
     _bits = NO_GRAD | INFERENCE
+    _block = "the inference_mode block entered"
 
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
@@ -276,6 +288,9 @@ class set_multithreading_enabled(_Switch):
 
     _attribute = "multithreading"
 
+    def __init__(self, mode: bool) -> None:
+        super().__init__(_checked_bool(mode, "set_multithreading_enabled", "enabled"))
+
 
 class _force_original_view_tracking(_Switch):
     """Regenerate the history of views by running their view operations again."""
@@ -303,9 +318,11 @@ class enforce_grad_layout_policy(_Switch):
 class _unsafe_preserve_version_counter(_Mode):
     """A block after which the versions of some tensors are what they were before it (S8)."""
 
-    def __init__(self, tensors: Tensor | Iterable[Tensor]) -> None:
-        self._tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
-        self._versions = [int(version_counter(each).value) for each in self._tensors]
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self._tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        if not isinstance(self._tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
+        self._versions = [each._version for each in self._tensors]
 
     def clone(self) -> _Mode:
         return _unsafe_preserve_version_counter(self._tensors)

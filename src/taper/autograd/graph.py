@@ -1,21 +1,47 @@
-"""`taper.autograd.graph`: hooks on saved tensors, edges, and the virtual base class of nodes."""
+"""`taper.autograd.graph`: edges, multi-grad hooks, versions, and the virtual base class of nodes.
+
+Shows the hooks on saved tensors, which live in `saved_hooks` and `mutation`, as PyTorch does.
+"""
 
 from __future__ import annotations
 
 import abc
+import importlib
 import threading
 import weakref
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from taper.autograd.backward import GradientEdge
 from taper.autograd.handles import RemovableHandle
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node as TaperNode
-from taper.autograd.state import SAVED_HOOKS, local
-from taper.autograd.views import bump_version, gradient_edge
+from taper.autograd.probes import DelayedError, UndefinedGrad
+from taper.autograd.saved_hooks import (
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
+from taper.autograd.state import local
+from taper.autograd.views import bump_version, gradient_edge, version_counter
 from taper.tensor import Tensor
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "allow_mutation_on_saved_tensors":  # few use it, and it is a module of its own
+        return importlib.import_module("taper.autograd.mutation").allow_mutation_on_saved_tensors
+    raise AttributeError(f"module 'taper.autograd.graph' has no attribute {name!r}")
 
 
 class Node(abc.ABC):
@@ -29,7 +55,7 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> Any:
-        return cls is Node and issubclass(subclass, TaperNode)
+        return True if cls is Node and issubclass(subclass, TaperNode) else NotImplemented
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -62,6 +88,10 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def _sequence_nr(self) -> int: ...
+
+
+for _probe in (DelayedError, UndefinedGrad):
+    Node.register(_probe)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -101,88 +131,36 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     if not isinstance(tensors, Iterable):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for each in tensors:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor"
+            )
         if each._counter is not INFERENCE_COUNTER:
             bump_version(each)
 
 
-# --- hooks on saved tensors ------------------------------------------------------------------
-
-
-class saved_tensors_hooks:
-    """Send every tensor saved inside the block through `pack_hook`, and back through `unpack_hook`.
-
-    >>> import taper
-    >>> x = taper.tensor([2.0], requires_grad=True)
-    >>> with taper.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), taper.tensor):
-    ...     y = x * x
-    >>> y.backward()
-    >>> x.grad
-    tensor([4.])
-    """
-
-    def __init__(
-        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
-    ) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
-
-    def __enter__(self) -> None:
-        state = local.state
-        if state.hooks_disabled is not None:
-            raise RuntimeError(state.hooks_disabled)
-        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Set the version counters of tensors; who saved one of them may get other values (S8)."""
+    for given, kind in ((tensors, Tensor), (versions, int)):
+        if not (isinstance(given, tuple | list) and all(isinstance(each, kind) for each in given)):
             raise TypeError(
-                "_push_saved_tensors_default_hooks(): incompatible function arguments. The "
-                "following argument types are supported:\n    1. (arg0: collections.abc.Callable, "
-                "arg1: collections.abc.Callable) -> None\n\nInvoked with: "
-                f"{self.pack_hook!r}, {self.unpack_hook!r}"
+                "_unsafe_set_version_counter(): incompatible function arguments. The following "
+                "argument types are supported:\n    1. (arg0: collections.abc.Sequence["
+                "torch.Tensor], arg1: collections.abc.Sequence[typing.SupportsInt | "
+                f"typing.SupportsIndex]) -> None\n\nInvoked with: {tensors!r}, {versions!r}"
             )
-        state.saved_hooks += ((self.pack_hook, self.unpack_hook),)
-        state.mode |= SAVED_HOOKS
-
-    def __exit__(self, *exception: object) -> None:
-        state = local.state
-        state.saved_hooks = state.saved_hooks[:-1]
-        if not state.saved_hooks:
-            state.mode &= ~SAVED_HOOKS
-
-
-class save_on_cpu(saved_tensors_hooks):
-    """Keep saved tensors in main memory until backward needs them.
-
-    >>> import taper
-    >>> x = taper.tensor([2.0], requires_grad=True)
-    >>> with taper.autograd.graph.save_on_cpu():
-    ...     y = x * x
-    >>> y.backward()
-    >>> x.grad
-    tensor([4.])
-    """
-
-    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            # Detached: a saved output that is kept as it is would keep its own node alive.
-            return tensor.device, tensor.detach().to("cpu")
-
-        def unpack(packed: tuple[Any, Tensor]) -> Any:
-            device, tensor = packed
-            return tensor.to(device)
-
-        super().__init__(pack, unpack)
-
-
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
-    """Refuse saved-tensor hooks inside the block, with `error_message`."""
-    state = local.state
-    before = state.hooks_disabled
-    if state.saved_hooks:
-        raise RuntimeError(error_message)
-    state.hooks_disabled = error_message
-    try:
-        yield
-    finally:
-        state.hooks_disabled = before
+    if len(tensors) != len(versions):
+        raise RuntimeError(f"tensors_len={len(tensors)}, versions_len={len(versions)}")
+    for tensor, version in zip(tensors, versions, strict=True):
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
+        if tensor._counter is INFERENCE_COUNTER:
+            raise RuntimeError(
+                "Tried to call torch.autograd._unsafe_set_version() on a tensor that does not "
+                "have a version counter. Was it created in inference mode?"
+            )
+    for tensor, version in zip(tensors, versions, strict=True):
+        version_counter(tensor).value = version
 
 
 # --- a hook on several gradients -------------------------------------------------------------

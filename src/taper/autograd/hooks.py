@@ -53,7 +53,7 @@ def _through(hooks: Any, grad: Any, tensors: bool) -> Any:
 def run_pre_hooks(node: Node, grads: list[Any], tensors: bool) -> list[Any]:
     """Node pre-hooks: `hook(grad_outputs)` may return a tuple in their place."""
     given = tuple(as_tensor(grad) for grad in grads)
-    for hook in list(node._rarely().pre_hooks.values()):
+    for hook in list((node._rarely().pre_hooks or {}).values()):
         result = hook(given)
         if result is not None and result is not given:
             _check_tuple(given, result, hook)
@@ -65,9 +65,12 @@ def run_post_hooks(
     node: Node, results: Sequence[Any], grads: Sequence[Any], tensors: bool
 ) -> Sequence[Any]:
     """Node post-hooks: `hook(grad_inputs, grad_outputs)` may return a tuple for the former."""
+    hooks = node._rarely().post_hooks
+    if not hooks:
+        return results
     outputs = tuple(as_tensor(grad) for grad in grads)
     inputs = tuple(as_tensor(grad) for grad in results)
-    for hook in list(node._rarely().post_hooks.values()):
+    for hook in list(hooks.values()):
         result = hook(inputs, outputs)
         if result is not None and result is not inputs:
             _check_tuple(inputs, result, hook)

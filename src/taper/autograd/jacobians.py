@@ -1,9 +1,9 @@
 """Jacobians of functions of tensors: by differences, by backward, by forward mode.
 
-A Jacobian here is an array with one row for each element of the input and one column for each
-element of the output.  For a complex input the entry is the derivative along the real axis plus i
+A Jacobian here is a matrix with one row for each element of the input and one column for each
+element of the output.  For a complex input an entry is the derivative along the real axis plus i
 times that along the imaginary axis, which is the gradient that backward gives (X1); outputs are
-real, `gradcheck` looks at the parts of complex ones in turn.
+then real, `gradcheck` looks at the parts of complex ones in turn.
 """
 
 from __future__ import annotations
@@ -13,18 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd import forward_ad
 from taper.autograd.backward import grad as autograd_grad
-from taper.autograd.grad_mode import enable_grad, no_grad
-from taper.autograd.views import requires_grad
+from taper.autograd.conjugate import write_through
+from taper.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from taper.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
-
-
-def is_differentiable(value: Any) -> bool:
-    """Whether a value is a tensor that requires grad."""
-    return isinstance(value, Tensor) and requires_grad(value)
+Choice = Callable[[Any], Sequence[Tensor]]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -32,129 +27,185 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
+def is_differentiable(value: Any) -> bool:
+    """Whether a value is a tensor that requires grad."""
+    return isinstance(value, Tensor) and bool(value.requires_grad)
+
+
+def is_floating(value: Any) -> bool:
+    """Whether a value is a tensor of real or complex numbers."""
+    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
+
+
 def differentiable_outputs(outputs: Any) -> list[Tensor]:
     """The outputs that require grad."""
-    return [each for each in as_tuple(outputs) if is_differentiable(each)]
+    return [each for each in as_tuple(outputs) if each.requires_grad]
+
+
+def floating_outputs(outputs: Any) -> list[Tensor]:
+    """The outputs that are real or complex numbers."""
+    return [each for each in as_tuple(outputs) if is_floating(each)]
+
+
+def floating_positions(outputs: Any) -> list[int]:
+    """The numbers of these among the outputs."""
+    return [nr for nr, each in enumerate(as_tuple(outputs)) if is_floating(each)]
+
+
+def differentiable_positions(inputs: Sequence[Any]) -> list[int]:
+    """The numbers of the inputs that require grad."""
+    return [nr for nr, each in enumerate(inputs) if is_differentiable(each)]
 
 
 # --- differences -----------------------------------------------------------------------------
 
 
-def _arrays(func: Function, inputs: Sequence[Any], every: bool) -> list[np.ndarray]:
-    """Copies of the outputs' arrays; `every` also takes those that do not require grad."""
-    with enable_grad():
-        outputs = as_tuple(func(*inputs))
-    chosen = [
-        each for each in outputs if isinstance(each, Tensor) and (every or requires_grad(each))
-    ]
-    return [each._array.copy() for each in chosen]
-
-
-def numerical_jacobian(
-    func: Function, inputs: tuple[Any, ...], position: int, eps: float, every: bool = False
-) -> list[np.ndarray]:
-    """The Jacobians of all outputs with respect to one input, by central differences."""
-    array = inputs[position]._array
-    base = _arrays(func, inputs, every)
-    steps = (1.0, 1j) if array.dtype.kind == "c" else (1.0,)
-    dtypes = [each.dtype for each in base]
-    if array.dtype.kind == "c":
-        dtypes = [np.result_type(each, array.dtype) for each in dtypes]
-    jacobians = [
-        np.zeros((array.size, each.size), dtype) for each, dtype in zip(base, dtypes, strict=True)
-    ]
-    for row, index in enumerate(np.ndindex(array.shape)):
-        for step in steps:
-            direction = np.zeros(array.shape, array.dtype)
-            direction[index] = step
-            slopes = differences(func, inputs, position, direction, eps, every)
-            _check_same_kind(base, slopes)
-            for jacobian, slope in zip(jacobians, slopes, strict=True):
-                jacobian[row] += slope.ravel() * step
-    return jacobians
-
-
 def differences(
     func: Function,
-    inputs: tuple[Any, ...],
+    inputs: Sequence[Any],
     position: int,
     direction: np.ndarray,
     eps: float,
-    every: bool = False,
-) -> list[np.ndarray]:
-    """(f(x + eps d) - f(x - eps d)) / (2 eps) along the direction d of one input."""
-    array = inputs[position]._array
-    original = array.copy()
+    choose: Choice = differentiable_outputs,
+    where: str = "",
+) -> list[Tensor]:
+    """(f(x + eps d) - f(x - eps d)) / (2 eps) along the direction d of one input.
+
+    The input is changed in place, so that views of it and closures over it see the change.
+    """
+    source = inputs[position]
+    original = source._array.copy()
     try:
-        array[...] = original + eps * direction
-        above = _arrays(func, inputs, every)
-        array[...] = original - eps * direction
-        below = _arrays(func, inputs, every)
+        _set(source, original - eps * direction)
+        below = [each.detach().clone() for each in choose(func(*inputs))]
+        _set(source, original + eps * direction)
+        above = [each.detach().clone() for each in choose(func(*inputs))]
     finally:
-        array[...] = original
-    _check_same_kind(above, below)
-    return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
+        _set(source, original)
+    slopes = []
+    for low, high in zip(below, above, strict=False):
+        _check_same_kind(low, high, f"{where} by {eps}")
+        slopes.append((high - low) / (2 * eps))
+    return slopes
 
 
-def _check_same_kind(one: list[np.ndarray], other: list[np.ndarray]) -> None:
-    kinds = [[(each.shape, each.dtype) for each in group] for group in (one, other)]
-    if kinds[0] != kinds[1]:
+def _set(tensor: Tensor, value: np.ndarray) -> None:
+    write_through(tensor, lambda array: np.copyto(array, value))
+
+
+def _check_same_kind(low: Tensor, high: Tensor, where: str) -> None:
+    expected = "Expected `func` to return outputs with the same {} when inputs are perturbed"
+    if low.shape != high.shape:
         raise AssertionError(
-            "Expected `func` to return outputs with the same shape/dtype when inputs are perturbed"
+            f"{expected.format('shape')}{where}, but got: shapes {low.shape} and {high.shape}."
         )
+    if low.dtype != high.dtype:
+        raise AssertionError(
+            f"{expected.format('dtype')}{where}, but got: dtypes {low.dtype} and {high.dtype}."
+        )
+
+
+def numerical_jacobian(
+    func: Function,
+    inputs: Sequence[Any],
+    position: int,
+    outputs: Sequence[Tensor],
+    eps: float,
+    choose: Choice = differentiable_outputs,
+) -> list[Tensor]:
+    """The Jacobians of all outputs with respect to one input, by central differences."""
+    source = inputs[position]
+    is_complex = source.is_complex()
+    jacobians = [
+        output.detach().new_zeros(
+            (source.numel(), output.numel()), dtype=source.dtype if is_complex else output.dtype
+        )
+        for output in outputs
+    ]
+    for row, index in enumerate(np.ndindex(source._array.shape)):
+        for step in (1, 1j) if is_complex else (1,):
+            direction = np.zeros(source._array.shape, source._array.dtype)
+            direction[index] = step
+            where = f" on index {index}"
+            slopes = differences(func, inputs, position, direction, eps, choose, where)
+            for jacobian, slope in zip(jacobians, slopes, strict=False):
+                flat = slope.reshape(-1)
+                if step == 1:
+                    jacobian[row] = flat
+                else:
+                    jacobian[row] += flat * step
+    return jacobians
 
 
 # --- backward --------------------------------------------------------------------------------
 
 
-def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[np.ndarray]:
+def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tensor]:
     """The Jacobians of one output with respect to several inputs, by backward."""
     jacobians = [
-        np.zeros((each._array.size, output._array.size), each._array.dtype) for each in sources
+        each.detach().new_zeros((each.numel(), output.numel()), dtype=each.dtype)
+        for each in sources
     ]
-    for column in range(output._array.size):
+    for column in range(output.numel()):
         direction = np.zeros(output._array.shape, output._array.dtype)
         direction.flat[column] = 1
         found = autograd_grad(
             output, sources, wrap(direction), retain_graph=True, allow_unused=True
         )
-        for jacobian, each in zip(jacobians, found, strict=True):
-            if each is not None:
-                jacobian[:, column] = each._array.ravel()
+        for jacobian, grad in zip(jacobians, found, strict=True):
+            if grad is not None:
+                jacobian[:, column] = grad.detach().reshape(-1)
     return jacobians
 
 
 # --- forward mode ----------------------------------------------------------------------------
 
 
-def forward_jacobian(func: Function, inputs: tuple[Any, ...], position: int) -> list[np.ndarray]:
-    """The Jacobians of all outputs with respect to one input, by forward mode."""
-    array = inputs[position]._array
-    steps = (1.0, 1j) if array.dtype.kind == "c" else (1.0,)
-    rows: list[list[Any]] = []
-    for index in np.ndindex(array.shape):
-        total: list[Any] = []
-        for step in steps:
-            direction = np.zeros(array.shape, array.dtype)
-            direction[index] = step
-            found = [each.ravel() * step for each in tangents(func, inputs, position, direction)]
-            total = [a + b for a, b in zip(total, found, strict=True)] if total else found
-        rows.append(total)
-    return [np.array(each) for each in zip(*rows, strict=True)]
+def tangents_of(outputs: Any, positions: Sequence[int]) -> list[Tensor]:
+    """The tangents of some outputs, zeros where there is none; call it in the level."""
+    several = as_tuple(outputs)
+    found = []
+    for nr in positions:
+        primal, tangent = unpack_dual(several[nr])
+        found.append(primal.new_zeros(primal.shape) if tangent is None else tangent.detach())
+    return found
 
 
-def tangents(
-    func: Function, inputs: tuple[Any, ...], position: int, direction: np.ndarray
-) -> list[np.ndarray]:
-    """The tangents of the differentiable outputs for one tangent of an input."""
-    keep = [nr for nr, each in enumerate(as_tuple(func(*inputs))) if is_differentiable(each)]
-    with forward_ad.dual_level(), no_grad():
-        given = [each.detach() if isinstance(each, Tensor) else each for each in inputs]
-        given[position] = forward_ad.make_dual(given[position], wrap(direction))
-        outputs = as_tuple(func(*given))
-        results = []
-        for nr in keep:
-            found = forward_ad.unpack_dual(outputs[nr]).tangent
-            array = outputs[nr]._array
-            results.append(np.zeros(array.shape, array.dtype) if found is None else found._array)
-        return [each.copy() for each in results]
+def detached(inputs: Sequence[Any]) -> list[Any]:
+    """The inputs without history: a function checked by forward mode sees no grad."""
+    return [each.detach() if is_differentiable(each) else each for each in inputs]
+
+
+def pushed(
+    func: Function,
+    inputs: Sequence[Any],
+    position: int,
+    outputs: Sequence[int],
+    direction: np.ndarray,
+) -> list[Tensor]:
+    """The tangents of the chosen outputs for a tangent of one input; the others' are zero."""
+    with dual_level():
+        given = detached(inputs)
+        for nr in differentiable_positions(inputs):
+            array = direction if nr == position else np.zeros_like(given[nr]._array)
+            given[nr] = make_dual(given[nr], wrap(array))
+        return tangents_of(func(*given), outputs)
+
+
+def forward_jacobian(
+    func: Function, inputs: Sequence[Any], position: int, func_out: Any
+) -> list[Tensor]:
+    """The Jacobians of the differentiable outputs with respect to one input, by forward mode."""
+    several = as_tuple(func_out)
+    chosen = [nr for nr, each in enumerate(several) if each.requires_grad]
+    source = inputs[position]
+    jacobians = [
+        several[nr].detach().new_zeros((source.numel(), several[nr].numel())) for nr in chosen
+    ]
+    for row, index in enumerate(np.ndindex(source._array.shape)):
+        direction = np.zeros(source._array.shape, source._array.dtype)
+        direction[index] = 1
+        tangents = pushed(func, inputs, position, chosen, direction)
+        for jacobian, tangent in zip(jacobians, tangents, strict=True):
+            jacobian[row] = tangent.reshape(-1)
+    return jacobians

@@ -41,12 +41,8 @@ class DetachedVersion(int):
     __hash__ = int.__hash__
 
 
-class DetachedCounter(VersionCounter):
-    """The counter of a result after `detach_()`, which still counts for views and aliases.
-
-    Whoever saved the tensor before compares versions and finds out that it has lost its
-    history (S9); that costs the others nothing.
-    """
+class SharedCounter(VersionCounter):
+    """A counter that stands for another one."""
 
     __slots__ = ("shared",)
 
@@ -55,7 +51,7 @@ class DetachedCounter(VersionCounter):
 
     @property
     def value(self) -> int:
-        return DetachedVersion(self.shared.value)
+        return self.shared.value
 
     @value.setter
     def value(self, value: int) -> None:
@@ -76,6 +72,24 @@ class DetachedCounter(VersionCounter):
     @offset.setter
     def offset(self, offset: int) -> None:
         self.shared.offset = offset
+
+
+class DetachedCounter(SharedCounter):
+    """The counter of a result after `detach_()`, which still counts for views and aliases.
+
+    Whoever saved the tensor before compares versions and finds out that it has lost its
+    history (S9); that costs the others nothing.
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        return DetachedVersion(self.shared.value)
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self.shared.value = int(value)
 
 
 INFERENCE_SAVED = (
@@ -148,6 +162,7 @@ class AutogradMeta:
     """What few tensors have: a gradient, an accumulator, hooks, a tangent."""
 
     __slots__ = (
+        "__weakref__",
         "accumulator",
         "grad",
         "grad_dtype",

@@ -1,16 +1,17 @@
-"""Nodes without arithmetic: one that raises when it runs, one that loses the gradient (G15).
+"""Probes: nodes that raise or lose the gradient when they run (G15), a weak reference (W9).
 
-`once_differentiable` and `gradcheck` need them, and tests of hooks and errors.
+`once_differentiable` and `gradcheck` need them, and tests of hooks, errors and lifetimes.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.node import LIVE
-from taper.autograd.state import NO_GRAD, local
+from taper.autograd.state import local
 from taper.autograd.views import gradient_edge, requires_grad, set_history
 from taper.tensor import Tensor, wrap
 
@@ -74,13 +75,21 @@ class UndefinedGradBackward(_Probe):
 class DelayedError:
     """`DelayedError(message, n)(*tensors)` is the identity now and raises `message` in backward."""
 
-    def __init__(self, msg: str, num_inputs: int) -> None:
-        self.message = msg
-        self.count = num_inputs
+    def __init__(self, *arguments: Any) -> None:
+        if len(arguments) != 2:
+            raise RuntimeError(f"Requires two arguments, got {len(arguments)}")
+        message, count = arguments
+        if not isinstance(message, str):
+            raise RuntimeError("argument 'msg' must be a string")
+        if not isinstance(count, int):
+            raise RuntimeError("argument 'num_inputs' must be an int")
+        self.message = message
+        self.count = count
 
     def __call__(self, *tensors: Tensor) -> Any:
+        _check(tensors, self.count)
         outputs = [wrap(each._array) for each in tensors]
-        if _recorded(tensors):
+        if any(requires_grad(each) for each in tensors):  # in every grad mode
             node = Error(self.message, tensors, outputs)
             for nr, output in enumerate(outputs):
                 set_history(output, node, nr)
@@ -90,12 +99,40 @@ class DelayedError:
 class UndefinedGrad:
     """`UndefinedGrad()(tensor)` is the identity now; its backward loses the gradient."""
 
-    def __call__(self, tensor: Tensor) -> Tensor:
-        output = wrap(tensor._array)
-        if _recorded((tensor,)):
-            set_history(output, UndefinedGradBackward((tensor,), (output,)))
+    def __call__(self, *tensors: Tensor) -> Tensor:
+        _check(tensors, 1)
+        output = wrap(tensors[0]._array)
+        if any(requires_grad(each) for each in tensors):  # in every grad mode
+            set_history(output, UndefinedGradBackward(tensors, (output,)))
         return output
 
 
-def _recorded(tensors: Sequence[Tensor]) -> bool:
-    return not local.state.mode & NO_GRAD and any(requires_grad(each) for each in tensors)
+def _check(tensors: Sequence[Any], count: int) -> None:
+    if len(tensors) != count:
+        raise TypeError(f"expected {count} arguments, got {len(tensors)} instead")
+    for position, each in enumerate(tensors):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"argument {position} is not a Variable")
+
+
+class WeakTensorRef:
+    """Knows whether a tensor is still alive, without keeping it so.
+
+    >>> import taper
+    >>> x = taper.ones(2)
+    >>> reference = taper._C._WeakTensorRef(x)
+    >>> del x
+    >>> reference.expired()
+    True
+    """
+
+    __slots__ = ("_reference",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"_WeakTensorRef expected a Tensor, but got {type(tensor).__name__}")
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._reference() is None

@@ -15,7 +15,6 @@ stand-in shares the accumulator of the leaf, so gradients still end in the leaf 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +31,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.node import FREED, PACKED, Node
 from taper.autograd.provenance import describe
-from taper.autograd.state import NO_GRAD, local
+from taper.autograd.state import ANOMALY, NO_GRAD, local
 from taper.autograd.views import (
     alias,
     gradient_edge,
@@ -70,18 +69,76 @@ NUMBER_VERSION = -1
 
 
 def freed_error(node: Node) -> RuntimeError:
-    """The error for using a graph whose saved values are gone; names who recorded and who freed."""
+    """The error for using a graph whose saved values are gone: who recorded, freed, still uses it.
+
+    What ties the pass to an earlier one is the oldest part of its way to `node`: the result of a
+    node that was recorded before the earlier pass ran, used by one that was recorded since.
+    """
     text = FREED_TEXT
     if node._code is not None:
-        text += f"\n{node._class_name()} was recorded at {describe((node._code, node._offset))}"
+        text += f"\n{node._class_name()} was recorded at {_recorded_at(node)}"
     freed_at = getattr(node, "_freed_at", None)
-    if freed_at is not None:
-        text += f"\nIts saved values were freed by the backward pass at {describe(freed_at)}"
+    if freed_at is None:
+        return RuntimeError(text)
+    code, offset, sequence, state = freed_at
+    text += f"\nIts saved values were freed by the backward pass at {describe((code, offset))}"
+    task = local.state.graph_task
+    if task is not None and state is local.state:
+        running = local.state.current_node  # the node itself, or one that it is a part of
+        text += _tie([root for root, _, _ in task.roots], running or node, sequence)
     return RuntimeError(text)
 
 
+def _recorded_at(node: Node) -> str:
+    return "an unknown line" if node._code is None else describe((node._code, node._offset))
+
+
+def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
+    """What connects the roots of a pass with a node that an earlier pass has freed."""
+    way = _way(roots, freed)
+    if not way or way[0]._sequence < sequence:
+        return (
+            "\nThis pass goes through it again, and was recorded before that one: let the earlier "
+            "pass retain the graph, or run one pass over the sum of what both start from."
+        )
+    older = next(index for index, node in enumerate(way) if node._sequence < sequence)
+    user, shared = way[older - 1], way[older]
+    nr = next(nr for node, nr in user.next_functions if node is shared)
+    shape, dtype = shared._output_metadata(nr)
+    kind = dtypes.FROM_NUMPY[dtype] if dtype is not None else "tensor"
+    return (
+        f"\nThe two passes share the result of {shared._class_name()} ({kind} {list(shape)}), "
+        f"recorded before the earlier one at {_recorded_at(shared)}\n"
+        f"and used since by {user._class_name()} at {_recorded_at(user)}\n"
+        "Record it anew for each pass, or detach() it where the second one begins."
+    )
+
+
+def _way(roots: list[Node], target: Node) -> list[Node]:
+    """The nodes of a path from a root to the target, both included."""
+    before: dict[Node, Node | None] = dict.fromkeys(roots)
+    stack = list(roots)
+    while stack and target not in before:
+        node = stack.pop()
+        for following, _ in node.next_functions:
+            if following is not None and following not in before:
+                before[following] = node
+                stack.append(following)
+    way: list[Node] = []
+    step = target if target in before else None
+    while step is not None:
+        way.append(step)
+        step = before[step]
+    return way[::-1]
+
+
 def modified_error(
-    node: Node, array: np.ndarray, producer: Node | None, nr: int, counter: Any, expected: int
+    node: Node | None,
+    array: np.ndarray,
+    producer: Node | None,
+    nr: int,
+    counter: Any,
+    expected: int,
 ) -> RuntimeError:
     """The error for a saved tensor that was written since; names who saved and who wrote."""
     if isinstance(counter, DetachedCounter) and not isinstance(expected, DetachedVersion):
@@ -91,14 +148,20 @@ def modified_error(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [{kind} {list(array.shape)}]"
     )
-    if producer is not None:
+    if producer is not None and nr not in producer._without_grad:
         text += f", which is output {nr} of {producer._forward_name()},"
     text += f" is at version {int(counter.value)}; expected version {int(expected)} instead."
-    text += (
-        " Hint: enable anomaly detection to find the operation that failed to compute its "
-        "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
-    if node._code is not None:
+    if local.state.mode & ANOMALY:
+        text += (
+            " Hint: the backtrace further above shows the operation that failed to compute its "
+            "gradient. The variable in question was changed in there or anywhere later. Good luck!"
+        )
+    else:
+        text += (
+            " Hint: enable anomaly detection to find the operation that failed to compute its "
+            "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+    if node is not None and node._code is not None:
         text += f"\nIt was saved by {node._class_name()} at {describe((node._code, node._offset))}"
     if counter.code is not None:
         text += f"\nand overwritten at {describe((counter.code, counter.offset))}"
@@ -173,10 +236,12 @@ class SavedValue:
         tensor._counter = self.counter
         return tensor
 
-    def unpack(self, node: Node) -> Tensor | None:
-        """The value as a Tensor, version-checked."""
+    def unpack(self, node: Node | None) -> Tensor | None:
+        """The value as a Tensor, version-checked; an output has none without its node."""
+        if node is None and self.is_output:
+            raise RuntimeError(DETACHED_TEXT)
         if self.freed:
-            raise freed_error(node)
+            raise freed_error(_required(node))
         if self.unpack_hook is not None:
             return self._unpacked(node)
         if self.array is None:
@@ -186,10 +251,10 @@ class SavedValue:
             producer, nr = (node, self.output_nr) if tensor is None else _producer(tensor)
             raise modified_error(node, self.array, producer, nr, self.counter, self.version)
         if self.is_output:
-            return as_output(self.array, node, self.output_nr, self.counter)
+            return as_output(self.array, _required(node), self.output_nr, self.counter)
         return self.tensor
 
-    def _unpacked(self, node: Node) -> Tensor:
+    def _unpacked(self, node: Node | None) -> Tensor:
         value = _required(self.unpack_hook)(self.packed)
         if not isinstance(value, Tensor):
             raise TypeError(
@@ -197,14 +262,15 @@ class SavedValue:
                 f"type {type(value).__name__}"
             )
         if self.is_output:
-            return as_output(value._array, node, self.output_nr, version_counter(value))
+            counter = version_counter(value)
+            return as_output(value._array, _required(node), self.output_nr, counter)
         if self.edge is None:
             return alias(value) if requires_grad(value) else value
         stand_in = alias(value)
         target, nr = self.edge
         if isinstance(target, AccumulateGrad):
             stand_in._requires_grad = True
-            meta_of(stand_in).accumulator = weakref.ref(target)
+            meta_of(stand_in).accumulator = lambda: target  # nobody else may hold it
         else:
             set_history(stand_in, target, nr)
         return stand_in
@@ -229,10 +295,15 @@ def _required(value: Any) -> Any:
 def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | None) -> Tensor:
     """A new tensor that stands for output `nr` of `node` (Note [Saved outputs])."""
     tensor = wrap(array)
+    tensor._counter = counter
+    if nr in node._without_grad:
+        return tensor
     tensor._requires_grad = True
     tensor._grad_fn = node
     tensor._output_nr = nr
-    tensor._counter = counter
+    if node._extra is not None and nr in node._extra.tangents:
+        kept, meta = node._extra.tangents[nr], meta_of(tensor)
+        meta.tangent, meta.tangent_generation = kept.tangent, kept.tangent_generation
     return tensor
 
 
@@ -244,7 +315,7 @@ class SavedTensor:
 
     __slots__ = ("_node", "_value")
 
-    _node: Node
+    _node: Node | None
     _value: SavedValue
 
     def __new__(cls, *arguments: Any) -> SavedTensor:
@@ -298,13 +369,38 @@ class SavedTensor:
         value.pack(pack_hook, unpack_hook, value.without_history())
 
 
-def handle(node: Node, value: Any) -> Any:
-    """The public handle of a saved value, or of each of several."""
+def handle(node: Node | None, value: Any) -> Any:
+    """The public handle of a saved value, or of each of several; the node may be missing (S12)."""
     if isinstance(value, tuple):
         return tuple(handle(node, each) for each in value)
     saved = object.__new__(SavedTensor)
     saved._node = node
     saved._value = value
+    return saved
+
+
+def make_saved_tensor(
+    tensor: Tensor, is_output: bool, is_inplace_on_view: bool = False
+) -> SavedTensor:
+    """A saved tensor that no node holds, packed by the hooks that are active (S12).
+
+    >>> import taper
+    >>> x = taper.ones(2)
+    >>> taper._C._autograd._make_saved_tensor(x, is_output=False).unpack() is x
+    True
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            "_make_saved_tensor(): incompatible function arguments. The following argument types "
+            "are supported:\n    1. (tensor: torch.Tensor, is_output: bool, is_inplace_on_view: "
+            "bool = False) -> torch._C._autograd.SavedTensor\n\nInvoked with: "
+            f"{tensor!r}; kwargs: is_output={is_output}"
+        )
+    value = SavedValue(tensor, is_output)
+    hooks = local.state.saved_hooks
+    if hooks:
+        value.pack(*hooks[-1], tensor)
+    saved: SavedTensor = handle(None, value)
     return saved
 
 
@@ -388,6 +484,12 @@ def pack_saved(node: Any, hooks: tuple[Hook, Hook], outputs: Any) -> None:
 
     A hook sees a saved input or output as it is; in PyTorch's order, by name, outputs last.
     """
+    pack_inputs(node, hooks)
+    pack_outputs(node, hooks, outputs)
+
+
+def pack_inputs(node: Any, hooks: tuple[Hook, Hook]) -> None:
+    """Send the saved inputs through the hooks."""
     for name in sorted(node.saved_tensor_names):
         kept = getattr(node, f"kept_{name}")
         if not isinstance(kept, Tensor | tuple):
@@ -396,6 +498,10 @@ def pack_saved(node: Any, hooks: tuple[Hook, Hook], outputs: Any) -> None:
         for each in value if isinstance(value, tuple) else (value,):
             if not each.is_none:
                 each.pack(*hooks, each.tensor)
+
+
+def pack_outputs(node: Any, hooks: tuple[Hook, Hook], outputs: Any) -> None:
+    """Send the saved outputs through the hooks."""
     for name in node.saved_output_names:
         value = general_form(node, name)
         if not value.is_none:

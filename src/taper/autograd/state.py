@@ -24,9 +24,8 @@ NO_GRAD = 1
 INFERENCE = 2  # always together with NO_GRAD
 DUAL = 4  # a forward-mode level is open
 SAVED_HOOKS = 8  # saved_tensors_hooks are active
-PROFILE = 16
+INTERCEPT = 16  # somebody sees each call first
 ANOMALY = 32  # keep the stack of every recorded operation
-FUNCTION_MODE = 64
 
 PACKAGE = __name__.split(".")[0]
 
@@ -42,15 +41,22 @@ class State:
     __slots__ = (
         "__weakref__",
         "current_node",
+        "cut",
+        "dual_carriers",
+        "dual_enabled",
         "dual_generation",
         "dual_level",
+        "dual_vmaps",
         "grad_layout",
         "graph_task",
         "hooks_disabled",
+        "interceptors",
         "mode",
         "multithreading",
+        "recorder",
         "saved_hooks",
         "sequence",
+        "transforms",
         "user_code",
         "view_replay",
     )
@@ -61,9 +67,16 @@ class State:
         self.user_code: CodeType | None = None  # seen last, and known to be no code of taper
         self.saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
         self.hooks_disabled: str | None = None
+        self.interceptors: tuple[Callable[..., Any], ...] = ()
+        self.recorder: Any = None  # of the profiler, while one is on
+        self.transforms: tuple[Any, ...] = ()  # of `func`, those that are open
         self.current_node: Any = None
+        self.cut: Any = False  # the block in which histories end, see `cuts`
         self.graph_task: Any = None
         self.dual_level = -1
+        self.dual_carriers: Any = ()  # the records that hold a tangent of the open level
+        self.dual_enabled = True  # what `_set_fwd_grad_enabled` has set
+        self.dual_vmaps: tuple[Any, ...] = ()  # of `func`, those open when the level was opened
         self.dual_generation = 0  # a tangent of an earlier level has vanished
         self.multithreading = True
         self.view_replay = False

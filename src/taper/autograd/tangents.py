@@ -1,74 +1,81 @@
-"""Forward-mode AD: tangents that travel with tensors while a dual level is open.
+"""Forward mode: how the tangents of a call's outputs follow from those of its arguments.
 
-Owns: how a tangent follows from an operator's declaration.  A tangent hangs on the tensor
-(`_meta.tangent`), not on the level, so it dies with the tensor (D10).
+Owns: the ways in which an operator declares its rule (LINEAR, MULTILINEAR, POINTWISE, a function).
+Where tangents are kept, and how those of views and bases stay in step, is `duals`.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from taper.autograd.state import DUAL, NO_GRAD, local
-from taper.autograd.views import can_stride, meta_of, replay
+from taper.autograd.duals import (
+    inherit,
+    laid_out,
+    overwrite,
+    primal_of,
+    set_tangent,
+    tangent,
+)
+from taper.autograd.state import DUAL, INTERCEPT, NO_GRAD, local
+from taper.autograd.views import requires_grad
 from taper.opdef import LINEAR, MULTILINEAR, POINTWISE, TENSOR_KINDS, Op
-from taper.tensor import Tensor, element_strides, geometry, storage_offset
+from taper.tensor import Tensor, geometry
+
+__all__ = [
+    "carry_over",
+    "propagate",
+    "refuse_out",
+    "set_tangent",
+    "tangent",
+    "tangent_for",
+    "write_tangent",
+]
 
 
-def tangent(tensor: Any) -> Tensor | None:
-    """The tangent of a tensor, None if it has none; a view finds it in that of its base."""
-    if not isinstance(tensor, Tensor):
-        return None
-    meta = tensor._meta
-    if meta is not None and meta.tangent is not None:
-        if meta.tangent_generation == local.state.dual_generation:
-            return meta.tangent
-        meta.tangent = None  # the level it belonged to is closed
-    if tensor._view is None or not can_stride(tensor, tensor._view.base):
-        return None
-    whole = tangent(tensor._view.base)
-    return None if whole is None else _part(whole, tensor)
+def outside_of_level(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Run as the `vmap`s around the level see it: tangents may be batched, their tensors not."""
+
+    @functools.wraps(function)
+    def run(*args: Any) -> Any:
+        state = local.state
+        vmaps = state.dual_vmaps
+        if not vmaps:
+            return function(*args)
+        before, transforms, bit = state.interceptors, state.transforms, state.mode & INTERCEPT
+        state.interceptors = state.transforms = vmaps
+        state.mode |= INTERCEPT
+        try:
+            return function(*args)
+        finally:
+            state.interceptors, state.transforms = before, transforms
+            state.mode = state.mode & ~INTERCEPT | bit
+
+    return run
 
 
-def _part(whole: Tensor, view: Tensor) -> Tensor:
-    """The view's tangent as the same view of its base's tangent."""
-    record = view._view
-    state = local.state
-    mode = state.mode
-    state.mode = NO_GRAD
-    try:
-        if element_strides(whole._array) == element_strides(record.base._array):
-            offset = storage_offset(view._array) - storage_offset(record.base._array)
-            start = storage_offset(whole._array) + offset
-            found = whole.as_strided(view._array.shape, element_strides(view._array), start)
-        else:
-            found = replay(record, whole)
-    finally:
-        state.mode = mode
-    set_tangent(view, found)
-    return found
-
-
-def set_tangent(tensor: Tensor, found: Tensor) -> None:
-    """Let `tensor` carry a tangent until the level closes."""
-    meta = meta_of(tensor)
-    meta.tangent = found
-    meta.tangent_generation = local.state.dual_generation
-
-
+@outside_of_level
 def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> None:
     """Give the outputs of a call the tangents that follow from those of its arguments."""
+    if op.view:
+        inherit(arguments[0], outputs)
     tangents = tangent_for(op, arguments, outputs)
     if tangents is None:
         return
     several = tangents if isinstance(tangents, tuple | list) else (tangents,)
     for output, found in zip(outputs, several, strict=False):
-        if found is not None and (output.dtype.is_floating_point or output.dtype.is_complex):
-            set_tangent(output, _fitted(found, output))
+        if found is not None and _can_have_one(output):
+            set_tangent(output, laid_out(_fitted(found, output), output))
+
+
+def _can_have_one(tensor: Tensor) -> bool:
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
 
 
 def _fitted(found: Tensor, output: Tensor) -> Tensor:
+    """A tangent with the shape and dtype of its tensor."""
     if found._array.shape != output._array.shape:
         found = found.expand(output._array.shape).clone()
     if found._array.dtype != output._array.dtype:
@@ -76,6 +83,35 @@ def _fitted(found: Tensor, output: Tensor) -> Tensor:
     return found
 
 
+@outside_of_level
+def write_tangent(target: Tensor, found: Tensor | None) -> None:
+    """After a write in place: let the target's tangent be `found`, zero if that is None."""
+    if _can_have_one(target):
+        overwrite(target, None if found is None else _fitted(found, target))
+
+
+def before_write(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a write for a tangent that is recorded: with the target as it is now."""
+    if local.state.mode & NO_GRAD:
+        return arguments
+    tensors = [each for each in arguments if isinstance(each, Tensor)]
+    found = [each for each in map(tangent, tensors) if each is not None]
+    if not any(requires_grad(each) for each in (*tensors, *found)):
+        return arguments
+    target = arguments[0]
+    kept = target.clone()
+    return tuple(kept if each is target else each for each in arguments)
+
+
+@outside_of_level
+def carry_over(source: Tensor, copy: Tensor) -> None:
+    """Give a copy of a tensor, made where tangents are not propagated, a copy of its tangent."""
+    found = tangent(source)
+    if found is not None:
+        set_tangent(copy, laid_out(found.clone(), copy))
+
+
+@outside_of_level
 def tangent_for(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None) -> Any:
     """The tangents of a call's outputs; None if no argument has one."""
     flat = [
@@ -104,19 +140,34 @@ def tangent_for(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | 
 def _by_kind(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None) -> Any:
     if op.tangent == LINEAR:
         return op.call(op.function, _linear_arguments(op, arguments))
+    primals = _primals(arguments)
     if op.tangent == MULTILINEAR:
         terms = []
         for position, param in enumerate(op.params):
             found = tangent(arguments[position]) if param.kind in TENSOR_KINDS else None
             if found is not None:
-                replaced = (*arguments[:position], found, *arguments[position + 1 :])
+                replaced = (*primals[:position], found, *primals[position + 1 :])
                 terms.append(op.call(op.function, replaced))
         return _total(terms)
     if outputs is None:
-        outputs = _outputs(op, arguments)
+        outputs = _outputs(op, primals)
     if op.tangent == POINTWISE:
-        return _pointwise(op, arguments, outputs)
-    return _by_rule(op, arguments, outputs)
+        return _pointwise(op, arguments, primals, outputs)
+    return _by_rule(op, arguments, primals, outputs)
+
+
+def _primals(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments without tangents, for a computation that is recorded and outlives this one."""
+    if local.state.mode & NO_GRAD:
+        return arguments
+    return tuple(
+        [_primal(each) for each in value] if isinstance(value, list | tuple) else _primal(value)
+        for value in arguments
+    )
+
+
+def _primal(value: Any) -> Any:
+    return value if tangent(value) is None else primal_of(value)
 
 
 def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
@@ -142,10 +193,12 @@ def _or_zero(value: Tensor) -> Tensor:
     return found if found is not None else value.detach().new_zeros(value._array.shape)
 
 
-def _pointwise(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> Any:
+def _pointwise(
+    op: Op, arguments: tuple[Any, ...], primals: tuple[Any, ...], outputs: Sequence[Tensor]
+) -> Any:
     """The backward formulas with grad := tangent; conjugated around for complex tensors."""
     terms = []
-    values = _named(op, arguments, outputs)
+    values = _named(op, primals, outputs)
     for param, value in zip(op.params, arguments, strict=True):
         found = tangent(value) if param.kind in TENSOR_KINDS else None
         formula = op.formula_for(param.name)
@@ -170,13 +223,16 @@ def _pointwise(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) ->
     return _total(terms)
 
 
-def _by_rule(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> Any:
+def _by_rule(
+    op: Op, arguments: tuple[Any, ...], primals: tuple[Any, ...], outputs: Sequence[Tensor]
+) -> Any:
     """A rule written for the operator: it names `<tensor>_t`, parameters and results."""
-    values = _named(op, arguments, outputs)
+    values = _named(op, primals, outputs)
+    duals = _named(op, arguments, outputs)
     given = []
     for name in inspect.signature(op.tangent).parameters:
         if name.endswith("_t") and name[:-2] in values:
-            value = values[name[:-2]]
+            value = duals[name[:-2]]
             several = isinstance(value, list | tuple)
             given.append([tangent(each) for each in value] if several else tangent(value))
         elif name.rpartition("_")[0] in values and name not in values:
@@ -215,23 +271,3 @@ def refuse_out(label: str | None, involved: Sequence[Any]) -> None:
             f"Trying to use forward AD with {label}_out that does not support it because it is an "
             "out= function"
         )
-
-
-def write_tangent(target: Tensor, found: Any) -> None:
-    """After a write in place: the target's tangent becomes `found`, in place where it has one."""
-    current = tangent(target)
-    if found is None:
-        if current is not None:
-            current.zero_()
-        return
-    found = _fitted(found, target)
-    if current is None and target._view is not None and can_stride(target, target._view.base):
-        # The other views of the base are to see it too.
-        base = target._view.base
-        zeros = base.detach().new_empty_strided(base._array.shape, element_strides(base._array))
-        set_tangent(base, zeros.zero_())
-        current = tangent(target)
-    if current is None:
-        set_tangent(target, found)
-    elif found is not current:
-        current.copy_(found)

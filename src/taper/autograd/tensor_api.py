@@ -5,18 +5,42 @@ Attached to the class here, so that `tensor` need not know autograd.
 
 from __future__ import annotations
 
+import gc
 import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from taper import dtypes
+from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.handles import HookDict, RemovableHandle
-from taper.autograd.meta import ASK, INFERENCE_COUNTER, UNSET, DetachedCounter, nobody
+from taper.autograd.conjugate import ConjugateCounter, ConjugateView
+from taper.autograd.cuts import cut_here, cut_of
+from taper.autograd.meta import (
+    ASK,
+    INFERENCE_COUNTER,
+    UNSET,
+    DetachedCounter,
+    VersionCounter,
+    ViewRecord,
+    nobody,
+)
+from taper.autograd.node import Node
+from taper.autograd.overrides import Default
+from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
-from taper.autograd.views import meta_of, requires_grad, version_counter, wants_grad
-from taper.tensor import Tensor, wrap
+from taper.autograd.transforms import mark_made, refuse_requires_grad, refuse_retain_grad
+from taper.autograd.views import (
+    can_stride,
+    meta_of,
+    replay,
+    requires_grad,
+    same_elements,
+    version_counter,
+    wants_grad,
+)
+from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 
 def attach(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,6 +103,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
             "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
             f"{type(requires_grad).__name__}"
         )
+    refuse_requires_grad()
     if self.is_leaf:
         set_leaf_flag(
             self, requires_grad, "only Tensors of floating point dtype can require gradients"
@@ -220,6 +245,7 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
 @attach
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of a non-leaf tensor in its `.grad`."""
+    refuse_retain_grad()
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if self.is_leaf or meta_of(self).retains_grad:
@@ -249,7 +275,7 @@ def backward(
     >>> x.grad
     tensor([4., 6.])
     """
-    run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    return run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 # --- hooks -----------------------------------------------------------------------------------
@@ -328,6 +354,73 @@ def _is_view(self: Tensor) -> bool:
 
 
 @attach
+def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """This view as a view of another base; None if it is no view, or the base has another layout.
+
+    >>> import taper
+    >>> taper.zeros(2, 3)[1]._view_func(taper.ones(2, 3))
+    tensor([1., 1., 1.])
+    """
+    if not isinstance(new_base, Tensor):
+        raise TypeError(
+            "_view_func(): argument 'new_base' (position 1) must be Tensor, not "
+            f"{type(new_base).__name__}"
+        )
+    base = self._base
+    if base is None or _layout(base._array) != _layout(new_base._array):
+        return None
+    return self._view_func_unsafe(new_base)
+
+
+@attach
+def _view_func_unsafe(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """As `_view_func`, without looking at the layout of the base."""
+    record = self._view
+    if record is None:
+        return None
+    if not can_stride(self, record.base):
+        return replay(record.replay, new_base)
+    view: Tensor = new_base.as_strided(
+        self._array.shape, element_strides(self._array), storage_offset(self._array)
+    )
+    return view
+
+
+def _layout(array: Any) -> tuple[Any, ...]:
+    return array.shape, element_strides(array), storage_offset(array)
+
+
+@attach
+def _use_count(self: Tensor) -> int:
+    """How many hold this tensor, all of Python counting as one; nodes and views are the others.
+
+    >>> import taper
+    >>> x = taper.ones(2, requires_grad=True)
+    >>> y = x.exp()
+    >>> x._use_count()
+    2
+    """
+    count, is_leaf_of_a_graph = 1, False
+    for holder in gc.get_referrers(self):
+        if isinstance(holder, AccumulateGrad):
+            is_leaf_of_a_graph = True
+        elif isinstance(holder, Node | ViewRecord | SavedValue):
+            count += _slots_with(self, holder)
+        elif isinstance(holder, tuple):
+            nodes = [each for each in gc.get_referrers(holder) if isinstance(each, Node)]
+            if any(each._edges is holder for each in nodes):  # in place of its AccumulateGrad
+                is_leaf_of_a_graph = True
+            elif nodes:
+                count += sum(each is self for each in holder)
+    return count + is_leaf_of_a_graph
+
+
+def _slots_with(value: Any, holder: Any) -> int:
+    slots = [each for kind in type(holder).__mro__ for each in getattr(kind, "__slots__", ())]
+    return sum(getattr(holder, each, None) is value for each in set(slots))
+
+
+@attach
 def is_inference(self: Tensor) -> bool:
     """Whether this tensor was made in inference mode."""
     return self._counter is INFERENCE_COUNTER
@@ -356,9 +449,13 @@ def detach_(self: Tensor) -> Tensor:
 
 def _get_data(self: Tensor) -> Tensor:
     """The same memory without history and with a version counter of its own."""
-    tensor = wrap(self._array)
+    tensor = same_elements(self)
+    if type(self) is ConjugateView:
+        tensor._counter = ConjugateCounter(VersionCounter())
+    tensor._requires_grad = cut_here("reading .data") if wants_grad(self) else cut_of(self)
     if self._counter is INFERENCE_COUNTER:
         tensor._counter = INFERENCE_COUNTER
+    mark_made(tensor)
     return tensor
 
 
@@ -395,6 +492,8 @@ def _volatile(self: Tensor) -> bool:
     )
     return False
 
+
+Tensor.__torch_function__ = Default.__torch_function__  # type: ignore[attr-defined]
 
 for _name, _property in {
     "requires_grad": property(

@@ -40,7 +40,9 @@ class ImperativeEngine:
     def is_checkpoint_valid(self) -> bool:
         """Whether a checkpoint may recompute now: not in a pass for some inputs only."""
         task = local.state.graph_task
-        return task is None or task.wanted is None
+        while task is not None and task.wanted is None:
+            task = task.outer
+        return task is None
 
 
 class _VariableMeta(type):

@@ -17,6 +17,7 @@ import numpy as np
 
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
@@ -63,7 +64,7 @@ def requires_grad(tensor: Tensor) -> bool:
     """Whether the tensor requires a gradient; a view first brings its history up to date (V6)."""
     flag = tensor._requires_grad
     if flag is not ASK:
-        return flag
+        return flag is True
     record = tensor._view
     if record.version != tensor._counter.value:
         regenerate(tensor)
@@ -76,7 +77,7 @@ def wants_grad(tensor: Tensor) -> bool:
     """As `requires_grad`, without bringing a view up to date, which may be refused."""
     flag = tensor._requires_grad
     if flag is not ASK:
-        return flag
+        return flag is True
     record = tensor._view
     return tensor._grad_fn is not None or record.requires_grad or wants_grad(record.base)
 
@@ -109,6 +110,9 @@ def accumulator(tensor: Tensor) -> AccumulateGrad | None:
     return node
 
 
+Tensor._accumulator = accumulator  # type: ignore[attr-defined]  # for nodes, which know no tensors
+
+
 def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:
     """Make `tensor` the output `output_nr` of `node` (A5)."""
     tensor._grad_fn = node
@@ -124,16 +128,60 @@ def make_view(
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
 ) -> Tensor:
     """A tensor on `array`, a piece of the memory of `source`, as a view of its root (V1)."""
-    view = object.__new__(Tensor)
-    view._array = array
-    view._grad_fn = None
-    view._output_nr = 0
-    view._meta = None
+    view = on_memory(_part(source, step)) if type(source) is ConjugateView else wrap(array)
+    return tracked(view, source, creation, step)
+
+
+def _part(source: ConjugateView, step: Any) -> np.ndarray:
+    """The piece of the memory behind a conjugate that a view operator gives."""
+    function, arguments = step
+    state = local.state
+    mode = state.mode
+    state.mode = NO_GRAD
+    try:
+        part: np.ndarray = function(wrap(source._memory), *arguments)._array
+    finally:
+        state.mode = mode
+    if part.dtype != source._memory.dtype:
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+            "the resulting tensor will NOT alias the original."
+        )
+    return part
+
+
+def make_views(
+    source: Tensor, arrays: Sequence[np.ndarray], creation: str, step: Any
+) -> tuple[Tensor, ...]:
+    """The same for an operator with several views."""
+    if type(source) is ConjugateView:
+        function, arguments = step
+        parts = function(alias(conjugate_view(source)), *arguments)
+        views: list[Tensor] = [on_memory(each._array) for each in parts]
+    else:
+        views = [wrap(each) for each in arrays]
+    return tuple([tracked(each, source, creation, None) for each in views])
+
+
+def conjugate_view(source: Tensor, step: Any = None, creation: str = Creation.PLAIN) -> Tensor:
+    """The conjugate of a complex tensor as a view; that of a conjugate shows the memory itself."""
+    if type(source) is ConjugateView:
+        view = tracked(wrap(source._memory), source, creation, step)
+        if view._counter is not INFERENCE_COUNTER:
+            view._counter = source._counter.shared
+        return view
+    view = tracked(on_memory(source._array), source, creation, step)
+    if view._counter is not INFERENCE_COUNTER:
+        view._counter = ConjugateCounter(view._counter)
+    return view
+
+
+def tracked(view: Tensor, source: Tensor, creation: str, step: Any) -> Tensor:
+    """Make a new tensor, which shares memory with `source`, a view of the root of `source`."""
     counter = source._counter
     if counter is INFERENCE_COUNTER:  # views of inference tensors are plain inference tensors (I2)
         view._counter = counter
-        view._view = None
-        view._requires_grad = False
         return view
     if counter is None:
         counter = version_counter(source)
@@ -161,15 +209,14 @@ def make_view(
 
 def alias(source: Tensor) -> Tensor:
     """A tensor on the same memory and counter without history: `detach()`."""
-    tensor = object.__new__(Tensor)
-    tensor._array = source._array
-    tensor._requires_grad = False
-    tensor._grad_fn = None
-    tensor._output_nr = 0
+    tensor = same_elements(source)
     tensor._counter = version_counter(source)
-    tensor._view = None
-    tensor._meta = None
     return tensor
+
+
+def same_elements(source: Tensor) -> Tensor:
+    """A tensor on the same memory without history, with a counter of its own."""
+    return on_memory(source._memory) if type(source) is ConjugateView else wrap(source._array)
 
 
 def replay(link: Any, base: Tensor) -> Tensor:
@@ -187,6 +234,8 @@ def replay(link: Any, base: Tensor) -> Tensor:
 
 def can_stride(view: Tensor, base: Tensor) -> bool:
     """Whether strides alone express the view: not when it looks at the memory as another dtype."""
+    if ConjugateView in (type(view), type(base)):
+        return False
     return view._array.dtype is base._array.dtype
 
 
@@ -349,20 +398,30 @@ class CopySlices(BuiltinNode):
         return run_through_tensors(self, grads)
 
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
-        grad = grads[0]
+        return self._compute(grads[0], [each is not None for each in self._edges])
+
+    def _run_partly(self, grads: list[Any], needs: Sequence[bool], tensors: bool) -> Sequence[Any]:
+        if tensors:
+            return self._compute(grads[0], needs)
+        return run_unrecorded(self, [wrap(grads[0])], needs)
+
+    def _compute(self, grad: Tensor, needs: Sequence[bool]) -> Sequence[Any]:
         whole = grad.new_empty_strided(self._shape, self.base_strides)
         whole.copy_(grad)
         if self.steps is None:
             part = whole.as_strided(self.view_shape, self.view_strides, self.view_offset)
         else:
             part = replay(self.steps, whole)
-        inner = self.fn._run_tensors([part.clone()])
-        if self._edges[0] is not None:
+        fn = self.fn
+        inner = fn._run_partly(
+            [part.clone()], [needs[0] and fn._edges[0] is not None, *needs[1:]], True
+        )
+        if needs[0]:
             if inner[0] is None:
                 part.zero_()
             else:
                 part.copy_(inner[0])
-        return (whole if self._edges[0] is not None else None, *inner[1:])
+        return (whole if needs[0] else None, *inner[1:])
 
     def _release(self, place: Place) -> None:
         self.fn._release(place)
@@ -373,13 +432,18 @@ def run_through_tensors(node: Node, grads: list[Any]) -> Sequence[Any]:
     return run_unrecorded(node, [None if grad is None else wrap(grad) for grad in grads])
 
 
-def run_unrecorded(node: Node, grads: list[Any]) -> Sequence[Any]:
-    """Run a node on Tensors without recording; returns arrays."""
+def run_unrecorded(
+    node: Node, grads: list[Any], needs: Sequence[bool] | None = None
+) -> Sequence[Any]:
+    """Run a node on Tensors without recording, perhaps for some edges only; returns arrays."""
     state = local.state
     before = state.mode & NO_GRAD
     state.mode |= NO_GRAD
     try:
-        results = node._run_tensors(grads)
+        if needs is None:
+            results = node._run_tensors(grads)
+        else:
+            results = node._run_partly(grads, needs, True)
     finally:
         state.mode = state.mode & ~NO_GRAD | before
     return [None if result is None else result._array for result in results]

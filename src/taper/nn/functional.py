@@ -3,13 +3,43 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
+from taper.ops.adaptive_pool import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+)
+from taper.ops.attention import scaled_dot_product_attention
+from taper.ops.average_pool import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+)
 from taper.ops.batch_norm import batch_norm, instance_norm
 from taper.ops.binary_cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits
+from taper.ops.categories import gumbel_softmax, one_hot
 from taper.ops.class_margin_loss import (
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
 )
+from taper.ops.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from taper.ops.conv_tbc import conv_tbc
 from taper.ops.cross_entropy import cross_entropy, nll_loss
 from taper.ops.ctc_loss import ctc_loss
 from taper.ops.dropout import (
@@ -21,6 +51,14 @@ from taper.ops.dropout import (
     feature_alpha_dropout,
 )
 from taper.ops.embedding import functional_embedding as embedding
+from taper.ops.embedding_bag import functional_embedding_bag as embedding_bag
+from taper.ops.fold import fold, unfold
+from taper.ops.fractional_pool import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
 from taper.ops.functional_activation import (
     celu,
     celu_,
@@ -55,6 +93,16 @@ from taper.ops.functional_activation import (
     threshold,
     threshold_,
 )
+from taper.ops.grid import (
+    affine_grid,
+    grid_sample,
+)
+from taper.ops.interpolate import (
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from taper.ops.linear import bilinear, linear
 from taper.ops.loss import (
     gaussian_nll_loss,
@@ -75,15 +123,49 @@ from taper.ops.margin_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from taper.ops.multi_head_attention import multi_head_attention_forward
 from taper.ops.norm import group_norm, layer_norm, local_response_norm, normalize, rms_norm
 from taper.ops.padding import pad
+from taper.ops.pairwise import pdist
 from taper.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from taper.ops.pool import (
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+)
+from taper.ops.pool import (
+    max_pool2d_and_indices as max_pool2d_with_indices,
+)
+from taper.ops.pool import (
+    max_pool3d_and_indices as max_pool3d_with_indices,
+)
 from taper.ops.softmax import functional_log_softmax as log_softmax
 from taper.ops.softmax import functional_softmax as softmax
 from taper.ops.softmax import softmin
+from taper.ops.unpool import (
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 
 __all__ = [
+    # attention
+    "multi_head_attention_forward",
+    "scaled_dot_product_attention",
+    # convolution
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "fold",
+    "unfold",
     # linear, lookup, shape
+    "one_hot",
+    "embedding_bag",
     "bilinear",
     "channel_shuffle",
     "embedding",
@@ -98,6 +180,7 @@ __all__ = [
     "elu_",
     "gelu",
     "glu",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -160,9 +243,46 @@ __all__ = [
     "multilabel_soft_margin_loss",
     "nll_loss",
     "pairwise_distance",
+    "pdist",
     "poisson_nll_loss",
     "smooth_l1_loss",
     "soft_margin_loss",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
+    # pooling
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+    # resizing and sampling
+    "affine_grid",
+    "grid_sample",
+    "interpolate",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import Any
 
 from taper.autograd.tensor_api import set_leaf_flag
+from taper.autograd.transforms import mark_made
 from taper.autograd.views import version_counter
 from taper.ops.creation import empty
 from taper.tensor import Tensor
@@ -93,6 +94,7 @@ def leaf_on(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Any:
     leaf._meta = None
     if requires_grad:
         set_leaf_flag(leaf, True, _REFUSAL)
+    mark_made(leaf)
     return leaf
 
 

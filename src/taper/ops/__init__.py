@@ -5,6 +5,7 @@ takes a third off the time of `import taper`.
 """
 
 import importlib
+from typing import Any
 
 from taper import opcompile  # noqa: F401 - provides what lazy functions need on first use
 from taper.opdef import methods
@@ -21,3 +22,9 @@ for _family in _ALWAYS.split():
 
 on_demand.install(methods)
 load_all = on_demand.load_all
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("aten", "prim"):  # PyTorch's names of operators; few programs use them
+        return getattr(importlib.import_module("taper.ops.identity"), name)
+    raise AttributeError(f"module 'taper.ops' has no attribute {name!r}")

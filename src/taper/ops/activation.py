@@ -189,6 +189,9 @@ def hardtanh_self(grad, self, min_val, max_val):
 hardtanh_in_place = inplace_function(hardtanh)
 
 
+_SIXTH = float(np.float32(1 / 6))  # PyTorch has it in single precision for all dtypes
+
+
 def _ramp(values: ndarray) -> Any:
     """x + 3 kept within [0, 6]."""
     three, six = scalar_array(3, values.dtype), scalar_array(6, values.dtype)
@@ -212,7 +215,7 @@ def hardsigmoid(self: Array) -> Array:
 def hardsigmoid_backward(grad_output: Array, self: Array) -> Array:
     """The gradient of hardsigmoid.  Differentiating it again fails, as in PyTorch."""
     three = scalar_array(3, self.dtype)
-    slope = np.divide(grad_output, scalar_array(6, grad_output.dtype))
+    slope = np.multiply(grad_output, scalar_array(_SIXTH, grad_output.dtype))
     return masked(slope, (self > -three) & (self < three))
 
 

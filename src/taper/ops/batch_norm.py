@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.autograd.state import NO_GRAD, local
+from taper.autograd.transforms import whole
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
@@ -281,6 +282,7 @@ def native_batch_norm_tangent(
 # --- the functions ---------------------------------------------------------------------------
 
 
+@whole("batch_norm")
 def _normalise(
     input: Tensor,
     running_mean: Tensor | None,

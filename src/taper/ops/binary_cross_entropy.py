@@ -15,7 +15,7 @@ from taper.tensor import Tensor
 
 # Logarithms are limited to -100, and denominators to 1e-12, so that 0 and 1 stay finite.
 _LOWEST_LOG = -100.0
-_SMALLEST = 1e-12
+_SMALLEST = 9.999999960041972e-13  # PyTorch has it in single precision
 
 
 # --- binary_cross_entropy --------------------------------------------------------------------

@@ -113,7 +113,7 @@ alias("greater", gt)
 alias("greater_equal", ge)
 
 
-@composite()
+@composite(arrays=True)
 def isclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
@@ -149,7 +149,7 @@ def isclose(
     return wrap(np.asarray(close | (np.isfinite(error) & (error <= allowed))))
 
 
-@composite()
+@composite(arrays=True)
 def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -162,7 +162,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
-@composite()
+@composite(arrays=True)
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape and elements.
 
@@ -180,7 +180,7 @@ def equal(input: Any, other: Any) -> bool:
     return first.shape == second.shape and bool(np.equal(first, second).all())
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Any:

@@ -1,7 +1,7 @@
 """Complex numbers: conjugates, parts, angles, and the views between pairs and complex numbers.
 
-Owns: the operators that only make sense for complex tensors.  A conjugate is computed at once:
-`is_conj()` is False for every tensor.  Knows the operator table only; all families use `conj`.
+Owns: the operators that only make sense for complex tensors.  `conj` of a tensor is a view (see
+`autograd.conjugate`), of an array it is computed.  All families use it in their formulas.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays import FLOAT32
+from taper.autograd.conjugate import ConjugateView
+from taper.autograd.duals import follow
+from taper.autograd.meta import Creation
+from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, local
+from taper.autograd.views import conjugate_view
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -58,8 +63,24 @@ def conj(input: Any) -> Any:
             return input
         return np.conjugate(input) if input.dtype.kind == "c" else input
     if isinstance(input, Tensor):
-        return _conj(input) if input._array.dtype.kind == "c" else input
+        return _conjugate_view(input) if input.dtype.is_complex else input
     return input.conjugate() if isinstance(input, complex | np.complexfloating) else input
+
+
+def _conjugate_view(input: Tensor) -> Tensor:
+    """The conjugate as a view, with the history of computing it."""
+    computed = _conj(input)
+    mode = local.state.mode
+    creation = Creation.PLAIN
+    if mode & INFERENCE:
+        creation = Creation.INFERENCE
+    elif mode & NO_GRAD:
+        creation = Creation.NO_GRAD
+    view = conjugate_view(input, (conj, ()), creation)
+    view._grad_fn, view._output_nr = computed._grad_fn, computed._output_nr
+    if mode & DUAL:
+        follow(input, view, conj)
+    return view
 
 
 @op(
@@ -105,14 +126,16 @@ def conj_physical_in_place(self: Any) -> Any:
 
 @composite()
 def resolve_conj(input: Any) -> Any:
-    """The tensor itself: no tensor has a conjugation that is still to be done.
+    """The tensor with conjugation done: a copy of a conjugate view, other tensors as they are.
 
     >>> import taper
     >>> x = taper.tensor([1 + 2j])
     >>> taper.resolve_conj(x) is x
     True
+    >>> taper.resolve_conj(x.conj()).is_conj()
+    False
     """
-    return input
+    return input.clone() if type(input) is ConjugateView else input
 
 
 @composite()
@@ -129,13 +152,13 @@ def resolve_neg(input: Any) -> Any:
 
 @composite()
 def is_conj(input: Any) -> bool:
-    """Whether a conjugation is still to be done: never.
+    """Whether the tensor is a conjugate view, which shows memory conjugated.
 
     >>> import taper
     >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
-    False
+    True
     """
-    return False
+    return type(input) is ConjugateView
 
 
 @composite()
@@ -220,6 +243,8 @@ def real(input: Any) -> Any:
     """
     if input._array.dtype.kind != "c":
         return input
+    if type(input) is ConjugateView:
+        input = conj(input)  # the memory, whose real part is the same
     return view_as_real(input).select(input._array.ndim, 0)
 
 
@@ -233,6 +258,8 @@ def imag(input: Any) -> Any:
     """
     if input._array.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if type(input) is ConjugateView:
+        return view_as_real(conj(input)).neg().select(input._array.ndim, 1)
     return view_as_real(input).select(input._array.ndim, 1)
 
 

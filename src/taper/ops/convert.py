@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, PACKAGE, local
 from taper.autograd.tangents import tangent
+from taper.autograd.transforms import shown
 from taper.autograd.views import requires_grad
 from taper.factory import number, refuse, tensor_argument
 from taper.memory import adopt
@@ -168,6 +170,11 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
+    if not force and type(input) is ConjugateView:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that has conjugate bit set. Use "
+            "tensor.resolve_conj().numpy() instead."
+        )
     array = input._array
     if array.dtype is dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
@@ -202,19 +209,28 @@ def _node_name(tensor: Tensor) -> str | None:
         node = tensor.grad_fn
     except RuntimeError:
         return "Invalid"  # a view whose history cannot be made again (V12)
-    return None if node is None else type(node).__name__
+    if node is None:
+        return None
+    name = type(node).__name__
+    return node.name().rpartition("::")[2] if name == "CppFunction" else name
 
 
 @composite(public=False, name="__repr__")
 def representation(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    name = _node_name(self)
+    if local.state.transforms:
+        return shown(self, lambda each, history: _text(each, tensor_contents, history))
+    return _text(self, tensor_contents, True)
+
+
+def _text(self: Tensor, tensor_contents: str | None, history: bool) -> str:
+    name = _node_name(self) if history else None
     kind = type(self)
     # A Parameter is announced in a line of its own and then shown as a tensor.
-    ours = kind is Tensor or kind.__module__.startswith(f"{PACKAGE}.nn.")
-    found = tangent(self)
+    ours = kind in (Tensor, ConjugateView) or kind.__module__.startswith(f"{PACKAGE}.nn.")
+    found = tangent(self) if history else None
     return tensor_repr(
         self._array,
-        requires_grad=name is None and requires_grad(self),
+        requires_grad=history and name is None and requires_grad(self),
         grad_fn_name=name,
         tangent=None if found is None else f"{found}",
         name="tensor" if ours else kind.__name__,

@@ -8,13 +8,14 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
-from taper.opwrite import refuse_shared_memory, run_inplace
+from taper.opwrite import refuse_overlap, refuse_shared_memory, run_inplace
 from taper.scalars import filler
 from taper.strides import empty_with, format_strides, has_format, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
@@ -121,7 +122,7 @@ def to_copy_self(grad: Array) -> Array:
     return grad  # the engine casts a gradient to the dtype of what it is the gradient of
 
 
-@op(name="_to_integers", public=False, method=False)
+@op(name="_to_integers", label="to", public=False, method=False)
 def to_integers(self: Array, dtype: Any, memory_format: Any = None) -> Array:
     """A copy in a dtype that carries no gradient."""
     return copied(self, dtype.numpy, memory_format)
@@ -269,7 +270,7 @@ def needs_record(target: Tensor, *others: Any) -> bool:
     """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
     state = local.state
     mode = state.mode
-    if mode > NO_GRAD:
+    if mode > NO_GRAD or type(target) is ConjugateView:
         return True
     if mode and target._counter is not INFERENCE_COUNTER:
         return False
@@ -414,6 +415,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value._array.ndim:
             fill_with_tensor(input._array, value._array)
+        refuse_overlap(input._array)
         if needs_record(input, value):
             return run_inplace(_fill_tensor_.op, (input, value), lambda to: write(to, value._array))
         write(input._array, value._array)

@@ -284,7 +284,7 @@ def _like(
     return finish(array_like(array, which.numpy, memory_format, value), requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def zeros_like(
     input: Tensor,
     *,
@@ -306,7 +306,7 @@ def zeros_like(
     )
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def ones_like(
     input: Tensor,
     *,
@@ -328,7 +328,7 @@ def ones_like(
     )
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def empty_like(
     input: Tensor,
     *,
@@ -350,7 +350,7 @@ def empty_like(
     )
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -374,7 +374,7 @@ def full_like(
     )
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def new_zeros(
     input: Tensor,
     *sizes: Any,
@@ -397,7 +397,7 @@ def new_zeros(
     )
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def new_ones(
     input: Tensor,
     *sizes: Any,
@@ -420,7 +420,7 @@ def new_ones(
     )
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def new_empty(
     input: Tensor,
     *sizes: Any,
@@ -452,7 +452,7 @@ def new_empty(
     )
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def new_full(
     input: Tensor,
     size: Any,
@@ -486,7 +486,7 @@ def new_full(
     )
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def new_empty_strided(
     input: Tensor,
     size: Any,

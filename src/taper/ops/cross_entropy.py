@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.autograd.transforms import whole
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.loss import MEAN, NONE, SUM, reduction_number, refuse_gradient
 from taper.ops.reduce import sum_all, sum_dim
@@ -396,6 +397,7 @@ def _along_classes(weight: Tensor, ndim: int) -> Tensor:
     return weight.view((1, -1) + (1,) * (ndim - 2)) if ndim > 1 else weight
 
 
+@whole("smoothed_cross_entropy")
 def _smoothed(
     input: Tensor,
     target: Tensor,

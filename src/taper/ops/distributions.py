@@ -103,7 +103,7 @@ def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others
     return run_inplace(entry, (target, *others), write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers.
 
@@ -121,7 +121,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     return _fill(_NORMAL, self, write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with numbers evenly distributed over [from, to).
 
@@ -139,7 +139,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = 
     return _fill(_UNIFORM, self, write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def random_(self: Tensor, *bounds: Any, to: Any = None, generator: Any = None) -> Tensor:
     """Fill with integers: `random_(from, to)` below `to`, `random_(to)` from 0, `random_()` all.
 
@@ -167,7 +167,7 @@ _RANDOM_SIGNATURES = (
 )
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones, each with probability `p` (a number or a tensor), and zeros.
 
@@ -192,7 +192,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return _fill(_BERNOULLI, self, write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with exponentially distributed numbers of rate `lambd`.
 
@@ -210,7 +210,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     return _fill(_EXPONENTIAL, self, write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with numbers of trials until the first success of probability `p`.
 
@@ -228,7 +228,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _fill(_GEOMETRIC, self, write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with numbers of the Cauchy distribution.
 
@@ -246,7 +246,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     return _fill(_CAUCHY, self, write)
 
 
-@composite(public=False)
+@composite(public=False, arrays=True)
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithms are normally distributed.
 
@@ -307,7 +307,7 @@ def normal_tangent(result):
     return zeros(result.detach())
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def normal(
     mean: Any = None,
     std: Any = None,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.autograd.transforms import whole
 from taper.factory import refuse
 from taper.opdef import composite, composites
 from taper.ops.pointwise import mul
@@ -27,6 +28,7 @@ _SATURATION = 1.7580993408473766
 # --- the computation -------------------------------------------------------------------------
 
 
+@whole("dropout")
 def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) -> Tensor:
     """Elements become zero with probability `p`, the others grow so that the mean stays."""
     array = _checked(function, input, p)
@@ -37,6 +39,7 @@ def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) ->
     return _product(input, dropout_mask_(np.empty_like(array), p), inplace)
 
 
+@whole("feature_dropout")
 def _dropped_features(function: str, input: Any, p: float, train: bool, inplace: bool) -> Tensor:
     """The same for whole channels, the slices of the second dimension."""
     array = _checked(function, input, p)
@@ -47,6 +50,7 @@ def _dropped_features(function: str, input: Any, p: float, train: bool, inplace:
     return _product(input, dropout_mask_(_channels(array), p), inplace)
 
 
+@whole("alpha_dropout")
 def _dropped_alpha(
     function: str, input: Any, p: float, train: bool, inplace: bool, features: bool = False
 ) -> Tensor:

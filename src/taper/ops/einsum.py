@@ -493,12 +493,12 @@ def _chain(*matrices: Tensor) -> Tensor:
     return matrices[0].clone() if len(matrices) == 1 else multiply_chain(matrices)
 
 
-def multiply_chain(matrices: Sequence[Tensor]) -> Tensor:
-    """Product of two or more matrices, also what `linalg.multi_dot` is made of."""
+def multiply_chain(matrices: Sequence[Tensor], shape: tuple[int, ...] | None = None) -> Tensor:
+    """Product of two or more matrices, also what `linalg.multi_dot` is made of; seen as `shape`."""
     _check_chain(matrices)
     sizes = [matrices[0]._array.shape[0], *(each._array.shape[1] for each in matrices)]
     product = _multiply(matrices, _cheapest_splits(sizes), 0, len(matrices) - 1)
-    return view_as_shape(product, (sizes[0], sizes[-1]))
+    return view_as_shape(product, (sizes[0], sizes[-1]) if shape is None else shape)
 
 
 def _check_chain(matrices: Sequence[Tensor]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.interception import announce_write
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.strides import Shape
@@ -100,7 +101,7 @@ def embedding_without_padding_self(
     return embedding_dense_backward(grad, indices, self_shape[0], padding_idx, False)
 
 
-@composite(method=False, name="embedding_renorm_")
+@composite(method=False, name="embedding_renorm_", arrays=True)
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale the rows at `indices` down to the norm `max_norm`, in place and unrecorded.
 
@@ -113,6 +114,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     found = table[rows].astype(np.float32 if table.dtype.itemsize == 2 else table.dtype)
     norms = np.linalg.norm(found, norm_type, axis=1)
     long = norms > max_norm
+    announce_write(input)
     scale = max_norm / (norms[long] + 1e-7)
     table[rows[long]] = (found[long] * scale[:, None].astype(found.dtype)).astype(table.dtype)
     bump_version(input)

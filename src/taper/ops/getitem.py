@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper import nested
+from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, requires_grad
@@ -68,7 +69,7 @@ def as_entry(value: Any) -> Any:
             f"valid indices (got {type_name(value)})"
         )
     array = value._array
-    if array.ndim == 0:
+    if array.ndim == 0 and type(array) is np.ndarray:  # else each example has its own
         if array.dtype == np.bool_ or array.dtype == np.uint8:
             return bool(array)
         if array.dtype.kind in "iu":
@@ -296,7 +297,12 @@ def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
     mode = local.state.mode
     if value.__class__ not in NUMBERS or mode > NO_GRAD or (not mode and requires_grad(target)):
         return False
-    if target._counter is INFERENCE_COUNTER or not target._array.ndim:
+    if (
+        target._counter is INFERENCE_COUNTER
+        or not target._array.ndim
+        or type(target) is ConjugateView
+        or 0 in target._array.strides  # several elements in one place: the long way refuses
+    ):
         return False
     for each in index_given if index_given.__class__ is tuple else (index_given,):
         if each.__class__ is slice and each.step is not None and not each.step > 0:

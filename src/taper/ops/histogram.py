@@ -87,7 +87,7 @@ def _check_side(side: str | None, right: bool) -> None:
         )
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -123,7 +123,7 @@ def searchsorted(
     return compute_into(None, search_sorted, arguments, out)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def bucketize(
     input: Any,
     boundaries: Tensor,

@@ -114,7 +114,7 @@ def tile(input: Any, *times: Any, dims: Any = None) -> Any:
     return repeat_dims(input, (1,) * (input._array.ndim - len(wanted)) + wanted)
 
 
-@composite()
+@composite(arrays=True)
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays import select, zero_of
+from taper.autograd.transforms import whole
 from taper.dtype_checks import NOT_FLOATING, not_implemented
 from taper.opdef import (
     POINTWISE,
@@ -246,6 +247,7 @@ def _rrelu_in_place_self(grad, result, noise, lower, upper, training):
 _rrelu_with_noise_in_place = inplace_function(_rrelu_in_place)
 
 
+@whole("rrelu")
 def _slopes(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
     """The slope of every element: 1 above zero, else drawn from [lower, upper]."""
     values = input._array

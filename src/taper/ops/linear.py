@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.autograd.grad_mode import is_grad_enabled
+from taper.autograd.state import local
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op
 from taper.ops.addmm import addmm
 from taper.ops.matmul import matmul, not_tensors
@@ -50,7 +51,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, turned)
     if bias_ndim > 1 or not array.flags.c_contiguous:
-        return matmul(input, turned).add_(bias)
+        product = matmul(input, turned)
+        if local.state.transforms:  # the bias may be one for each example
+            return product.add(bias)
+        return product.add_(bias)
     *lead, features = array.shape
     rows = view_as_shape(input, (math.prod(lead), features))
     return view_as_shape(addmm(bias, rows, turned), (*lead, weight._array.shape[0]))

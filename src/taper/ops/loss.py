@@ -491,7 +491,7 @@ def poisson_nll_loss(
     return reduced(losses, _NUMBERS[reduction])
 
 
-@composite(public=False, method=False)
+@composite(public=False, method=False, arrays=True)
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -26,7 +26,7 @@ _TINY = 1e-12
 # --- distances -------------------------------------------------------------------------------
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 

@@ -74,7 +74,7 @@ def adjoint(matrix: Any) -> Any:
 
 def conjugate(value: Any) -> Any:
     """The conjugate of an array, Tensor or number; real ones as they are."""
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return value.conj() if value.dtype.is_complex else value
     return value if type(value) in (int, float, bool) else value.conjugate()
 

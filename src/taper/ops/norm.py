@@ -68,10 +68,16 @@ def rows_gradient_of_tensors(grad: Tensor, normalised: Tensor, inverse: Tensor, 
     return (grad - grad.mean(dims, keepdim=True) - normalised * along) * inverse
 
 
-def normalised_tensors(input: Tensor, eps: float, dims: Any) -> tuple[Tensor, Tensor]:
-    """The normalised input and the inverse deviation, in terms of operators."""
+def normalised_tensors(input: Tensor, eps: Any, dims: Any) -> tuple[Tensor, Tensor]:
+    """The normalised input and the inverse deviation, in terms of operators.
+
+    In the place of `eps` the inverse deviation as it was may be given, if `eps` was not kept.
+    """
     centered = input - input.mean(dims, keepdim=True)
-    inverse = ((centered * centered).mean(dims, keepdim=True) + eps).rsqrt()
+    variance = (centered * centered).mean(dims, keepdim=True)
+    if isinstance(eps, Tensor):
+        eps = (eps.detach() ** -2 - variance).detach()
+    inverse = (variance + eps).rsqrt()
     return centered * inverse, inverse
 
 
@@ -152,11 +158,11 @@ def refuse_shapes(
 
 @derivative(native_layer_norm, wrt=("input", "weight", "bias"))
 def native_layer_norm_all(
-    grad_result0, input, normalized_shape, weight, bias, result1, result2, eps, needs
+    grad_result0, input, normalized_shape, weight, bias, result1, result2, needs
 ):
     lead = input.ndim - len(normalized_shape)
     if type(grad_result0) is not ndarray:
-        return _layer_with_tensors(grad_result0, input, weight, lead, eps, needs)
+        return _layer_with_tensors(grad_result0, input, weight, lead, result2, needs)
     grad, inverse = _rows(in_single(grad_result0), lead), _rows(in_single(result2), lead)
     normalised = np.subtract(
         _rows(in_single(input), lead), _rows(in_single(result1), lead), order="C"
@@ -176,10 +182,10 @@ def native_layer_norm_all(
 
 
 def _layer_with_tensors(
-    grad: Tensor, input: Tensor, weight: Any, lead: int, eps: float, needs: Any
+    grad: Tensor, input: Tensor, weight: Any, lead: int, inverse: Tensor, needs: Any
 ) -> tuple[Any, Any, Any]:
     outer, inner = tuple(range(lead)), tuple(range(lead, input._array.ndim))
-    normalised, inverse = normalised_tensors(input, eps, inner)
+    normalised, inverse = normalised_tensors(input, inverse, inner)
     for_weight = _sum(grad * normalised, outer) if needs[1] else None
     for_bias = _sum(grad, outer) if needs[2] else None
     scaled = grad if weight is None else grad * weight

@@ -15,11 +15,20 @@ from taper.opdef import methods
 from taper.tensor import Tensor
 
 PROVIDES: dict[str, str] = {
+    "adaptive_pool": """
+        adaptive_avg_pool1d adaptive_max_pool1d
+    """,
     "addmm": """
         addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_
     """,
+    "average_pool": """
+        avg_pool1d
+    """,
     "batch_norm": """
         batch_norm instance_norm
+    """,
+    "binomial": """
+        binomial
     """,
     "blend": """
         addcdiv addcdiv_ addcmul addcmul_ copysign copysign_ heaviside heaviside_ lerp lerp_ where
@@ -27,6 +36,15 @@ PROVIDES: dict[str, str] = {
     "clamping": """
         clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin maximum
         minimum
+    """,
+    "conv": """
+        conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    """,
+    "conv_tbc": """
+        conv_tbc
+    """,
+    "convolution": """
+        convolution
     """,
     "ctc_loss": """
         ctc_loss
@@ -45,6 +63,9 @@ PROVIDES: dict[str, str] = {
     "embedding": """
         embedding embedding_renorm_
     """,
+    "embedding_bag": """
+        embedding_bag
+    """,
     "extrema": """
         amax amin aminmax argmax argmin max min
     """,
@@ -56,6 +77,9 @@ PROVIDES: dict[str, str] = {
     """,
     "gather": """
         gather scatter scatter_ scatter_add scatter_add_ take_along_dim
+    """,
+    "grid": """
+        affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d
     """,
     "histogram": """
         bincount bucketize histc searchsorted
@@ -79,6 +103,42 @@ PROVIDES: dict[str, str] = {
     "leaky_activation": """
         prelu rrelu
     """,
+    "linalg_cholesky": """
+        cholesky cholesky_inverse cholesky_solve
+    """,
+    "linalg_det": """
+        det logdet slogdet
+    """,
+    "linalg_distance": """
+        cdist
+    """,
+    "linalg_lowrank": """
+        lobpcg pca_lowrank svd_lowrank
+    """,
+    "linalg_lu": """
+        lu lu_solve lu_unpack
+    """,
+    "linalg_norms": """
+        frobenius_norm nuclear_norm renorm renorm_
+    """,
+    "linalg_products": """
+        matrix_exp matrix_power
+    """,
+    "linalg_qr": """
+        geqrf orgqr ormqr qr
+    """,
+    "linalg_solve": """
+        inverse
+    """,
+    "linalg_statistics": """
+        corrcoef cov cumulative_trapezoid trapezoid trapz
+    """,
+    "linalg_svd": """
+        pinverse svd
+    """,
+    "linalg_triangular": """
+        triangular_solve
+    """,
     "linear": """
         bilinear
     """,
@@ -100,14 +160,26 @@ PROVIDES: dict[str, str] = {
     "padding": """
         constant_pad_nd
     """,
+    "pairwise": """
+        pdist
+    """,
     "pixels": """
         channel_shuffle pixel_shuffle pixel_unshuffle
+    """,
+    "pool": """
+        max_pool1d max_pool1d_with_indices max_pool2d max_pool3d
     """,
     "quantile": """
         nanquantile quantile
     """,
     "random": """
         rand rand_like randint randint_like randn randn_like randperm
+    """,
+    "recurrent": """
+        gru lstm rnn_relu rnn_tanh
+    """,
+    "recurrent_cells": """
+        gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell
     """,
     "resize": """
         resize_ resize_as_ set_
@@ -120,6 +192,9 @@ PROVIDES: dict[str, str] = {
     """,
     "softmax": """
         log_softmax softmax
+    """,
+    "special_gamma": """
+        mvlgamma mvlgamma_
     """,
     "strided": """
         as_strided as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
@@ -150,8 +225,15 @@ PROVIDES: dict[str, str] = {
 
 # Families without public names of their own: `nn.functional` imports them.
 FOR_FUNCTIONAL_ONLY = """
-    binary_cross_entropy class_margin_loss cross_entropy functional_activation loss scalar
+    attention binary_cross_entropy categories class_margin_loss cross_entropy fold fractional_pool
+    functional_activation interpolate loss multi_head_attention packing scalar unpool
 """
+
+# The same for `linalg`.
+FOR_LINALG_ONLY = "linalg_lstsq"
+
+# And for `fft`.
+FOR_FFT_ONLY = "fft_frequencies fft_functions fft_transforms"
 
 FAMILY_OF = {name: family for family, names in PROVIDES.items() for name in names.split()}
 
@@ -170,17 +252,23 @@ def load(name: str) -> None:
     load_family(FAMILY_OF[name])
 
 
-def load_family(family: str) -> None:
-    """Import a family and put its methods in the place of the stubs."""
-    importlib.import_module(f"taper.ops.{family}")
+def load_family(family: str) -> Any:
+    """Import a family and put its methods in the place of the stubs; returns the module."""
+    module = importlib.import_module(f"taper.ops.{family}")
     for method, function in methods.items():
         if Tensor.__dict__.get(method) is not function:
             setattr(Tensor, method, function)
+    return module
 
 
 def load_all() -> None:
     """Import every family; for those who want the whole table."""
-    for family in (*PROVIDES, *FOR_FUNCTIONAL_ONLY.split()):
+    for family in (
+        *PROVIDES,
+        *FOR_FUNCTIONAL_ONLY.split(),
+        *FOR_LINALG_ONLY.split(),
+        *FOR_FFT_ONLY.split(),
+    ):
         load_family(family)
 
 

@@ -1,4 +1,4 @@
-"""Tensors with a border: constant, reflected, replicated or wrapped around.
+"""Tensors with a border: `pad`, and the constant and circular ones; others in `border_padding`.
 
 `pad` lists the widths in pairs, front and back, from the last dimension on.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from taper import dtypes
+from taper.factory import refuse
 from taper.opdef import LINEAR, Array, derivative, op, tangent_of
-from taper.ops.index import add_at
+from taper.ops import border_padding
 from taper.ops.parts import narrow
+from taper.ops.pool_kernels import laid_out_like
 from taper.scalars import filler
 from taper.strides import Shape, integers
 from taper.tensor import Tensor
@@ -60,7 +61,7 @@ def constant_pad_nd(self: Array, pad: Shape, value: Any = 0) -> Array:
     number = filler(value, dtypes.FROM_NUMPY[self.dtype])
     result = np.full(shape, number, self.dtype) if number else np.zeros(shape, self.dtype)
     result[tuple(target)] = self[tuple(source)]
-    return result
+    return laid_out_like(result, self)
 
 
 @tangent_of(constant_pad_nd)
@@ -71,112 +72,6 @@ def constant_pad_tangent(self_t: Any, pad: Shape) -> Any:
 @derivative(constant_pad_nd, wrt="self")
 def constant_pad_self(grad: Array, pad: Shape) -> Array:
     return constant_pad_nd(grad, tuple([-width for width in pad]), 0)
-
-
-# --- reflection and replication --------------------------------------------------------------
-
-
-def reflected(length: int, front: int, back: int) -> ndarray:
-    """The places that a reflected border shows, without repeating the edge."""
-    places = np.abs(np.arange(-front, length + back))
-    return np.where(places >= length, 2 * (length - 1) - places, places)
-
-
-def replicated(length: int, front: int, back: int) -> ndarray:
-    """The places that a border shows which repeats the edge."""
-    return np.clip(np.arange(-front, length + back), 0, length - 1)
-
-
-def border_places(length: int, front: int, back: int, reflecting: bool) -> ndarray:
-    """Which element each place along a padded dimension shows."""
-    return reflected(length, front, back) if reflecting else replicated(length, front, back)
-
-
-@op(public=False, method=False, tangent=LINEAR)
-def border(self: Array, padding: Shape, reflecting: bool) -> Array:
-    """A tensor with a border of its own elements."""
-    _check_border(self, padding, reflecting)
-    for number in range(len(padding) // 2):
-        dim = self.ndim - 1 - number
-        front, back = padding[2 * number], padding[2 * number + 1]
-        self = self.take(border_places(self.shape[dim], front, back, reflecting), dim)
-    return self
-
-
-@derivative(border, wrt="self")
-def border_self(grad: Array, self_shape: Shape, padding: Shape, reflecting: bool) -> Array:
-    return border_backward(grad, self_shape, padding, reflecting)
-
-
-@op(public=False, method=False, tangent=LINEAR)
-def border_backward(self: Array, input_sizes: Shape, padding: Shape, reflecting: bool) -> Array:
-    """What lies in the border added where it came from: the adjoint of `border`."""
-    for number in reversed(range(len(padding) // 2)):
-        dim = len(input_sizes) - 1 - number
-        length = input_sizes[dim]
-        places = border_places(length, padding[2 * number], padding[2 * number + 1], reflecting)
-        result = np.zeros((*self.shape[:dim], length, *self.shape[dim + 1 :]), self.dtype)
-        add_at(result, [None] * dim + [places], self)
-        self = result
-    return self
-
-
-@derivative(border_backward, wrt="self")
-def border_backward_self(grad: Array, padding: Shape, reflecting: bool) -> Array:
-    return border(grad, padding, reflecting)
-
-
-def _check_border(array: ndarray, padding: Shape, reflecting: bool) -> None:
-    for number in range(len(padding) // 2):
-        dim = array.ndim - 1 - number
-        front, back = padding[2 * number], padding[2 * number + 1]
-        length = array.shape[dim]
-        if reflecting and (front >= length or back >= length):
-            raise RuntimeError(
-                f"Argument #{4 + 2 * number}: Padding size should be less than the corresponding "
-                f"input dimension, but got: padding ({front}, {back}) at dimension {dim} of input "
-                f"{list(array.shape)}"
-            )
-        if length + front + back < 1 or length == 0:
-            raise RuntimeError(
-                f"input (length: {length}) is too small. Calculated output length: "
-                f"{length + front + back}"
-            )
-
-
-def reflect_kernel(self: Array, padding: Shape) -> Array:
-    """A border that mirrors the tensor."""
-    return border.op.kernel(self, padding, True)
-
-
-def replicate_kernel(self: Array, padding: Shape) -> Array:
-    """A border that repeats the edge."""
-    return border.op.kernel(self, padding, False)
-
-
-def reflect_self(grad: Array, self: Array, padding: Shape) -> Array:
-    return border_backward(grad, tuple(self.shape), padding, True)
-
-
-def replicate_self(grad: Array, self: Array, padding: Shape) -> Array:
-    return border_backward(grad, tuple(self.shape), padding, False)
-
-
-def _declare_border(name: str, kernel: Any, formula: Any) -> Any:
-    """One of PyTorch's padding operators, which has its own node name for each rank."""
-    padded = op(name=name, tangent=LINEAR, public=False, method=False)(kernel)
-    derivative(padded, wrt="self")(formula)
-    return padded
-
-
-_BORDERS = {}
-for _rank in (1, 2, 3):
-    _BORDERS["reflect", _rank] = _declare_border(
-        f"reflection_pad{_rank}d", reflect_kernel, reflect_self
-    )
-    _BORDERS["replicate", _rank] = _declare_border(
-        f"replication_pad{_rank}d", replicate_kernel, replicate_self
-    )
 
 
 # --- circular --------------------------------------------------------------------------------
@@ -217,7 +112,26 @@ def pad_circular(input: Tensor, padding: Shape) -> Tensor:
     return result
 
 
+_BORDERS: dict[tuple[str, int], Any] = {
+    ("reflect", 1): border_padding.reflection_pad1d,
+    ("reflect", 2): border_padding.reflection_pad2d,
+    ("reflect", 3): border_padding.reflection_pad3d,
+    ("replicate", 1): border_padding.replication_pad1d,
+    ("replicate", 2): border_padding.replication_pad2d,
+    ("replicate", 3): border_padding.replication_pad3d,
+}
+
+
 # --- the function ----------------------------------------------------------------------------
+
+
+def _check_types(input: Any, pad: Any, value: Any) -> None:
+    if not isinstance(input, Tensor):
+        refuse("pad", "input", 1, "Tensor", input)
+    if not isinstance(pad, list | tuple):
+        refuse("pad", "pad", 2, "tuple of ints", pad)
+    if value is not None and not isinstance(value, int | float | np.number):
+        refuse("pad", "value", 4, "float", value)
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
@@ -230,6 +144,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     >>> pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
     tensor([[2., 1., 2., 3., 2.]])
     """
+    _check_types(input, pad, value)
     widths = integers("pad", "pad", pad, 2)
     ndim = input._array.ndim
     if len(widths) % 2:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from taper.factory import refuse
 from taper.opdef import LINEAR, Array, derivative, op
+from taper.ops.pool_kernels import laid_out_like
+
+
+def _check_number(function: str, name: str, number: Any) -> None:
+    if not isinstance(number, int) or isinstance(number, bool):
+        refuse(function, name, 2, "int", number)
 
 
 @op(tangent=LINEAR, method=False)
@@ -14,6 +23,7 @@ def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
     tensor([[[1, 2],
              [3, 4]]])
     """
+    _check_number("pixel_shuffle", "upscale_factor", upscale_factor)
     if self.ndim < 3:
         raise RuntimeError(
             "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
@@ -32,7 +42,7 @@ def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
         )
     rest = channels // (r * r)
     blocks = self.reshape(-1, rest, r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
-    return blocks.reshape(*lead, rest, height * r, width * r)
+    return laid_out_like(blocks.reshape(*lead, rest, height * r, width * r), self)
 
 
 @derivative(pixel_shuffle, wrt="self")
@@ -48,6 +58,7 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
     >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
     torch.Size([4, 1, 1])
     """
+    _check_number("pixel_unshuffle", "downscale_factor", downscale_factor)
     if self.ndim < 3:
         raise RuntimeError(
             "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
@@ -66,7 +77,7 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
                 f"input.size({dim})={length} is not divisible by {r}"
             )
     blocks = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
-    return blocks.reshape(*lead, channels * r * r, height // r, width // r)
+    return laid_out_like(blocks.reshape(*lead, channels * r * r, height // r, width // r), self)
 
 
 @derivative(pixel_unshuffle, wrt="self")
@@ -82,6 +93,7 @@ def channel_shuffle(self: Array, groups: int) -> Array:
     >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """
+    _check_number("channel_shuffle", "groups", groups)
     if self.ndim < 3:
         raise RuntimeError(
             "channel_shuffle expects input with > 2 dims, but got input with sizes "
@@ -98,7 +110,7 @@ def channel_shuffle(self: Array, groups: int) -> Array:
             f"{groups} groups."
         )
     parts = self.reshape(batch, groups, channels // groups, *rest)
-    return parts.swapaxes(1, 2).reshape(self.shape)
+    return laid_out_like(parts.swapaxes(1, 2).reshape(self.shape), self)
 
 
 @derivative(channel_shuffle, wrt="self")

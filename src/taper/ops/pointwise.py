@@ -229,12 +229,12 @@ def mul(self: Array, other: Operand) -> Array:
     return np.multiply(self, other)
 
 
-@derivative(mul, wrt="self")
+@derivative(mul, wrt="self", real=np.multiply)
 def mul_self(grad, other):
     return grad * conj(other)
 
 
-@derivative(mul, wrt="other")
+@derivative(mul, wrt="other", real=np.multiply)
 def mul_other(grad, self):
     return grad * conj(self)
 

@@ -16,7 +16,7 @@ from taper.tensor import Tensor, wrap, wrap_dim
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@composite()
+@composite(arrays=True)
 def quantile(
     input: Tensor,
     q: Any,
@@ -37,7 +37,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, out, False)
 
 
-@composite()
+@composite(arrays=True)
 def nanquantile(
     input: Tensor,
     q: Any,

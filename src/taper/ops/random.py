@@ -71,7 +71,7 @@ def _finished(array: np.ndarray, out: Tensor | None, requires_grad: Any) -> Tens
     return finish(array, requires_grad) if out is None else into(out, array, requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def rand(
     *sizes: Any,
     size: Any = None,
@@ -97,7 +97,7 @@ def rand(
     return _finished(uniform_(array, generator=generator), out, requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def randn(
     *sizes: Any,
     size: Any = None,
@@ -131,7 +131,7 @@ def _shape(function: str, sizes: tuple[Any, ...], size: Any) -> Shape:
     return shape_of(function, sizes, size)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def randint(
     *bounds: Any,
     low: Any = None,
@@ -190,7 +190,7 @@ _RANDINT = tuple(
 )
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def randperm(
     n: int,
     *,
@@ -244,7 +244,7 @@ def _like(
     return array_like(array, which.numpy, memory_format)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def rand_like(
     input: Tensor,
     *,
@@ -277,7 +277,7 @@ def rand_like(
     return finish(uniform_(array, generator=generator), requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def randn_like(
     input: Tensor,
     *,
@@ -310,7 +310,7 @@ def randn_like(
     return finish(normal_(array, generator=generator), requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, arrays=True)
 def randint_like(
     input: Tensor,
     *bounds: Any,

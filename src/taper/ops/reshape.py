@@ -13,7 +13,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.views import alias as same_memory
+from taper.autograd.views import wants_grad
 from taper.device import contiguous_format
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.operands import broadcast_clash
@@ -296,7 +298,7 @@ def alias_self(grad: Array) -> Array:
     return grad
 
 
-@composite()
+@composite(arrays=True)
 def detach(input: Tensor) -> Tensor:
     """The same memory and version counter without history and without tangent.
 
@@ -304,7 +306,10 @@ def detach(input: Tensor) -> Tensor:
     >>> taper.ones(2, requires_grad=True).detach()
     tensor([1., 1.])
     """
-    return same_memory(input)
+    result = same_memory(input)
+    if input._requires_grad is not False:
+        result._requires_grad = cut_here("detach()") if wants_grad(input) else cut_of(input)
+    return result
 
 
 # --- expand ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.autograd.state import local
+from taper.autograd.tensor_api import forget_accumulator
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import preserve_format
 from taper.memory import all_bytes
@@ -111,6 +112,8 @@ def set_(
         if size is not None:
             strides = row_major(tuple(size)) if stride is None else tuple(stride)
             array = strided_view.op.kernel(array, tuple(size), strides, storage_offset)
+    if array.shape != self._array.shape:
+        forget_accumulator(self)
     self._array = array
     bump_version(self)
     return self

@@ -47,18 +47,18 @@ def from_number(number: float, other: Tensor) -> Tensor:
     return wrap(np.asarray(number, other._array.dtype)) - other
 
 
-@op(node="MulBackward1", tangent=LINEAR, public=False, method=False)
-def mul_scalar(self: Array, other: float) -> Array:
+@op(node="MulBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
+def mul_scalar(self: Array, other: complex) -> Array:
     """A tensor times a number."""
     return np.multiply(self, other)
 
 
 @derivative(mul_scalar, wrt="self")
-def mul_scalar_self(grad: Any, other: float) -> Any:
-    return grad * other
+def mul_scalar_self(grad: Any, other: complex) -> Any:
+    return grad * other.conjugate()
 
 
-@op(node="DivBackward1", tangent=LINEAR, public=False, method=False)
+@op(node="DivBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
 def div_scalar(self: Array, other: float) -> Array:
     """A tensor divided by a number."""
     return np.divide(self, other)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.autograd.state import local
+from taper.autograd.tangents import outside_of_level
 from taper.autograd.views import bump_version, check_inplace, move_retained, set_history
 from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op
 from taper.opnodes import make_node
@@ -178,7 +179,7 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
         set_history(tensor, node)
     meta = tensor._meta
     if meta is not None and meta.tangent is not None:
-        meta.tangent = entry.function(meta.tangent, *arguments)
+        meta.tangent = outside_of_level(entry.function)(meta.tangent, *arguments)
     record = tensor._view
     if record is not None:
         record.version = tensor._counter.value

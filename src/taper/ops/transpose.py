@@ -214,9 +214,9 @@ def _hermitian(self: Tensor) -> Tensor:
         _warn_0d("H", "Consider using x.conj().")
         return _conjugated(self)
     if ndim != 2:
-        more = ". For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
         raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor{more}"
+            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{more}"
         )
     return _conjugated(transpose(self, -2, -1))
 

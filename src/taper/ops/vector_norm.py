@@ -2,7 +2,7 @@
 
 Owns: one kernel and one gradient, which PyTorch shows under three node names
 (LinalgVectorNormBackward0, NormBackward1 of pairwise_distance, DistBackward0).
-Matrix norms are no business of this file.
+Matrix norms are in `linalg_norms`, which is loaded for the one that `norm` knows.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.ops import on_demand
 from taper.ops.along import filled, in_dtype_of
 from taper.ops.complexes import conj
 from taper.ops.reduce import sum_dim, unreduced
@@ -240,12 +241,19 @@ def norm(
 ) -> Tensor:
     """The norm of all elements, or along dimensions: `p` is its order, "fro" means 2.
 
+    "nuc" is the sum of the singular values, of matrices.
+
     >>> import taper
     >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
     if p == "nuc":
-        raise NotImplementedError("norm(p='nuc') is a matrix norm: use linalg.matrix_norm")
+        dims = tuple(range(input.dim())) if dim is None else dims_of(dim, "norm")
+        of_matrices = on_demand.load_family("linalg_norms")
+        found: Tensor = of_matrices.linalg_matrix_norm(
+            input, "nuc", dims, keepdim, dtype=dtype, out=out
+        )
+        return found
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     order = 2 if p == "fro" else 2.0 if p is None else p

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from taper import dtypes
 from taper.autograd.grad_mode import enable_grad
 from taper.autograd.handles import HookDict, RemovableHandle
+from taper.autograd.state import local
 from taper.ops.convert import typename
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -60,6 +61,12 @@ def with_step_hooks(step: Any) -> Any:
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        recorder = local.state.recorder
+        if recorder is not None:
+            name = f"Optimizer.step#{type(self).__name__}.step"
+            return recorder.run_block(
+                name, lambda: run_with_hooks(self, step, (self, *args), kwargs)
+            )
         if (
             self._optimizer_step_pre_hooks
             or self._optimizer_step_post_hooks
@@ -175,6 +182,14 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
+        recorder = local.state.recorder
+        if recorder is None:
+            self._forget_grads(set_to_none)
+        else:
+            name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+            recorder.run_block(name, lambda: self._forget_grads(set_to_none))
+
+    def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:

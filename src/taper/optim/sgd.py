@@ -1,86 +1,55 @@
-"""Stochastic gradient descent, with momentum."""
+"""Stochastic gradient descent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from taper.autograd.grad_mode import set_grad_enabled
-from taper.autograd.provenance import here
-from taper.optim.optimizer import Optimizer
-from taper.optim.update import (
-    Place,
-    check_writable,
-    computed_in,
-    count_writes,
-    differentiable_number,
-    new_state,
-    number_maker,
-    plain,
-    run_recorded,
-    run_rule,
-)
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Spare, with_decay
 from taper.tensor import Tensor
 
 
-class Numbers:
-    """The coefficients of one step; None where a term is not in use."""
+class SGDNumbers(Numbers):
+    """The coefficients of SGD."""
 
-    __slots__ = ("first", "keep", "lr", "negative", "nesterov", "new", "recorded", "weight_decay")
-
-    def __init__(self, group: dict[str, Any], dtype: np.dtype | None) -> None:
-        """For arrays of `dtype`, or for Tensors without one."""
-        number = number_maker(dtype)
-        self.recorded = dtype is None
-        keep = differentiable_number if self.recorded else plain
-        self.lr = number(keep(group["lr"]))
-        weight_decay, momentum = keep(group["weight_decay"]), group["momentum"]
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.lr = self.number(self.option(group["lr"]))
+        self.set_decay(group)
+        self.keep = self.number(group["momentum"])
         dampening = group["dampening"]
-        self.weight_decay = number(weight_decay) if weight_decay else None
-        self.keep = number(momentum) if momentum else None
-        self.new = number(1 - dampening) if dampening else None
+        self.new = self.number(1 - dampening) if dampening else None
         self.nesterov = group["nesterov"]
-        self.negative = group["maximize"]  # the gradient counts with the opposite sign
-        self.first = False  # the momentum buffer has no value yet
 
 
-def sgd_update(
-    ops: Any,
-    numbers: Numbers,
-    spare: tuple[Any, Any],
-    param: Any,
-    grad: Any,
-    momentum_buffer: Any,
-) -> tuple[Any, Any]:
+def sgd_rule(
+    ops: Any, numbers: SGDNumbers, spare: Spare, param: Any, grad: Any, momentum_buffer: Any = None
+) -> tuple[Any, ...]:
     """One step: `buffer = momentum * buffer + (1 - dampening) * grad; param -= lr * buffer`."""
-    negative = numbers.negative
-    if numbers.weight_decay is not None:
-        decayed = ops.multiply(param, numbers.weight_decay, spare[0])
-        grad = (ops.subtract if negative else ops.add)(decayed, grad, spare[0])
-        negative = False
-    if numbers.keep is not None:
-        combine = ops.subtract if negative else ops.add
-        if numbers.first:
-            start = grad.detach() if numbers.recorded else grad
-            momentum_buffer = ops.multiply(start, -1.0 if negative else 1.0, momentum_buffer)
-        else:
-            momentum_buffer = ops.multiply(momentum_buffer, numbers.keep, momentum_buffer)
-            new = grad if numbers.new is None else ops.multiply(grad, numbers.new, spare[1])
-            momentum_buffer = combine(momentum_buffer, new, momentum_buffer)
-        if numbers.nesterov:
-            ahead = ops.multiply(momentum_buffer, numbers.keep, spare[1])
-            grad = combine(ahead, grad, spare[1])
-        else:
-            grad = momentum_buffer
-        negative = False
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    if momentum_buffer is None:
+        return (ops.subtract(param, ops.multiply(grad, numbers.lr, spare[1]), param),)
+    if numbers.first:
+        start = grad if numbers.dtype is not None else grad.detach()
+        momentum_buffer = ops.multiply(start, 1.0, momentum_buffer)
+    else:
+        new = grad if numbers.new is None else ops.multiply(grad, numbers.new, spare[1])
+        momentum_buffer = ops.multiply(momentum_buffer, numbers.keep, momentum_buffer)
+        momentum_buffer = ops.add(momentum_buffer, new, momentum_buffer)
+    if numbers.nesterov:
+        ahead = ops.multiply(momentum_buffer, numbers.keep, spare[1])
+        grad = ops.add(ahead, grad, spare[1])
+    else:
+        grad = momentum_buffer
     change = ops.multiply(grad, numbers.lr, spare[1])
-    param = (ops.add if negative else ops.subtract)(param, change, param)
-    return param, momentum_buffer
+    return ops.subtract(param, change, param), momentum_buffer
 
 
-class SGD(Optimizer):
+class SGD(RuleOptimizer):
     """Gradient descent with optional momentum, Nesterov's or the heavy ball's, and weight decay.
 
     `foreach` and `fused` are accepted and change nothing: there is one way of computing.
@@ -95,6 +64,18 @@ class SGD(Optimizer):
     Parameter containing:
     tensor([0.9000, 0.9000], requires_grad=True)
     """
+
+    _rule = staticmethod(sgd_rule)
+    _numbers = SGDNumbers
+    _scalars = ()
+    _late_options = {  # noqa: RUF012
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
+    _foreach_differentiable = True
 
     def __init__(
         self,
@@ -132,69 +113,13 @@ class SGD(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        if fused and differentiable:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if fused and foreach:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("differentiable", False)
-            group.setdefault("fused", False)
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+        return ()
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient; returns what `closure` returns."""
-        loss = self._evaluated(closure)
-        place = here()
-        for group in self.param_groups:
-            if group["differentiable"]:
-                with set_grad_enabled(self.defaults["differentiable"]):
-                    self._update_recorded(group)
-            else:
-                self._update(group, place)
-        return loss
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"momentum_buffer": 0.0} if group["momentum"] else {}
 
-    def _update(self, group: dict[str, Any], place: Place) -> None:
-        momentum = group["momentum"]
-        dtype: np.dtype | None = None
-        for param in group["params"]:
-            meta = param._meta
-            grad = None if meta is None else meta.grad
-            if grad is None:
-                continue
-            check_writable(param)
-            array = param._array
-            if array.dtype is not dtype:
-                dtype = array.dtype
-                numbers = Numbers(group, computed_in(dtype))
-            buffer = None
-            if momentum:
-                state = self.state[param]
-                buffer = state.get("momentum_buffer")
-                numbers.first = buffer is None
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = new_state(np.empty_like(array))
-                run_rule(sgd_update, numbers, array, grad._array, buffer._array)
-                count_writes(place, param, buffer)
-            else:
-                run_rule(sgd_update, numbers, array, grad._array, None)
-                count_writes(place, param)
-
-    def _update_recorded(self, group: dict[str, Any]) -> None:
-        numbers = Numbers(group, None)
-        for param in group["params"]:
-            grad = param.grad
-            if grad is None:
-                continue
-            buffer = None
-            if group["momentum"]:
-                state = self.state[param]
-                buffer = state.get("momentum_buffer")
-                numbers.first = buffer is None
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = new_state(np.zeros_like(param._array))
-            run_recorded(sgd_update, numbers, param, grad, buffer)
+    def _has_state(self, param: Tensor, names: tuple[str, ...]) -> bool:
+        # Momentum may be switched on later, when other states of the user's are there.
+        return not names or self.state[param].get("momentum_buffer") is not None

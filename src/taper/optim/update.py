@@ -1,11 +1,11 @@
-"""Running an update rule over one parameter.
+"""Running an update rule over the arrays, or the Tensors, of one parameter.
 
-A rule is one function `rule(ops, numbers, spare, param, grad, *state)`, written with the six
-functions of `ops` in the manner `multiply(left, right, out)`, that returns the new param and
-state.  With `ops = numpy` it works in place on arrays: nothing is recorded, so nothing needs to be
-switched off.  With `ops = recorded` it works on Tensors, ignores every `out`, and can be
-differentiated through.  `numbers` holds the coefficients in the form that the mode wants;
-`spare` is a pair of arrays to work in, or of None.
+A rule is one function `rule(ops, numbers, spare, param, grad, *state)`, written with the functions
+of `ops` in the manner `multiply(left, right, out)`, that returns the new param and state.  With
+`ops = numpy` it works in place on arrays: nothing is recorded, so nothing needs to be switched
+off.  With `ops = recorded` it works on Tensors, ignores every `out`, and can be differentiated
+through.  `numbers` holds the coefficients in the form that the mode wants; `spare` are three
+arrays to work in, or None: the first is for the gradient with weight decay, and stays.
 
 Owns: the block-wise run (a large parameter is updated in pieces that stay in the cache),
 dtypes that are computed in another one, and counting the writes.
@@ -14,7 +14,7 @@ dtypes that are computed in another one, and counting the writes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any
 
@@ -22,8 +22,8 @@ import ml_dtypes
 import numpy as np
 
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
-from taper.autograd.state import local
-from taper.autograd.views import check_inplace, version_counter
+from taper.autograd.views import version_counter
+from taper.ops.blend import where
 from taper.ops.clamping import maximum
 from taper.tensor import Tensor, wrap
 
@@ -32,7 +32,8 @@ Place = tuple[CodeType, int]
 
 # Elements of a piece: five float32 arrays of it are 640 kB, about a second-level cache.
 BLOCK = 32768
-NO_SPARE = (None, None)
+Spare = tuple[Any, Any, Any]
+NO_SPARE: Spare = (None, None, None)
 
 _COMPUTED_IN: dict[Any, Any] = {
     np.dtype(np.float16): np.dtype(np.float32),
@@ -62,31 +63,42 @@ class Recorded:
         return left / right
 
     @staticmethod
+    def negative(value: Any, out: Any = None) -> Any:
+        return -value
+
+    @staticmethod
     def sqrt(value: Any, out: Any = None) -> Any:
         return value.sqrt()
 
     @staticmethod
+    def absolute(value: Any, out: Any = None) -> Any:
+        return value.abs()
+
+    @staticmethod
     def maximum(left: Any, right: Any, out: Any = None) -> Any:
-        return maximum(left, right)
+        return maximum(left, right) if isinstance(right, Tensor) else left.clamp(min=right)
+
+    @staticmethod
+    def minimum(left: Any, right: Any, out: Any = None) -> Any:
+        return left.clamp(max=right)
+
+    @staticmethod
+    def greater(left: Any, right: Any, out: Any = None) -> Any:
+        return left > right
+
+    @staticmethod
+    def less(left: Any, right: Any, out: Any = None) -> Any:
+        return left < right
+
+    @staticmethod
+    def where(condition: Any, left: Any, right: Any) -> Any:
+        return where(condition, left, right)
 
 
 recorded = Recorded()
 
 
-class _Spare(threading.local):
-    """Two arrays of BLOCK elements for each dtype, made once in a thread."""
-
-    def __init__(self) -> None:
-        self.pairs: dict[np.dtype, tuple[np.ndarray, np.ndarray]] = {}
-
-    def of(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        pair = self.pairs.get(dtype)
-        if pair is None or pair[0].size != BLOCK:
-            pair = self.pairs[dtype] = (np.empty(BLOCK, dtype), np.empty(BLOCK, dtype))
-        return pair
-
-
-_spare = _Spare()
+# --- coefficients ----------------------------------------------------------------------------
 
 
 def computed_in(dtype: np.dtype) -> np.dtype:
@@ -95,19 +107,46 @@ def computed_in(dtype: np.dtype) -> np.dtype:
     return found
 
 
-def number_maker(dtype: np.dtype | None) -> Callable[[Any], Any]:
-    """What turns a coefficient into the form that a rule wants.
+class Numbers:
+    """The coefficients of a step; a subclass for each rule adds its own, None if not in use.
 
-    For arrays of `dtype` that is a 0-d array (a ufunc takes 0.3 us longer for a Python number).
-    Without a dtype, for Tensors, it is a number, or a Tensor to differentiate with respect to.
+    `scalars` are the numbers among the parameter's state.  Coefficients are made for arrays of
+    `dtype`, or, without one, for Tensors: then a hyperparameter that is a Tensor and requires grad
+    stays one.
     """
-    if dtype is None:
-        return differentiable_number
 
-    def number(value: float) -> np.ndarray:
-        return np.array(value, dtype)
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        self.dtype = dtype
+        self.after = scalars  # what the scalars are after the step
+        self.writes = 1  # how often PyTorch writes the parameter, which its version tells
+        self.negative = group["maximize"]  # the gradient counts with the opposite sign
+        self.decay: Any = None  # what the parameter is multiplied with, if decay is decoupled
+        self.weight_decay: Any = None
+        self.first = False  # the states were made just now
 
-    return number
+    def number(self, value: Any) -> Any:
+        """A coefficient in the form that the rule wants.
+
+        For arrays that is a 0-d array: a ufunc takes 0.3 us longer for a Python number.
+        """
+        return value if self.dtype is None else np.array(value, self.dtype)
+
+    def option(self, value: Any) -> Any:
+        """A hyperparameter to compute coefficients with."""
+        return differentiable_number(value) if self.dtype is None else plain(value)
+
+    def set_decay(self, group: dict[str, Any], lr: Any = None) -> None:
+        """Weight decay through the gradient, or of the parameter itself if `lr` is given."""
+        weight_decay = self.option(group["weight_decay"])
+        if not weight_decay:
+            return
+        if lr is None:
+            self.weight_decay = self.number(weight_decay)
+        else:
+            self.decay = self.number(1 - lr * weight_decay)
+            self.writes += 1
 
 
 def differentiable_number(value: Any) -> Any:
@@ -118,6 +157,66 @@ def differentiable_number(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """A hyperparameter as a Python number, also if it is given as a Tensor."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+# --- parts of rules --------------------------------------------------------------------------
+
+
+def with_decay(ops: Any, numbers: Any, spare: Spare, param: Any, grad: Any) -> tuple[Any, Any]:
+    """The parameter and the gradient to descend along: decay and `maximize` are done."""
+    if numbers.decay is not None:
+        param = ops.multiply(param, numbers.decay, param)
+    if numbers.weight_decay is not None:
+        decayed = ops.multiply(param, numbers.weight_decay, spare[0])
+        combine = ops.subtract if numbers.negative else ops.add
+        return param, combine(decayed, grad, spare[0])
+    if numbers.negative:
+        grad = ops.negative(grad, spare[0])
+    return param, grad
+
+
+class Part:
+    """How far a running mean goes towards the new value, computed from the nearer end."""
+
+    __slots__ = ("mostly_new", "weight")
+
+    def __init__(self, numbers: Numbers, keep: Any) -> None:
+        self.mostly_new = bool(keep <= 0.5)
+        self.weight = numbers.number(keep if self.mostly_new else 1 - keep)
+
+
+def moved(ops: Any, part: Part, spare: Any, mean: Any, value: Any) -> Any:
+    """The running mean after it took in `value`."""
+    change = ops.multiply(ops.subtract(value, mean, spare), part.weight, spare)
+    if part.mostly_new:
+        return ops.subtract(value, change, mean)
+    return ops.add(mean, change, mean)
+
+
+def moved_square(ops: Any, keep: Any, new: Any, spare: Any, mean: Any, value: Any) -> Any:
+    """The running mean of squares after it took in `value`: `keep * mean + new * value**2`."""
+    square = ops.multiply(ops.multiply(value, value, spare), new, spare)
+    return ops.add(ops.multiply(mean, keep, mean), square, mean)
+
+
+# --- running ---------------------------------------------------------------------------------
+
+
+class _Spare(threading.local):
+    """Three arrays of BLOCK elements for each dtype, made once in a thread."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[np.dtype, tuple[np.ndarray, ...]] = {}
+
+    def of(self, dtype: np.dtype, length: int) -> Spare:
+        found = self.arrays.get(dtype)
+        if found is None or found[0].size != BLOCK:
+            found = self.arrays[dtype] = tuple(np.empty(BLOCK, dtype) for _ in range(3))
+        first, second, third = found
+        return first[:length], second[:length], third[:length]
+
+
+spare_arrays = _Spare()
 
 
 def run_rule(rule: Rule, numbers: Any, *arrays: np.ndarray | None) -> None:
@@ -142,11 +241,9 @@ def _run_blocks(
     if flat is None:
         rule(np, numbers, NO_SPARE, *arrays)
         return
-    first, second = _spare.of(param.dtype)
     for start in range(0, param.size, BLOCK):
         piece = slice(start, start + BLOCK)
-        length = min(BLOCK, param.size - start)
-        spare = (first[:length], second[:length])
+        spare = spare_arrays.of(param.dtype, min(BLOCK, param.size - start))
         rule(np, numbers, spare, *[None if each is None else each[piece] for each in flat])
 
 
@@ -177,6 +274,23 @@ def _run_converted(
             np.copyto(target, result, casting="unsafe")
 
 
+def run_whole(rule: Callable[..., None], *arrays: np.ndarray) -> None:
+    """Call a rule that is not element-wise, `rule(param, grad, *state)`, which works in place.
+
+    It is called in the dtype that parameters of this dtype are computed in.
+    """
+    dtype = arrays[0].dtype
+    wide = computed_in(dtype)
+    if wide is dtype:
+        rule(*arrays)
+        return
+    copies = [each.astype(wide) for each in arrays]
+    rule(*copies)
+    for position, (array, copy) in enumerate(zip(arrays, copies, strict=True)):
+        if position != 1:
+            np.copyto(array, copy, casting="unsafe")
+
+
 def run_recorded(rule: Rule, numbers: Any, *tensors: Any) -> None:
     """The same on Tensors, recorded if grad mode is on: the way of `differentiable=True`."""
     # Copies, since what the rule saves of them for the backward pass must not be overwritten.
@@ -188,20 +302,17 @@ def run_recorded(rule: Rule, numbers: Any, *tensors: Any) -> None:
             target.copy_(result)
 
 
-def check_writable(param: Tensor) -> None:
-    """Refuse an inference tensor outside of inference mode, before anything is changed."""
-    if param._counter is INFERENCE_COUNTER:
-        check_inplace(param, False, local.state)
+# --- versions --------------------------------------------------------------------------------
 
 
-def count_writes(place: Place, *tensors: Tensor) -> None:
-    """Count a write of each tensor at the user's line `place`."""
+def count_writes(place: Place, tensors: Iterable[Tensor], writes: int = 1) -> None:
+    """Count writes of each tensor at the user's line `place`."""
     for tensor in tensors:
         counter = tensor._counter
         if counter is None:
             counter = version_counter(tensor)
         if counter is not INFERENCE_COUNTER:
-            counter.value += 1
+            counter.value += writes
             counter.code, counter.offset = place
 
 

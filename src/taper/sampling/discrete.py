@@ -1,4 +1,4 @@
-"""Distributions of trials and counts: Bernoulli, dropout, geometric, Poisson, multinomial.
+"""Distributions of trials: Bernoulli, dropout, geometric, Poisson, binomial, multinomial.
 
 Knows generators and NumPy arrays; must not know Tensor. Names and errors are PyTorch's.
 """
@@ -189,6 +189,97 @@ def _poisson_large(rate: float, draw: _Lookahead) -> int:
             continue
         accepted = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
         if accepted <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+
+
+def binomial(
+    counts: np.ndarray, probs: np.ndarray, generator: Generator | None = None
+) -> np.ndarray:
+    """How many of so many trials succeed, each with its probability; arrays of one shape and dtype.
+
+    >>> import numpy as np
+    >>> from taper.generator import Generator
+    >>> from taper.sampling.discrete import binomial
+    >>> binomial(np.array([10.0, 100.0]), np.array([0.5, 0.5]), Generator().manual_seed(0))
+    array([ 5., 53.])
+    """
+    kind = dtype_of(counts)
+    if kind.itemsize == 2:
+        raise not_implemented("binomial_cpu", kind)
+    draw = _Lookahead(source(generator))
+    pairs = zip(counts.ravel().tolist(), probs.ravel().tolist(), strict=True)
+    found = [_binomial_one(count, prob, draw) for count, prob in pairs]
+    draw.finish()
+    return write(np.empty(counts.shape, counts.dtype), np.array(found, np.float64))
+
+
+def _binomial_one(count: float, prob: float, draw: _Lookahead) -> float:
+    if count <= 0.0 or prob <= 0.0:
+        return 0.0
+    if prob >= 1.0:
+        return count
+    if prob > 0.5:
+        return count - _binomial_one(count, 1.0 - prob, draw)
+    if not (prob <= 0.5 and count == count):
+        return math.nan
+    return (_binomial_large if count * prob >= 10.0 else _binomial_small)(count, prob, draw)
+
+
+def _binomial_small(count: float, prob: float, draw: _Lookahead) -> float:
+    """Go from success to success: the distances have a geometric distribution."""
+    successes, place, scale = 0, 0.0, math.log1p(-prob)
+    while True:
+        uniform = draw()
+        place += math.ceil(math.log(uniform) / scale) if uniform else math.inf
+        if place > count:
+            return float(successes)
+        successes += 1
+
+
+def _stirling_rest(k: float) -> float:
+    """What Stirling's formula for log(k!) lacks, without its first terms."""
+    if k <= 9:
+        return _STIRLING_RESTS[int(k)]
+    square = (k + 1) * (k + 1)
+    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
+
+
+_STIRLING_RESTS = [
+    math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
+    for k in range(10)
+]
+
+
+def _binomial_large(count: float, prob: float, draw: _Lookahead) -> float:
+    """Hoermann's transformed rejection with squeeze (BTRS, 1993)."""
+    spread = math.sqrt(count * prob * (1.0 - prob))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    c = count * prob + 0.5
+    squeeze = 0.92 - 4.2 / b
+    ratio = prob / (1.0 - prob)
+    alpha = (2.83 + 5.1 / b) * spread
+    mode = math.floor((count + 1) * prob)
+    while True:
+        u = draw() - 0.5
+        v = draw()
+        us = 0.5 - abs(u)
+        k = float(math.floor((2.0 * a / us + b) * u + c)) if us else math.inf
+        if us >= 0.07 and v <= squeeze:
+            return k
+        if k < 0 or k > count:
+            continue
+        accepted = math.log(v * alpha / (a / (us * us) + b)) if v else -math.inf
+        bound = (
+            (mode + 0.5) * math.log((mode + 1) / (ratio * (count - mode + 1)))
+            + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
+            + (k + 0.5) * math.log(ratio * (count - k + 1) / (k + 1))
+            + _stirling_rest(mode)
+            + _stirling_rest(count - mode)
+            - _stirling_rest(k)
+            - _stirling_rest(count - k)
+        )
+        if accepted <= bound:
             return k
 
 

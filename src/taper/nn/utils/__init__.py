@@ -1,5 +1,6 @@
 """Tools for parameters and gradients."""
 
+from taper.nn.utils import rnn, stateless
 from taper.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -16,5 +17,7 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
+    "stateless",
     "vector_to_parameters",
 ]

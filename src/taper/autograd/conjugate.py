@@ -1,0 +1,76 @@
+"""ConjugateView: the conjugate of complex memory without computing it, as `conj()` returns it (X4).
+
+It shares memory and version counter with what it is the conjugate of: a write to either shows in
+both.  NumPy has no such arrays, so `_array`, which operators read, is computed anew on each
+reading; who writes calls `write_through`.  Knows tensors only; how it becomes a tracked view is
+said in `views`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.meta import SharedCounter
+from taper.tensor import Tensor, wrap
+
+
+class ConjugateCounter(SharedCounter):
+    """The counter of the memory, in a class that sends view operators to their careful path."""
+
+    __slots__ = ()
+
+
+class ConjugateView(Tensor):
+    """A tensor whose elements are the conjugates of those in its memory."""
+
+    __slots__ = ("_memory",)
+
+    _memory: np.ndarray
+
+    @property
+    def _array(self) -> np.ndarray:  # type: ignore[override]
+        return np.asarray(np.conjugate(self._memory))
+
+    @_array.setter
+    def _array(self, array: np.ndarray) -> None:
+        self._memory = np.asarray(np.conjugate(array))
+
+
+def _of_memory(name: str) -> Callable[..., Any]:
+    def ask(self: ConjugateView, *args: Any, **kwargs: Any) -> Any:
+        return getattr(wrap(self._memory), name)(*args, **kwargs)
+
+    ask.__name__ = name
+    return ask
+
+
+# Where the elements lie is a matter of the memory, not of the array computed from it.
+for _name in ("data_ptr", "is_contiguous", "storage_offset", "stride"):
+    setattr(ConjugateView, _name, _of_memory(_name))
+
+ConjugateView.__name__ = ConjugateView.__qualname__ = Tensor.__name__
+ConjugateView.__module__ = Tensor.__module__
+
+
+def on_memory(memory: np.ndarray) -> ConjugateView:
+    """A ConjugateView without history."""
+    tensor: ConjugateView = object.__new__(ConjugateView)
+    tensor._memory = memory
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._counter = None
+    tensor._view = None
+    tensor._meta = None
+    return tensor
+
+
+def write_through(target: Tensor, write: Callable[[np.ndarray], Any]) -> None:
+    """Let `write` change the elements of a tensor, also where they are only computed."""
+    array = target._array
+    write(array)
+    if type(target) is ConjugateView:
+        np.conjugate(array, out=target._memory)

@@ -1,0 +1,73 @@
+"""Cuts: why a tensor requires no gradient although something that it was computed from does.
+
+Owns: the record of where a history ended, and the sentence for the error that says so.
+
+A tensor that requires no gradient has a false `_requires_grad`; where a history was cut, that false
+value is a Cut, which later results inherit.  So the answer is there when `backward()` fails,
+and nothing is stored for it: 10 ns an unrecorded operation.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+from typing import Any
+
+from taper.autograd.meta import ASK
+from taper.autograd.provenance import describe, user_frame
+from taper.tensor import Tensor, wrap
+
+
+class Cut(tuple[()]):
+    """A false value that knows where a history ended.
+
+    An empty tuple, because the truth of one is found as quickly as that of False.
+    """
+
+    origin: tuple[str, CodeType, int]  # the reason, and the user's line
+
+
+def cut_here(reason: str) -> Cut:
+    """The record of a history that ends at the user's line that is running."""
+    frame = user_frame(sys._getframe(1))
+    cut = Cut()
+    cut.origin = reason, frame.f_code, frame.f_lasti
+    return cut
+
+
+def cut_of(tensor: Tensor) -> Any:
+    """Where the history of a tensor that requires no gradient ended; False if it had none."""
+    flag = tensor._requires_grad
+    while flag is ASK:
+        tensor = tensor._view.base
+        flag = tensor._requires_grad
+    return False if flag else flag
+
+
+def without_gradient(name: str, source: Tensor) -> Any:
+    """The flag of what an operator without a derivative made of `source`."""
+    return cut_here(f"{name}(), whose result has no gradient,") if source.requires_grad else False
+
+
+def unrecorded(array: Any, *sources: Any) -> Tensor:
+    """A result of tensors that turned out to require no gradient."""
+    tensor = wrap(array)
+    for each in sources:
+        if isinstance(each, Tensor) and cut_of(each) is not False:
+            tensor._requires_grad = cut_of(each)
+            break
+    return tensor
+
+
+def explanation(tensor: Tensor) -> str:
+    """Why `tensor` requires no gradient, as a line to append to an error."""
+    cut = cut_of(tensor)
+    if cut is not False:
+        reason, code, offset = cut.origin
+        return f"\nIts history ends at {reason} at {describe((code, offset))}"
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        return f"\nIt is of {tensor.dtype}, which has no gradients."
+    return (
+        "\nNothing that it was computed from requires grad: it is made of constants, of values "
+        "taken out by item() or numpy(), or of parameters that have requires_grad=False."
+    )

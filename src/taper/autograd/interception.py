@@ -1,0 +1,80 @@
+"""Interceptors: code that sees every operator call of a thread before it runs, and may replace it.
+
+Owns: the stack of interceptors of a thread.  The profiler, selective checkpointing and the like
+stand on it.  An interceptor is a callable `interceptor(call, run)`, which returns `run()` or
+something in its place; while it runs it is off itself, and those below it are on.
+
+Only operators of the table pass through; a composite function is seen as the operators it calls,
+and so is a recorded backward pass.  Nobody pays while nobody intercepts: the mode has a bit for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from taper.autograd.state import INTERCEPT, State, local
+
+
+class Call(NamedTuple):
+    """One call of an operator: of its function, its in-place twin, or with `out=`."""
+
+    op: Any
+    arguments: tuple[Any, ...]
+    kind: Literal["plain", "inplace", "out"] = "plain"
+
+    @property
+    def name(self) -> str:
+        """What PyTorch calls the operator: `mul`, `mul_`."""
+        return self.op.inplace_name if self.kind == "inplace" else self.op.label or self.op.name
+
+
+Interceptor = Callable[[Call, Callable[[], Any]], Any]
+
+
+def push(interceptor: Interceptor) -> None:
+    """Let `interceptor` see the operator calls of this thread, before all others."""
+    _set(local.state, (*local.state.interceptors, interceptor))
+
+
+def pop(interceptor: Interceptor) -> None:
+    """Take an interceptor off, wherever it stands; the others stay."""
+    state = local.state
+    _set(state, tuple(each for each in state.interceptors if each is not interceptor))
+
+
+@contextlib.contextmanager
+def intercepting(interceptor: Interceptor) -> Iterator[None]:
+    """A block in which `interceptor` sees the operator calls of this thread."""
+    push(interceptor)
+    try:
+        yield
+    finally:
+        pop(interceptor)
+
+
+def _set(state: State, interceptors: tuple[Interceptor, ...]) -> None:
+    state.interceptors = interceptors
+    state.mode = state.mode | INTERCEPT if interceptors else state.mode & ~INTERCEPT
+
+
+def announce_write(tensor: Any) -> None:
+    """Tell the interceptors that want to know (`about_to_write`) of a write by no operator."""
+    for each in local.state.interceptors:
+        listener = getattr(each, "about_to_write", None)
+        if listener is not None:
+            listener(tensor)
+
+
+def intercept(call: Call, state: State, perform: Callable[[], Any]) -> Any:
+    """Give a call to the topmost interceptor; `perform` calls the operator again, without it."""
+    stack = state.interceptors
+    if not stack:
+        return perform()
+    _set(state, stack[:-1])
+    try:
+        return stack[-1](call, perform)
+    finally:
+        # One that was popped meanwhile stays away; one that was pushed is the caller's mistake.
+        _set(state, stack if len(state.interceptors) == len(stack) - 1 else state.interceptors)

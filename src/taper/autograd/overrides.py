@@ -1,0 +1,64 @@
+"""Classes that take `backward` and `grad` into their own hands: `__torch_function__` (Z7).
+
+Operators do not ask: results of operators on user classes are plain tensors.  Knows nobody.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class _Switch(threading.local):
+    off = False
+
+
+_switch = _Switch()
+
+
+@contextmanager
+def disabled() -> Iterator[None]:
+    """A block in which no class is asked."""
+    before = _switch.off
+    _switch.off = True
+    try:
+        yield
+    finally:
+        _switch.off = before
+
+
+class Default:
+    """`__torch_function__` of a class that does not define its own: the function as it is."""
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        with disabled():
+            return func(*args, **(kwargs or {}))
+
+
+_DEFAULT = Default.__torch_function__.__func__  # type: ignore[attr-defined]
+
+
+def overrider(values: Any) -> Any:
+    """The first of some values whose class brings its own `__torch_function__`, else None."""
+    if _switch.off:
+        return None
+    several = values if isinstance(values, tuple | list) else (values,)
+    for each in several:
+        method = getattr(type(each), "__torch_function__", None)
+        if method is not None and getattr(method, "__func__", None) is not _DEFAULT:
+            return each
+    return None
+
+
+def call_overrider(asked: Any, function: Any, values: tuple[Any, ...], options: Any) -> Any:
+    """Let the class of `asked` do what `function` would do."""
+    everybody: list[Any] = []
+    for each in values:
+        everybody.extend(each if isinstance(each, tuple | list) else (each,))
+    types = dict.fromkeys(type(each) for each in everybody if hasattr(each, "__torch_function__"))
+    return type(asked).__torch_function__(function, tuple(types), values, options)

@@ -1,0 +1,171 @@
+"""Random functions under `vmap`: one draw for all examples, one draw for each, or an error.
+
+"different" draws the numbers of the whole batch at once, so they are those that PyTorch draws;
+"same" draws once, and all examples share the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from taper.autograd.interception import Call
+from taper.func.batching import batched, is_batched, spread
+from taper.func.rules import aligned, joined
+from taper.random import get_rng_state, set_rng_state
+from taper.tensor import Tensor
+
+NOT_ALLOWED = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+)
+SAME_OF_BATCHED = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an "
+    "issue with functorch"
+)
+DIFFERENT_IN_PLACE = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
+    "like same randomness. If this is necessary for your usage, please file an issue with "
+    "functorch."
+)
+
+# Operators of the table that draw; their tensors are parameters of distributions.
+RANDOM_OPERATORS = frozenset(
+    "bernoulli_all bernoulli_each normal_mean normal_std normal_both poisson_each "
+    "multinomial_rows".split()
+)
+
+
+def draw(level: Any, call: Call, run: Callable[[], Any]) -> Any:
+    """Run an operator that draws."""
+    _check_allowed(level)
+    arguments = call.arguments
+    involved = any(is_batched(each, level) for each in arguments)
+    if level.randomness == "same":
+        if involved:
+            raise RuntimeError(SAME_OF_BATCHED)
+        return run()
+    tensors = [each for each in arguments if isinstance(each, Tensor)]
+    ndim = max(each._array.ndim for each in tensors)
+    given = [
+        batched(spread(each, level.size).contiguous(), level)
+        if isinstance(each, Tensor) and not involved
+        else each
+        for each in arguments
+    ]
+    if call.op.name != "multinomial_rows" or ndim == 1:
+        return batched(call.op.call(call.op.function, aligned(level, given, ndim)), level)
+    whole = given[0]._whole
+    drawn = call.op.call(call.op.function, [whole.flatten(0, 1), *given[1:]])
+    return batched(drawn.unflatten(0, whole._array.shape[:2]), level)
+
+
+def _check_allowed(level: Any) -> None:
+    if level.randomness == "error":
+        raise RuntimeError(NOT_ALLOWED)
+
+
+Run = Callable[..., Any]
+
+
+def sized(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`rand(2, 3)`, `randint(5, (2,))`, `normal(0.0, 1.0, (2,))`: a new tensor of some size."""
+    _check_allowed(level)
+    if level.randomness == "same":
+        return run(*args, **kwargs)
+    if "size" in kwargs:
+        kwargs = {**kwargs, "size": (level.size, *kwargs["size"])}
+    elif args and isinstance(args[-1], tuple | list):
+        args = (*args[:-1], (level.size, *args[-1]))
+    else:
+        args = (level.size, *args)
+    return batched(run(*args, **kwargs), level)
+
+
+def normal(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`normal` with numbers has a size; with tensors it is an operator of the table."""
+    if any(isinstance(each, Tensor) for each in (*args, *kwargs.values())):
+        return None
+    return sized(level, run, args, kwargs)
+
+
+def permutation(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`randperm`, which draws one permutation after the other."""
+    _check_allowed(level)
+    if level.randomness == "same":
+        return run(*args, **kwargs)
+    return joined(level, [run(*args, **kwargs) for _ in range(level.size)])
+
+
+def like(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`rand_like` and its kin."""
+    _check_allowed(level)
+    source, *rest = args
+    involved = is_batched(source, level)
+    if level.randomness == "same":
+        if involved:
+            source = source._whole.new_empty(source._array.shape)
+        return run(source, *rest, **kwargs)
+    whole = source._whole if involved else spread(source, level.size).contiguous()
+    return batched(run(whole, *rest, **kwargs), level)
+
+
+def filled(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`normal_` and its kin, in place."""
+    _check_allowed(level)
+    target, *rest = args
+    involved = is_batched(target, level)
+    if level.randomness == "different" and not involved:
+        raise RuntimeError(DIFFERENT_IN_PLACE)
+    if not involved:
+        return run(target, *rest, **kwargs)
+    whole = target._whole
+    if level.randomness == "different":
+        run(whole, *aligned(level, rest, target._array.ndim), **kwargs)
+    else:
+        whole.copy_(run(whole.new_empty(target._array.shape), *rest, **kwargs))
+    return target
+
+
+def dropped(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`dropout` and its kin: (name, input, p, train, inplace)."""
+    name, source, p, train, inplace, *rest = args
+    involved = is_batched(source, level)
+    if not train or p == 0:
+        return source
+    _check_allowed(level)
+    if level.randomness == "same":
+        if not involved:
+            return run(*args, **kwargs)
+        return _same_for_each(level, run, args, kwargs)
+    whole = source._whole if involved else spread(source, level.size).contiguous()
+    features = "feature" in name or rest == [True] or kwargs.get("features")
+    if not features:
+        return batched(run(name, whole, p, train, inplace, *rest, **kwargs), level)
+    if whole.dim() < 3:
+        return run(*args, **kwargs)  # raises
+    found = run(name, whole.flatten(0, 1), p, train, False, *rest, **kwargs)
+    found = found.unflatten(0, whole._array.shape[:2])
+    if inplace and involved:
+        whole.copy_(found)
+        return source
+    return batched(found, level)
+
+
+def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Each example with the numbers of the first."""
+    name, source, p, train, inplace, *rest = args
+    state = get_rng_state()
+    results = []
+    for nr in range(level.size):
+        set_rng_state(state)
+        example = source._whole.select(0, nr)
+        results.append(run(name, example, p, train, inplace, *rest, **kwargs))
+    return source if inplace else joined(level, results)
+
+
+def rrelu(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The slopes of `rrelu`, which PyTorch does not batch."""
+    if is_batched(args[0], level):
+        raise RuntimeError("vmap: we do not yet support aten::rrelu. Please file an issue")
+    return run(*args, **kwargs)

@@ -1,0 +1,372 @@
+"""Convolutional layers: Conv1d, Conv2d, Conv3d and the transposed ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from taper.nn import functional as F
+from taper.nn import init
+from taper.nn.modules.module import Module
+from taper.nn.parameter import Parameter
+from taper.ops.creation import empty
+from taper.tensor import Tensor
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def _each(value: Any, rank: int) -> Any:
+    """A number for each dimension; what is iterable is taken as it is."""
+    return tuple(value) if isinstance(value, Iterable) else (value,) * rank
+
+
+class _ConvNd(Module):
+    """Weight and bias of a convolution in any number of dimensions, and its settings."""
+
+    __constants__ = (
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    )
+    _rank: int
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        _check(in_channels, out_channels, stride, padding, groups, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._widths()
+        channels = (in_channels, out_channels) if transposed else (out_channels, in_channels)
+        shape = (channels[0], channels[1] // groups, *kernel_size)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _widths(self) -> Sequence[int]:
+        """The widths of the border as `pad` wants them."""
+        if not isinstance(self.padding, str):
+            return tuple(width for each in reversed(self.padding) for width in (each, each))
+        widths = [0] * (2 * len(self.kernel_size))
+        if self.padding == "same":
+            pairs = zip(reversed(self.dilation), reversed(self.kernel_size), strict=False)
+            for number, (apart, taps) in enumerate(pairs):
+                total = apart * (taps - 1)
+                widths[2 * number : 2 * number + 2] = total // 2, total - total // 2
+        return widths
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias uniformly from +-1/sqrt(inputs of an output)."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def _tensors(self) -> tuple[Any, Any]:
+        try:  # reading attributes of a Module costs 0.4 us each
+            own = self._parameters
+            return own["weight"], own["bias"]
+        except KeyError:  # replaced by a plain attribute or a property
+            return self.weight, self.bias
+
+    def extra_repr(self) -> str:
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
+        nothing = (0,) * len(self.stride)
+        if self.padding != (0,) * len(self.padding):
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * len(self.dilation):
+            text += f", dilation={self.dilation}"
+        if self.output_padding != nothing[: len(self.output_padding)]:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "padding_mode"):
+            self.padding_mode = "zeros"
+
+
+def _check(
+    in_channels: int,
+    out_channels: int,
+    stride: tuple[int, ...],
+    padding: str | tuple[int, ...],
+    groups: int,
+    padding_mode: str,
+) -> None:
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if in_channels % groups:
+        raise ValueError("in_channels must be divisible by groups")
+    if out_channels % groups:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(
+                f"Invalid padding string '{padding}', should be one of {{'same', 'valid'}}"
+            )
+        if padding == "same" and any(step != 1 for step in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if padding_mode not in PADDING_MODES:
+        known = ", ".join(map(repr, PADDING_MODES))
+        raise ValueError(
+            f"padding_mode must be one of {{{known}}}, but got padding_mode='{padding_mode}'"
+        )
+
+
+# --- convolutions ----------------------------------------------------------------------------
+
+
+class _PlainConv(_ConvNd):
+    """What Conv1d, Conv2d and Conv3d share; they differ in `_rank` and `_function`."""
+
+    _function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        rank = self._rank
+        super().__init__(
+            in_channels,
+            out_channels,
+            _each(kernel_size, rank),
+            _each(stride, rank),
+            padding if isinstance(padding, str) else _each(padding, rank),
+            _each(dilation, rank),
+            False,
+            (0,) * rank,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, *self._tensors())
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            widths = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, widths, mode=self.padding_mode), (0,) * self._rank
+        function = type(self)._function
+        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv1d(_PlainConv):
+    """The convolution of (batch, channels, length), or of (channels, length).
+
+    >>> import taper
+    >>> taper.nn.Conv1d(2, 3, 5, padding=2)(taper.ones(4, 2, 10)).shape
+    torch.Size([4, 3, 10])
+    """
+
+    _rank = 1
+    _function = staticmethod(F.conv1d)
+
+
+class Conv2d(_PlainConv):
+    """The convolution of (batch, channels, height, width), or without the batch.
+
+    `padding` is a number, a pair, "same" or "valid"; `padding_mode` says what the border shows:
+    "zeros", or the image itself by "reflect", "replicate" or "circular".
+
+    >>> import taper
+    >>> taper.nn.Conv2d(3, 8, kernel_size=3, padding="same")(taper.ones(1, 3, 6, 6)).shape
+    torch.Size([1, 8, 6, 6])
+    """
+
+    _rank = 2
+    _function = staticmethod(F.conv2d)
+
+
+class Conv3d(_PlainConv):
+    """The convolution of (batch, channels, depth, height, width), or without the batch.
+
+    >>> import taper
+    >>> taper.nn.Conv3d(1, 2, 3)(taper.ones(1, 1, 3, 4, 5)).shape
+    torch.Size([1, 2, 1, 2, 3])
+    """
+
+    _rank = 3
+    _function = staticmethod(F.conv3d)
+
+
+# --- transposed convolutions -----------------------------------------------------------------
+
+
+class _ConvTransposeNd(_ConvNd):
+    """What the transposed convolutions share; they differ in `_rank` and `_function`."""
+
+    _function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {self.__class__.__name__}'
+            )
+        rank = self._rank
+        super().__init__(
+            in_channels,
+            out_channels,
+            _each(kernel_size, rank),
+            _each(stride, rank),
+            _each(padding, rank),
+            _each(dilation, rank),
+            True,
+            _each(output_padding, rank),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """`output_size` chooses among the sizes that have an image of the input's size."""
+        extra: Any = self.output_padding
+        if output_size is not None:
+            extra = self._output_padding(input, output_size)
+        return type(self)._function(
+            input,
+            *self._tensors(),
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
+        rank = self._rank
+        before = 2 if input.dim() == rank + 2 else 1
+        wanted = output_size
+        if len(wanted) == rank + before:
+            wanted = wanted[before:]
+        if len(wanted) != rank:
+            raise ValueError(
+                f"ConvTranspose{rank}D: for {input.dim()}D input, output_size must have {rank} or "
+                f"{rank + before} elements (got {len(output_size)})"
+            )
+        sizes = input.size()[before:]
+        smallest = [
+            (size - 1) * self.stride[nr]
+            - 2 * self.padding[nr]  # never a name here
+            + self.dilation[nr] * (self.kernel_size[nr] - 1)
+            + 1
+            for nr, size in enumerate(sizes)
+        ]
+        largest = [size + self.stride[nr] - 1 for nr, size in enumerate(smallest)]
+        every = zip(wanted, smallest, largest, strict=True)
+        if any(not low <= size <= high for size, low, high in every):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {smallest} to "
+                f"{largest} (for an input of {input.size()[2:]})"
+            )
+        return [size - low for size, low in zip(wanted, smallest, strict=True)]
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """The transposed convolution of (batch, channels, length), or without the batch.
+
+    >>> import taper
+    >>> taper.nn.ConvTranspose1d(2, 3, 4, stride=2)(taper.ones(1, 2, 5)).shape
+    torch.Size([1, 3, 12])
+    """
+
+    _rank = 1
+    _function = staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The transposed convolution of (batch, channels, height, width), or without the batch.
+
+    >>> import taper
+    >>> layer = taper.nn.ConvTranspose2d(1, 1, 3, stride=2, padding=1)
+    >>> layer(taper.ones(1, 1, 4, 4), output_size=(8, 8)).shape
+    torch.Size([1, 1, 8, 8])
+    """
+
+    _rank = 2
+    _function = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The transposed convolution of (batch, channels, depth, height, width), or without the batch.
+
+    >>> import taper
+    >>> taper.nn.ConvTranspose3d(1, 2, 2)(taper.ones(1, 1, 2, 3, 4)).shape
+    torch.Size([1, 2, 3, 4, 5])
+    """
+
+    _rank = 3
+    _function = staticmethod(F.conv_transpose3d)

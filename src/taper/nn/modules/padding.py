@@ -1,0 +1,194 @@
+"""Padding: a border of a constant, of mirrored, repeated or wrapped elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper.nn import functional as F
+from taper.nn.modules.module import Module
+from taper.tensor import Tensor
+
+
+def _widths(padding: Any, count: int) -> tuple[Any, ...]:
+    """One width for each side of each dimension."""
+    return tuple(padding) if isinstance(padding, list | tuple) else (padding,) * count
+
+
+class _ConstantPadNd(Module):
+    _sides: int
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__()
+        self.padding = _widths(padding, self._sides)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPadNd):
+    """A border of one number around the last dimension.
+
+    >>> import taper
+    >>> taper.nn.ConstantPad1d(1, 5.0)(taper.tensor([[1.0, 2.0]]))
+    tensor([[5., 1., 2., 5.]])
+    """
+
+    _sides = 2
+
+
+class ConstantPad2d(_ConstantPadNd):
+    """A border of one number around the last two dimensions."""
+
+    _sides = 4
+
+
+class ConstantPad3d(_ConstantPadNd):
+    """A border of one number around the last three dimensions."""
+
+    _sides = 6
+
+
+class ZeroPad1d(ConstantPad1d):
+    """A border of zeros around the last dimension."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad2d(ConstantPad2d):
+    """A border of zeros around the last two dimensions.
+
+    >>> import taper
+    >>> taper.nn.ZeroPad2d(1)(taper.ones(1, 1, 1, 1)).sum()
+    tensor(1.)
+    """
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    """A border of zeros around the last three dimensions."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _BorderNd(Module):
+    _sides: int
+    _mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = _widths(padding, self._sides)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ReflectionPadNd(_BorderNd):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    """A border that mirrors the last dimension.
+
+    >>> import taper
+    >>> taper.nn.ReflectionPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[2., 1., 2., 3., 2.]])
+    """
+
+    _sides = 2
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    """A border that mirrors the last two dimensions."""
+
+    _sides = 4
+
+
+class ReflectionPad3d(_ReflectionPadNd):
+    """A border that mirrors the last three dimensions."""
+
+    _sides = 6
+
+
+class _ReplicationPadNd(_BorderNd):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
+    """A border that repeats the edge of the last dimension.
+
+    >>> import taper
+    >>> taper.nn.ReplicationPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 1., 2., 3., 3.]])
+    """
+
+    _sides = 2
+
+
+class ReplicationPad2d(_ReplicationPadNd):
+    """A border that repeats the edges of the last two dimensions."""
+
+    _sides = 4
+
+
+class ReplicationPad3d(_ReplicationPadNd):
+    """A border that repeats the edges of the last three dimensions."""
+
+    _sides = 6
+
+
+class _CircularPadNd(_BorderNd):
+    _mode = "circular"
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        rank = self._sides // 2
+        if input.dim() not in (rank + 1, rank + 2):
+            raise ValueError(
+                f"expected {rank + 1}D or {rank + 2}D input (got {input.dim()}D input)"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return F.pad(input, self.padding, "circular")
+
+
+class CircularPad1d(_CircularPadNd):
+    """A border that shows the opposite edge of the last dimension.
+
+    >>> import taper
+    >>> taper.nn.CircularPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 1., 2., 3., 1.]])
+    """
+
+    _sides = 2
+
+
+class CircularPad2d(_CircularPadNd):
+    """A border that shows the opposite edges of the last two dimensions."""
+
+    _sides = 4
+
+
+class CircularPad3d(_CircularPadNd):
+    """A border that shows the opposite edges of the last three dimensions."""
+
+    _sides = 6

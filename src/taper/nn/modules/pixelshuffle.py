@@ -1,0 +1,64 @@
+"""Channels exchanged for pixels: PixelShuffle, PixelUnshuffle, ChannelShuffle."""
+
+from __future__ import annotations
+
+from taper.nn import functional as F
+from taper.nn.modules.module import Module
+from taper.tensor import Tensor
+
+
+class PixelShuffle(Module):
+    """Groups of channels as blocks of pixels: (C * r**2, H, W) becomes (C, H * r, W * r).
+
+    >>> import taper
+    >>> taper.nn.PixelShuffle(2)(taper.ones(1, 8, 3, 3)).shape
+    torch.Size([1, 2, 6, 6])
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """Blocks of pixels as groups of channels: the inverse of PixelShuffle.
+
+    >>> import taper
+    >>> taper.nn.PixelUnshuffle(2)(taper.ones(1, 2, 6, 6)).shape
+    torch.Size([1, 8, 3, 3])
+    """
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"downscale_factor={self.downscale_factor}"
+
+
+class ChannelShuffle(Module):
+    """The channels, in groups, with the first of each group first, then the second of each.
+
+    >>> import taper
+    >>> taper.nn.ChannelShuffle(2)(taper.arange(4.0).reshape(1, 4, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"

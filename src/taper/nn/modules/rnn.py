@@ -1,0 +1,562 @@
+"""Recurrent networks, RNN, LSTM and GRU, and their cells, which do one step."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+from taper.nn import init
+from taper.nn.modules.module import Module
+from taper.nn.parameter import Parameter
+from taper.nn.utils.rnn import PackedSequence
+from taper.ops.creation import empty, zeros
+from taper.ops.recurrent import gru, lstm, rnn_relu, rnn_tanh
+from taper.ops.recurrent_cells import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
+from taper.tensor import Tensor
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_FUNCTIONS = {"GRU": gru, "RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu}
+
+
+def _permuted(tensor: Tensor, permutation: Tensor | None) -> Tensor:
+    """A state with its batch in another order."""
+    return tensor if permutation is None else tensor.index_select(1, permutation)
+
+
+class RNNBase(Module):
+    """What all recurrent networks share: the parameters, and the checks of input and state."""
+
+    __constants__ = [  # noqa: RUF012 - as PyTorch's
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ]
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._check_settings(dropout)
+        self._flat_weights_names: list[str] = []
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for ending in ("", "_reverse")[: self._directions]:
+                self._add_layer(layer, ending, device, dtype)
+        self.reset_parameters()
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _check_settings(self, dropout: Any) -> None:
+        is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
+        if not is_number or not 0 <= dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an "
+                "element being zeroed"
+            )
+        if dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={dropout} and "
+                f"num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+        for name in ("input_size", "hidden_size"):
+            value = getattr(self, name)
+            if not isinstance(value, int):
+                raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if self.mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {self.mode}")
+
+    def _add_layer(self, layer: int, ending: str, device: Any, dtype: Any) -> None:
+        """Register the parameters of a layer in one direction."""
+        rows = _GATES[self.mode] * self.hidden_size
+        outputs = self.proj_size or self.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight_ih": (rows, outputs * self._directions if layer else self.input_size),
+            "weight_hh": (rows, outputs),
+        }
+        if self.bias:
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        names = [f"{name}_l{layer}{ending}" for name in shapes]
+        for name, shape in zip(names, shapes.values(), strict=True):
+            setattr(self, name, Parameter(empty(shape, device=device, dtype=dtype)))
+        self._flat_weights_names += names
+        self._all_weights.append(names)
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def flatten_parameters(self) -> None:
+        """Nothing: only kernels for GPUs want all parameters in one piece of memory."""
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters uniformly from +-1/sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.input_size}, {self.hidden_size}"]
+        usual = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        parts += [
+            f"{name}={getattr(self, name)}"
+            for name, value in usual.items()
+            if getattr(self, name) != value
+        ]
+        return ", ".join(parts)
+
+    # Checks.
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raise if the input has another dtype or size than the network wants."""
+        weight = self._flat_weights[0]
+        if input.dtype != weight.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
+                f"Convert input: input.to({weight.dtype}), or convert model: "
+                f"model.to({input.dtype})"
+            )
+        ndim = 3 if batch_sizes is None else 2
+        if input.dim() != ndim:
+            raise RuntimeError(f"input must have {ndim} dimensions, got {input.dim()}")
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.size(-1)}"
+            )
+
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The shape of the state for an input."""
+        if batch_sizes is not None:
+            batch = int(batch_sizes[0])
+        else:
+            batch = input.size(0 if self.batch_first else 1)
+        return self.num_layers * self._directions, batch, self.proj_size or self.hidden_size
+
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
+        """Raise if a state has another shape."""
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise if input or state do not fit the network."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """A state with its batch in another order."""
+        return _permuted(hx, permutation)
+
+    # What `forward` shares.
+
+    def _zeros(self, input: Tensor, batch: int, width: int) -> Tensor:
+        shape = (self.num_layers * self._directions, batch, width)
+        return zeros(shape, dtype=input.dtype, device=input.device)
+
+    def _settings(self) -> tuple[Any, ...]:
+        return self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
+
+    def _run(self, function: Any, input: Tensor, hx: Any, batch_sizes: Tensor | None) -> Any:
+        if batch_sizes is None:
+            return function(input, hx, self._flat_weights, *self._settings(), self.batch_first)
+        return function(input, batch_sizes, hx, self._flat_weights, *self._settings())
+
+
+class _OneState(RNNBase):
+    """The networks whose state is one tensor."""
+
+    _dimensions = "{}: Expected input to be 2D or 3D, got {}D instead"
+
+    def _whole(self, input: Any, hx: Tensor | None) -> Any:
+        if isinstance(input, PackedSequence):
+            return self._packed(input, hx)
+        if input.dim() not in (2, 3):
+            raise ValueError(self._dimensions.format(type(self).__name__, input.dim()))
+        batched = input.dim() == 3
+        if not batched:
+            input = input.unsqueeze(0 if self.batch_first else 1)
+        if hx is None:
+            hx = self._zeros(input, input.size(0 if self.batch_first else 1), self.hidden_size)
+        else:
+            ndim = 3 if batched else 2
+            if hx.dim() != ndim:
+                kind = "batched" if batched else "unbatched"
+                raise RuntimeError(
+                    f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {hx.dim()}-D "
+                    "tensor"
+                )
+            hx = hx if batched else hx.unsqueeze(1)
+        self.check_forward_args(input, hx, None)
+        output, last = self._run(_FUNCTIONS[self.mode], input, hx, None)
+        if not batched:
+            return output.squeeze(0 if self.batch_first else 1), last.squeeze(1)
+        return output, last
+
+    def _packed(self, packed: PackedSequence, hx: Tensor | None) -> tuple[PackedSequence, Tensor]:
+        input, batch_sizes, order, back = packed
+        if hx is None:
+            hx = self._zeros(input, int(batch_sizes[0]), self.hidden_size)
+        else:
+            hx = self.permute_hidden(hx, order)
+        self.check_forward_args(input, hx, batch_sizes)
+        output, last = self._run(_FUNCTIONS[self.mode], input, hx, batch_sizes)
+        return PackedSequence(output, batch_sizes, order, back), self.permute_hidden(last, back)
+
+
+class RNN(_OneState):
+    """Layers of `tanh(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh)`, or of relu.
+
+    `RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False,
+    dropout=0.0, bidirectional=False, device=None, dtype=None)`
+
+    >>> import taper
+    >>> output, last = taper.nn.RNN(2, 3)(taper.ones(5, 1, 2))
+    >>> output.shape, last.shape
+    (torch.Size([5, 1, 3]), torch.Size([1, 1, 3]))
+    """
+
+    _dimensions = "{}: Expected input to be 2D or 3D, got {}D tensor instead"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            nonlinearity = args[3]
+            args = args[:3] + args[4:]
+        else:
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+        return self._whole(input, hx)
+
+
+class GRU(_OneState):
+    """Layers of gated recurrent units.
+
+    `GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, device=None, dtype=None)`
+
+    >>> import taper
+    >>> output, last = taper.nn.GRU(2, 3, bidirectional=True)(taper.ones(5, 1, 2))
+    >>> output.shape, last.shape
+    (torch.Size([5, 1, 6]), torch.Size([2, 1, 3]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+        return self._whole(input, hx)
+
+
+class LSTM(RNNBase):
+    """Layers of long short-term memory; with `proj_size` the state is projected to that width.
+
+    `LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, proj_size=0, device=None, dtype=None)`
+
+    >>> import taper
+    >>> output, (last, cells) = taper.nn.LSTM(2, 3, num_layers=2)(taper.ones(5, 1, 2))
+    >>> output.shape, last.shape, cells.shape
+    (torch.Size([5, 1, 3]), torch.Size([2, 1, 3]), torch.Size([2, 1, 3]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The shape of the cells for an input."""
+        layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
+        return layers, batch, self.hidden_size
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise if input, state or cells do not fit the network."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(
+            hidden[0],
+            self.get_expected_hidden_size(input, batch_sizes),
+            "Expected hidden[0] size {}, got {}",
+        )
+        self.check_hidden_size(
+            hidden[1],
+            self.get_expected_cell_size(input, batch_sizes),
+            "Expected hidden[1] size {}, got {}",
+        )
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """State and cells with their batch in another order."""
+        if permutation is None:
+            return hx
+        return _permuted(hx[0], permutation), _permuted(hx[1], permutation)
+
+    def _first(self, input: Tensor, batch: int) -> tuple[Tensor, Tensor]:
+        width = self.proj_size or self.hidden_size
+        return self._zeros(input, batch, width), self._zeros(input, batch, self.hidden_size)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        if isinstance(input, PackedSequence):
+            return self._packed(input, hx)
+        if input.dim() not in (2, 3):
+            raise ValueError(f"LSTM: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        batched = input.dim() == 3
+        if not batched:
+            input = input.unsqueeze(0 if self.batch_first else 1)
+        if hx is None:
+            hx = self._first(input, input.size(0 if self.batch_first else 1))
+        else:
+            hx = self._with_batch(hx, batched)
+        self.check_forward_args(input, hx, None)
+        output, *last = self._run(lstm, input, hx, None)
+        if not batched:
+            output = output.squeeze(0 if self.batch_first else 1)
+            last = [each.squeeze(1) for each in last]
+        return output, tuple(last)
+
+    @staticmethod
+    def _with_batch(hx: Any, batched: bool) -> Any:
+        ndim = 3 if batched else 2
+        if hx[0].dim() != ndim or hx[1].dim() != ndim:
+            kind = "batched" if batched else "unbatched"
+            raise RuntimeError(
+                f"For {kind} {ndim}-D input, hx and cx should also be {ndim}-D but got "
+                f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+            )
+        return hx if batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+
+    def _packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        input, batch_sizes, order, back = packed
+        if hx is None:
+            hx = self._first(input, int(batch_sizes[0]))
+        else:
+            hx = self.permute_hidden(hx, order)
+        output, *last = self._run(lstm, input, hx, batch_sizes)
+        sequence = PackedSequence(output, batch_sizes, order, back)
+        return sequence, self.permute_hidden(tuple(last), back)
+
+
+# --- cells -----------------------------------------------------------------------------------
+
+
+class RNNCellBase(Module):
+    """What all cells share: the parameters."""
+
+    __constants__ = ["input_size", "hidden_size", "bias"]  # noqa: RUF012 - as PyTorch's
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+        shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        for name, shape in shapes.items():
+            setattr(self, name, Parameter(empty(shape, device=device, dtype=dtype)))
+        for name in ("bias_ih", "bias_hh"):
+            made = Parameter(empty(rows, device=device, dtype=dtype)) if bias else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        nonlinearity = getattr(self, "nonlinearity", "tanh")
+        return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters uniformly from +-1/sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _check_dimensions(self, tensor: Tensor, what: str) -> None:
+        if tensor.dim() not in (1, 2):
+            raise ValueError(
+                f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {tensor.dim()}D "
+                "instead"
+            )
+
+    def _step(self, function: Any, input: Tensor, hx: Any) -> Any:
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return function(input, hx, *weights)
+
+    def _one_state(self, function: Any, input: Tensor, hx: Tensor | None) -> Tensor:
+        """One step of a cell whose state is one tensor."""
+        self._check_dimensions(input, "input")
+        if hx is not None:
+            self._check_dimensions(hx, "hidden")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+        if hx is None:
+            hx = zeros((input.size(0), self.hidden_size), dtype=input.dtype, device=input.device)
+        elif not batched:
+            hx = hx.unsqueeze(0)
+        result: Tensor = self._step(function, input, hx)
+        return result if batched else result.squeeze(0)
+
+
+class RNNCell(RNNCellBase):
+    """One step of an RNN with tanh or relu.
+
+    >>> import taper
+    >>> taper.nn.RNNCell(2, 3)(taper.ones(5, 2)).shape
+    torch.Size([5, 3])
+    """
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]  # noqa: RUF012
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        functions = {"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}
+        if self.nonlinearity not in functions:
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._one_state(functions[self.nonlinearity], input, hx)
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM.
+
+    >>> import taper
+    >>> state, cells = taper.nn.LSTMCell(2, 3)(taper.ones(5, 2))
+    >>> state.shape, cells.shape
+    (torch.Size([5, 3]), torch.Size([5, 3]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
+        self._check_dimensions(input, "input")
+        if hx is not None:
+            for number, each in enumerate(hx):
+                self._check_dimensions(each, f"hx[{number}]")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+        if hx is None:
+            shape = (input.size(0), self.hidden_size)
+            hx = (zeros(shape, dtype=input.dtype, device=input.device),) * 2
+        elif not batched:
+            hx = (hx[0].unsqueeze(0), hx[1].unsqueeze(0))
+        state, cells = self._step(lstm_cell, input, hx)
+        return (state, cells) if batched else (state.squeeze(0), cells.squeeze(0))
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU.
+
+    >>> import taper
+    >>> taper.nn.GRUCell(2, 3)(taper.ones(5, 2)).shape
+    torch.Size([5, 3])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return self._one_state(gru_cell, input, hx)

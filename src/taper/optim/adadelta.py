@@ -1,0 +1,106 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_lr, check_not_negative
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Spare, moved_square, with_decay
+from taper.tensor import Tensor
+
+
+class AdadeltaNumbers(Numbers):
+    """The coefficients of Adadelta."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.after = (scalars[0] + 1.0,)
+        self.set_decay(group)
+        self.lr = self.number(self.option(group["lr"]))
+        self.keep = self.number(group["rho"])
+        self.new = self.number(1 - group["rho"])
+        self.eps = self.number(group["eps"])
+
+
+def adadelta_rule(
+    ops: Any,
+    numbers: AdadeltaNumbers,
+    spare: Spare,
+    param: Any,
+    grad: Any,
+    square_avg: Any,
+    acc_delta: Any,
+) -> tuple[Any, ...]:
+    """One step: the gradient times the root of (mean square of changes / mean square of it)."""
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    keep, new, eps = numbers.keep, numbers.new, numbers.eps
+    square_avg = moved_square(ops, keep, new, spare[1], square_avg, grad)
+    root = ops.sqrt(ops.add(square_avg, eps, spare[1]), spare[1])
+    delta = ops.sqrt(ops.add(acc_delta, eps, spare[2]), spare[2])
+    delta = ops.multiply(ops.divide(delta, root, spare[2]), grad, spare[2])
+    acc_delta = moved_square(ops, keep, new, spare[1], acc_delta, delta)
+    param = ops.subtract(param, ops.multiply(delta, numbers.lr, spare[1]), param)
+    return param, square_avg, acc_delta
+
+
+class Adadelta(RuleOptimizer):
+    """Steps whose size follows from the sizes of the steps before; needs no learning rate.
+
+    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.Adadelta([weight], eps=0.01)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    Parameter containing:
+    tensor([0.6985, 0.6985], requires_grad=True)
+    """
+
+    _rule = staticmethod(adadelta_rule)
+    _numbers = AdadeltaNumbers
+    _late_options = {  # noqa: RUF012
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _capturable = (("params and state_steps", False), ("params and state_steps", False))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_not_negative(eps=eps, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"square_avg": 0.0, "acc_delta": 0.0}

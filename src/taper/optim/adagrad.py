@@ -1,0 +1,108 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_lr, check_not_negative
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Spare, with_decay
+from taper.tensor import Tensor
+
+
+class AdagradNumbers(Numbers):
+    """The coefficients of Adagrad."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.after = (scalars[0] + 1.0,)
+        self.set_decay(group)
+        lr = self.option(group["lr"])
+        self.lr = self.number(lr / (1 + scalars[0] * group["lr_decay"]))
+        self.eps = self.number(group["eps"])
+
+
+def adagrad_rule(
+    ops: Any, numbers: AdagradNumbers, spare: Spare, param: Any, grad: Any, total: Any
+) -> tuple[Any, ...]:
+    """One step: `total += grad**2; param -= lr * grad / (sqrt(total) + eps)`."""
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    total = ops.add(total, ops.multiply(grad, grad, spare[1]), total)
+    root = ops.add(ops.sqrt(total, spare[1]), numbers.eps, spare[1])
+    change = ops.multiply(ops.divide(grad, root, spare[1]), numbers.lr, spare[1])
+    return ops.subtract(param, change, param), total
+
+
+class Adagrad(RuleOptimizer):
+    """Gradient descent with a rate for each element that falls with the gradients it has seen.
+
+    `foreach` and `fused` are accepted and change nothing: there is one way of computing.
+    With `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.Adagrad([weight], lr=0.1)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    Parameter containing:
+    tensor([0.9000, 0.9000], requires_grad=True)
+    """
+
+    _rule = staticmethod(adagrad_rule)
+    _numbers = AdagradNumbers
+    _late_options = {  # noqa: RUF012
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "fused": None,
+    }
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative(
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self._new_state(param, group)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"sum": group["initial_accumulator_value"]}
+
+    def share_memory(self) -> None:
+        """Move the states to shared memory, for training by several processes."""
+        for values in self.state.values():
+            values["sum"].share_memory_()

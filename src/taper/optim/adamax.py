@@ -1,0 +1,104 @@
+"""Adamax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_betas, check_lr, check_not_negative
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Part, Spare, moved, with_decay
+from taper.tensor import Tensor
+
+
+class AdamaxNumbers(Numbers):
+    """The coefficients of Adamax."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        step = scalars[0] + 1.0
+        self.after = (step,)
+        self.set_decay(group)
+        beta1, beta2 = group["betas"]
+        self.part = Part(self, beta1)
+        self.keep = self.number(beta2)
+        self.eps = self.number(group["eps"])
+        self.lr = self.number(self.option(group["lr"]) / (1 - beta1**step))
+
+
+def adamax_rule(
+    ops: Any,
+    numbers: AdamaxNumbers,
+    spare: Spare,
+    param: Any,
+    grad: Any,
+    exp_avg: Any,
+    exp_inf: Any,
+) -> tuple[Any, ...]:
+    """One step: `largest = max(beta2 * largest, |grad| + eps); param -= lr * mean / largest`."""
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
+    size = ops.add(ops.absolute(grad, spare[1]), numbers.eps, spare[1])
+    exp_inf = ops.maximum(ops.multiply(exp_inf, numbers.keep, exp_inf), size, out=exp_inf)
+    change = ops.multiply(ops.divide(exp_avg, exp_inf, spare[1]), numbers.lr, spare[1])
+    return ops.subtract(param, change, param), exp_avg, exp_inf
+
+
+class Adamax(RuleOptimizer):
+    """Adam with the largest recent gradient in the place of the mean square.
+
+    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.Adamax([weight], lr=0.1)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    Parameter containing:
+    tensor([0.9000, 0.9000], requires_grad=True)
+    """
+
+    _rule = staticmethod(adamax_rule)
+    _numbers = AdamaxNumbers
+    _late_options = {  # noqa: RUF012
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative(eps=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"exp_avg": 0.0, "exp_inf": 0.0}

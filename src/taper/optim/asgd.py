@@ -1,0 +1,107 @@
+"""ASGD: averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_lr, check_not_negative
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Spare, plain, with_decay
+from taper.tensor import Tensor
+
+
+class ASGDNumbers(Numbers):
+    """The coefficients of ASGD; the states `eta` and `mu` are the rates of the coming step."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.writes = 2
+        self.set_decay(group)
+        step, eta, mu = scalars
+        step += 1.0
+        lr, lambd = plain(group["lr"]), group["lambd"]
+        self.shrink = self.number(1 - lambd * eta)
+        self.lr = self.number(eta)
+        self.part = None if mu == 1 else self.number(mu)
+        next_eta = lr / (1 + lambd * lr * step) ** group["alpha"]
+        self.after = (step, next_eta, 1 / max(1, step - group["t0"]))
+
+
+def asgd_rule(
+    ops: Any, numbers: ASGDNumbers, spare: Spare, param: Any, grad: Any, ax: Any
+) -> tuple[Any, ...]:
+    """One step: `param = (1 - lambd * eta) * param - eta * grad`; `ax` is the average."""
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    param = ops.multiply(param, numbers.shrink, param)
+    param = ops.subtract(param, ops.multiply(grad, numbers.lr, spare[1]), param)
+    if numbers.part is None:
+        return param, ops.multiply(param, 1.0, ax)
+    change = ops.multiply(ops.subtract(param, ax, spare[1]), numbers.part, spare[1])
+    return param, ops.add(ax, change, ax)
+
+
+class ASGD(RuleOptimizer):
+    """Gradient descent that also averages the parameters, from step `t0` on, in the state `ax`.
+
+    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.ASGD([weight], lr=0.1)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.state[weight]["ax"]
+    tensor([0.9000, 0.9000])
+    """
+
+    _rule = staticmethod(asgd_rule)
+    _numbers = ASGDNumbers
+    _scalars = ("step", "eta", "mu")
+    _late_options = {  # noqa: RUF012
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _capturable = (
+        ("params, mus, etas, and state_steps", True),
+        ("params, mus, etas, and state_steps", False),
+    )
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+        return (0.0, plain(group["lr"]), 1.0)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"ax": 0.0}

@@ -1,0 +1,133 @@
+"""NAdam: Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_betas, check_lr, check_not_negative
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Part, Spare, moved, moved_square, with_decay
+from taper.tensor import Tensor
+
+
+class NAdamNumbers(Numbers):
+    """The coefficients of NAdam; the momentum `mu` grows towards beta1."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.writes = 2
+        step, product = scalars
+        step += 1.0
+        lr = self.option(group["lr"])
+        beta1, beta2 = group["betas"]
+        self.set_decay(group, lr if group["decoupled_weight_decay"] else None)
+        mu, next_mu = (
+            beta1 * (1 - 0.5 * 0.96 ** (number * group["momentum_decay"]))
+            for number in (step, step + 1)
+        )
+        product = product * mu
+        self.after = (step, product)
+        correction = (1 - beta2**step) ** 0.5
+        self.part = Part(self, beta1)
+        self.keep = self.number(beta2)
+        self.new = self.number(1 - beta2)
+        self.eps = self.number(group["eps"] * correction)
+        self.of_grad = self.number(lr * (1 - mu) / (1 - product) * correction)
+        self.of_mean = self.number(lr * next_mu / (1 - product * next_mu) * correction)
+
+
+def nadam_rule(
+    ops: Any,
+    numbers: NAdamNumbers,
+    spare: Spare,
+    param: Any,
+    grad: Any,
+    exp_avg: Any,
+    exp_avg_sq: Any,
+) -> tuple[Any, ...]:
+    """One step: like Adam's, along a mix of the gradient and of the mean that comes next.
+
+    The correction of the mean square is taken out of the root, as in Adam.
+    """
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
+    exp_avg_sq = moved_square(ops, numbers.keep, numbers.new, spare[1], exp_avg_sq, grad)
+    root = ops.add(ops.sqrt(exp_avg_sq, spare[1]), numbers.eps, spare[1])
+    along = ops.multiply(grad, numbers.of_grad, spare[2])
+    along = ops.add(along, ops.multiply(exp_avg, numbers.of_mean, spare[0]), spare[2])
+    change = ops.divide(along, root, spare[1])
+    return ops.subtract(param, change, param), exp_avg, exp_avg_sq
+
+
+class NAdam(RuleOptimizer):
+    """Adam with Nesterov momentum: the step looks ahead to the mean of the next one.
+
+    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.NAdam([weight], lr=0.1)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    Parameter containing:
+    tensor([0.8944, 0.8944], requires_grad=True)
+    """
+
+    _rule = staticmethod(nadam_rule)
+    _numbers = NAdamNumbers
+    _scalars = ("step", "mu_product")
+    _late_options = {  # noqa: RUF012
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+    }
+    _capturable = (
+        ("params, mu_products and state_steps", True),
+        ("params, mu_products, and state_steps", False),
+    )
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative(eps=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+        return (0.0, 1.0)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}

@@ -1,0 +1,223 @@
+"""Packs: small parameters that are updated together, by one run of their rule.
+
+A NumPy call costs 0.4 us whatever it does, and a rule is ten to twenty calls.  So neighbours in a
+group that are small and share their coefficients are copied into one vector, with their gradients
+and states, updated there, and copied back: 100 Adam parameters of 10x10 take a third of the time.
+
+Owns: which parameters go together, the vectors, and whether a pack of an earlier step still
+holds.  Nobody sees a pack: parameters and states stay tensors of their own.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import attrgetter, is_, itemgetter
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.meta import INFERENCE_COUNTER
+from taper.autograd.views import version_counter
+from taper.optim.update import BLOCK, Place, Rule, count_writes, run_rule, spare_arrays
+from taper.tensor import Tensor
+
+# Elements of a parameter from which copying it costs more than the calls that are saved.
+SMALL = 8192
+_PACKED = (np.dtype(np.float32), np.dtype(np.float64))
+
+_array = attrgetter("_array")
+_counter = attrgetter("_counter")
+_grad_array = attrgetter("_meta.grad._array")
+
+
+def can_pack(param: Tensor) -> bool:
+    """Whether a parameter may share a vector with others."""
+    array = param._array
+    return (
+        array.size <= SMALL
+        and array.dtype in _PACKED
+        and array.flags.c_contiguous
+        and param._counter is not INFERENCE_COUNTER
+    )
+
+
+def run_length(params: list[Tensor], position: int) -> int:
+    """How many parameters from `position` on fit into one pack; at least one."""
+    dtype, total = params[position]._array.dtype, 0
+    end = position
+    for param in params[position:]:
+        total += param._array.size
+        if total > BLOCK or param._array.dtype is not dtype or not can_pack(param):
+            break
+        end += 1
+    return 1 if _overlap(params[position:end]) else max(end - position, 1)
+
+
+def _overlap(params: list[Tensor]) -> bool:
+    """Whether two share memory, or are the same: such must be updated one after the other."""
+    pieces = sorted(
+        (array.__array_interface__["data"][0], array.nbytes)
+        for array in map(_array, params)
+        if array.size
+    )
+    return any(
+        start + length > after for (start, length), (after, _) in zip(pieces, pieces[1:], strict=False)
+    )
+
+
+class Alone:
+    """One parameter with its states, updated where it lies."""
+
+    __slots__ = ("dtype", "names", "params", "scalars", "state")
+
+    def __init__(
+        self,
+        params: list[Tensor],
+        states: list[dict[str, Tensor]],
+        names: tuple[str, ...],
+        scalars: tuple[str, ...],
+    ) -> None:
+        self.params, self.names, self.scalars = params, names, scalars
+        self.dtype = params[0]._array.dtype
+        self.state = states[0] if states else {}
+
+    def update(self, rule: Rule, numbers: Any, place: Place) -> None:
+        """Run the rule, and count the writes."""
+        (param,), state = self.params, self.state
+        tensors = [state[name] for name in self.names]
+        run_rule(rule, numbers, param._array, param._meta.grad._array, *map(_array, tensors))
+        for name, value in zip(self.scalars, numbers.after, strict=True):
+            state[name]._array.fill(value)
+        count_writes(place, self.params, numbers.writes)
+        count_writes(place, tensors)
+
+
+class Column:
+    """One array of each parameter (itself, or a state), and the vector they are copied into."""
+
+    __slots__ = ("arrays", "flats", "pieces", "vector")
+
+    def __init__(self, arrays: list[np.ndarray], dtype: np.dtype) -> None:
+        self.arrays = arrays
+        self.flats = [each.reshape(-1) for each in arrays]
+        ends = np.cumsum([each.size for each in arrays]).tolist()
+        self.vector = np.empty(ends[-1], dtype)
+        self.pieces = [
+            self.vector[start:end] for start, end in zip([0, *ends], ends, strict=False)
+        ]
+
+    def gather(self) -> None:
+        np.concatenate(self.flats, out=self.vector)
+
+    def scatter(self) -> None:
+        for flat, piece in zip(self.flats, self.pieces, strict=True):
+            flat[...] = piece
+
+
+class Pack:
+    """Some parameters with their states, all of one dtype and at the same step.
+
+    `names` are the states that are arrays like the parameter, `scalars` those of one number.
+    """
+
+    __slots__ = (
+        "_states_of",
+        "arrays",
+        "columns",
+        "counters",
+        "dtype",
+        "grads",
+        "names",
+        "params",
+        "scalars",
+        "state_arrays",
+        "state_counters",
+        "tensors",
+    )
+
+    def __init__(
+        self,
+        params: list[Tensor],
+        states: list[dict[str, Tensor]],
+        names: tuple[str, ...],
+        scalars: tuple[str, ...],
+    ) -> None:
+        self.params, self.names = params, names
+        every = (*scalars, *names)
+        # One name alone would be given without a tuple around it.
+        self._states_of = itemgetter(*every) if len(every) > 1 else (lambda s: (s[every[0]],))
+        self.tensors = list(chain.from_iterable(map(self._states_of, states))) if every else []
+        self.state_arrays = list(map(_array, self.tensors))
+        self.arrays = list(map(_array, params))
+        self.counters = list(map(version_counter, params))
+        self.state_counters = [
+            version_counter(state[name]) for state in states for name in names
+        ]
+        self.scalars = [[state[name]._array for state in states] for name in scalars]
+        self.dtype = dtype = self.arrays[0].dtype
+        self.grads = np.empty(sum(each.size for each in self.arrays), dtype)
+        self.columns = [Column(self.arrays, dtype)]
+        for name in names:
+            self.columns.append(Column([state[name]._array for state in states], dtype))
+
+    def holds(
+        self, ready: list[Tensor], position: int, states: Any, names: tuple[str, ...]
+    ) -> bool:
+        """Whether the pack is made of the parameters from `position` on, and nothing was replaced.
+
+        All loops are in C: 0.6 us for a parameter with three states.
+        """
+        params, tensors = self.params, self.tensors
+        if self.names != names or len(ready) - position < len(params):
+            return False
+        now = ready[position : position + len(params)]
+        if not (
+            all(map(is_, now, params))
+            and all(map(is_, map(_array, params), self.arrays))
+            and all(map(is_, map(_counter, params), self.counters))
+        ):
+            return False
+        if not tensors:
+            return True
+        try:
+            found = list(chain.from_iterable(map(self._states_of, map(states.get, params))))
+        except (KeyError, TypeError):  # a state was taken away
+            return False
+        return all(map(is_, found, tensors)) and all(
+            map(is_, map(_array, tensors), self.state_arrays)
+        )
+
+    def common_scalars(self) -> tuple[float, ...] | None:
+        """The numbers among the states if all parameters agree in them."""
+        found = []
+        for arrays in self.scalars:
+            values = [each.item() for each in arrays]
+            if values.count(values[0]) != len(values):
+                return None
+            found.append(values[0])
+        return tuple(found)
+
+    def update(self, rule: Rule, numbers: Any, place: Place) -> None:
+        """Run the rule once for all, and count the writes."""
+        np.concatenate([each.ravel() for each in map(_grad_array, self.params)], out=self.grads)
+        param, *states = self.columns
+        for column in self.columns:
+            column.gather()
+        spare = spare_arrays.of(self.grads.dtype, self.grads.size)
+        vectors = [each.vector for each in states]
+        rule(np, numbers, spare, param.vector, self.grads, *vectors)
+        for column in self.columns:
+            column.scatter()
+        for arrays, value in zip(self.scalars, numbers.after, strict=True):
+            for array in arrays:
+                array.fill(value)
+        _count(self.counters, numbers.writes, place)
+        _count(self.state_counters, 1, place)
+
+
+def _count(counters: list[Any], writes: int, place: Place) -> None:
+    code, offset = place
+    for counter in counters:
+        counter.value += writes
+        counter.code = code
+        counter.offset = offset

@@ -1,0 +1,126 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_lr, check_not_negative
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Part, Spare, moved, moved_square, with_decay
+from taper.tensor import Tensor
+
+
+class RMSpropNumbers(Numbers):
+    """The coefficients of RMSprop."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.after = (scalars[0] + 1.0,)
+        self.set_decay(group)
+        alpha, momentum = group["alpha"], group["momentum"]
+        self.lr = self.number(self.option(group["lr"]))
+        self.keep = self.number(alpha)
+        self.new = self.number(1 - alpha)
+        self.eps = self.number(group["eps"])
+        self.momentum = self.number(momentum) if momentum > 0 else None
+        self.part = Part(self, alpha) if group["centered"] else None
+
+
+def rmsprop_rule(
+    ops: Any,
+    numbers: RMSpropNumbers,
+    spare: Spare,
+    param: Any,
+    grad: Any,
+    square_avg: Any,
+    *optional: Any,
+) -> tuple[Any, ...]:
+    """One step: `param -= lr * grad / (sqrt(mean square) + eps)`, through a momentum if wanted.
+
+    `optional` are the momentum and the mean gradient, each if it is in use.
+    """
+    buffers = list(optional)
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    square_avg = moved_square(ops, numbers.keep, numbers.new, spare[1], square_avg, grad)
+    variance = square_avg
+    if numbers.part is not None:
+        mean = buffers[-1] = moved(ops, numbers.part, spare[1], buffers[-1], grad)
+        variance = ops.subtract(square_avg, ops.multiply(mean, mean, spare[1]), spare[1])
+    root = ops.add(ops.sqrt(variance, spare[1]), numbers.eps, spare[1])
+    direction = ops.divide(grad, root, spare[1])
+    if numbers.momentum is not None:
+        momentum = ops.multiply(buffers[0], numbers.momentum, buffers[0])
+        direction = buffers[0] = ops.add(momentum, direction, buffers[0])
+    param = ops.subtract(param, ops.multiply(direction, numbers.lr, spare[1]), param)
+    return param, square_avg, *buffers
+
+
+class RMSprop(RuleOptimizer):
+    """Gradient descent scaled by the root of a running mean of the squared gradient.
+
+    `centered` subtracts the square of the mean gradient: the variance in the place of the square.
+    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.RMSprop([weight], lr=0.01)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    Parameter containing:
+    tensor([0.9000, 0.9000], requires_grad=True)
+    """
+
+    _rule = staticmethod(rmsprop_rule)
+    _numbers = RMSpropNumbers
+    _late_options = {  # noqa: RUF012
+        "momentum": 0,
+        "centered": False,
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _capturable = (("params and state_steps", True), ("params and state_steps", True))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        arrays = {"square_avg": 0.0}
+        if group["momentum"] > 0:
+            arrays["momentum_buffer"] = 0.0
+        if group["centered"]:
+            arrays["grad_avg"] = 0.0
+        return arrays

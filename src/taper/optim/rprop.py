@@ -1,0 +1,103 @@
+"""Rprop: resilient backpropagation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.optim.options import check_lr
+from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.update import Numbers, Spare, plain, with_decay
+from taper.tensor import Tensor
+
+
+class RpropNumbers(Numbers):
+    """The coefficients of Rprop."""
+
+    def __init__(
+        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+    ) -> None:
+        super().__init__(group, scalars, dtype)
+        self.after = (scalars[0] + 1.0,)
+        self.shrink, self.grow = (self.number(each) for each in group["etas"])
+        self.least, self.most = (self.number(each) for each in group["step_sizes"])
+
+
+def rprop_rule(
+    ops: Any, numbers: RpropNumbers, spare: Spare, param: Any, grad: Any, prev: Any, step_size: Any
+) -> tuple[Any, ...]:
+    """One step of `step_size` against the sign of the gradient.
+
+    The size grows where the sign stays, and shrinks where it changed; there no step is made.
+    """
+    param, grad = with_decay(ops, numbers, spare, param, grad)
+    agreement = ops.multiply(grad, prev, spare[1])
+    turned = ops.less(agreement, 0.0)
+    factor = ops.where(
+        ops.greater(agreement, 0.0), numbers.grow, ops.where(turned, numbers.shrink, 1.0)
+    )
+    step_size = ops.multiply(step_size, factor, step_size)
+    step_size = ops.minimum(ops.maximum(step_size, numbers.least, step_size), numbers.most, step_size)
+    grad = ops.where(turned, 0.0, grad)
+    change = ops.where(
+        ops.greater(grad, 0.0),
+        step_size,
+        ops.where(ops.less(grad, 0.0), ops.negative(step_size), 0.0),
+    )
+    return ops.subtract(param, change, param), ops.multiply(grad, 1.0, prev), step_size
+
+
+class Rprop(RuleOptimizer):
+    """Steps along the signs of the gradient, with a size for each element; for whole batches.
+
+    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.Rprop([weight], lr=0.1)
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    Parameter containing:
+    tensor([0.9000, 0.9000], requires_grad=True)
+    """
+
+    _rule = staticmethod(rprop_rule)
+    _numbers = RpropNumbers
+    _late_options = {  # noqa: RUF012
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _capturable = (("params and state_steps", True), ("params and state_steps", True))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"prev": 0.0, "step_size": plain(group["lr"])}

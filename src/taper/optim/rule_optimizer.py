@@ -1,0 +1,229 @@
+"""RuleOptimizer: what the optimizers with an element-wise rule share, which is all but the rule.
+
+A subclass says which rule, which coefficients and which states.  Here is the loop over groups and
+parameters: it makes states, runs the rule over packs, single parameters or Tensors, and keeps
+scalars such as `step`.  There is one way of computing: `foreach` and `fused` are accepted and
+change nothing but what PyTorch refuses for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from taper import dtypes
+from taper.autograd.grad_mode import set_grad_enabled
+from taper.autograd.interception import announce_write
+from taper.autograd.meta import INFERENCE_COUNTER
+from taper.autograd.provenance import here
+from taper.autograd.state import INTERCEPT, local
+from taper.autograd.views import check_inplace
+from taper.ops.complexes import view_as_real
+from taper.optim.optimizer import Optimizer
+from taper.optim.packs import Alone, Pack, run_length
+from taper.optim.update import (
+    Numbers,
+    Place,
+    Rule,
+    computed_in,
+    new_state,
+    run_recorded,
+)
+from taper.tensor import Tensor
+
+_CAPTURABLE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone"]
+
+
+class RuleOptimizer(Optimizer):
+    """An optimizer that updates each parameter by an element-wise rule; a base, not for users."""
+
+    # Set by subclasses: the rule, its coefficients, and the states of one number.
+    _rule: ClassVar[Rule]
+    _numbers: ClassVar[type[Numbers]]
+    _scalars: ClassVar[tuple[str, ...]] = ("step",)
+    # Options that groups saved by old versions lack.
+    _late_options: ClassVar[dict[str, Any]] = {}
+    # What PyTorch wants on a GPU for `capturable`, and whether it adds "xla" to the devices it
+    # names: without and with `foreach`.
+    _capturable: ClassVar[tuple[tuple[str, bool], tuple[str, bool]]] = (
+        ("params and state_steps", True),
+        ("params and state_steps", False),
+    )
+    _foreach_differentiable: ClassVar[bool] = False
+    _step_refusal: ClassVar[str] = (
+        "a leaf Variable that requires grad is being used in an in-place operation."
+    )
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self._packs: dict[Tensor, Pack] = {}
+        super().__init__(params, defaults)
+        if defaults.get("fused"):
+            if defaults["differentiable"]:
+                raise RuntimeError("`fused` does not support `differentiable`")
+            self._step_supports_amp_scaling = True
+            if defaults["foreach"]:
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._packs = {}
+        for group in self.param_groups:
+            for name, value in self._late_options.items():
+                group.setdefault(name, value)
+            for param in group["params"]:
+                values = self.state.get(param)
+                for name in self._scalars if values else ():
+                    if not isinstance(values[name], Tensor):  # so it was in old versions
+                        values[name] = scalar_state(values[name])
+
+    # --- states: a subclass says which, and from where they start ------------------------------
+
+    def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
+        """The first values of the states of one number."""
+        return (0.0,)
+
+    def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
+        """The states that are like the parameter, with their first values, in PyTorch's order."""
+        raise NotImplementedError
+
+    def _has_state(self, param: Tensor, names: tuple[str, ...]) -> bool:
+        return bool(self.state.get(param))
+
+    def _new_state(self, param: Tensor, group: dict[str, Any]) -> None:
+        state: dict[str, Any] = self.state[param]
+        for name, value in zip(self._scalars, self._first_scalars(group), strict=True):
+            state[name] = scalar_state(value)
+        for name, value in self._arrays(group).items():
+            state[name] = array_state(param, value)
+
+    def _scalars_of(self, param: Tensor) -> tuple[float, ...]:
+        if not self._scalars:
+            return ()
+        state = self.state[param]
+        return tuple([state[name]._array.item() for name in self._scalars])
+
+    # --- the loop ------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update all parameters that have a gradient; returns what `closure` returns."""
+        loss = self._evaluated(closure)
+        place = here()
+        groups = [(group, ready_parameters(group)) for group in self.param_groups]
+        for group, ready in groups:
+            if ready:
+                self._check_ways(group)
+        for group, ready in groups:
+            if group["differentiable"]:
+                with set_grad_enabled(self.defaults["differentiable"]):
+                    self._update_recorded(group, ready)
+            elif ready:
+                self._update(group, ready, place)
+        return loss
+
+    def _check_ways(self, group: dict[str, Any]) -> None:
+        """Refuse the ways of running that PyTorch refuses on the CPU."""
+        foreach = group["foreach"]
+        if foreach and group["differentiable"] and not self._foreach_differentiable:
+            raise AssertionError("_foreach ops don't support autograd")
+        if group.get("capturable") and not group.get("fused"):
+            subject, xla = self._capturable[bool(foreach)]
+            devices = [*_CAPTURABLE_DEVICES, "xla"] if xla else _CAPTURABLE_DEVICES
+            raise AssertionError(
+                f"If capturable=True, {subject} must be on supported devices: {devices}."
+            )
+
+    def _update(self, group: dict[str, Any], ready: list[Tensor], place: Place) -> None:
+        rule, names = type(self)._rule, tuple(self._arrays(group))
+        known: dict[Any, Numbers] = {}  # the coefficients of this step, for dtype and scalars
+        position = 0
+        while position < len(ready):
+            run: Pack | Alone | None = self._packs.get(ready[position])
+            first, scalars = False, None
+            if run is not None and run.holds(ready, position, self.state, names):
+                scalars = run.common_scalars()
+            if run is None or scalars is None:
+                run, scalars, first = self._next_run(group, ready, position, names)
+            key = (run.dtype, first, scalars)
+            numbers = known.get(key)
+            if numbers is None:
+                numbers = known[key] = self._numbers(group, scalars, computed_in(run.dtype))
+                numbers.first = first
+            run.update(rule, numbers, place)
+            position += len(run.params)
+
+    def _next_run(
+        self, group: dict[str, Any], ready: list[Tensor], position: int, names: tuple[str, ...]
+    ) -> tuple[Pack | Alone, tuple[float, ...], bool]:
+        """The parameters from `position` on that go together, as a new pack or alone.
+
+        With their scalars, and whether their states were made just now.
+        """
+        param = ready[position]
+        first = not self._has_state(param, names)
+        scalars = None if first else self._scalars_of(param)
+        params = [param]
+        for other in ready[position + 1 : position + run_length(ready, position)]:
+            has_state = self._has_state(other, names)
+            if first is has_state or (has_state and self._scalars_of(other) != scalars):
+                break
+            params.append(other)
+        if first:
+            for each in params:
+                self._new_state(each, group)
+        states = [self.state[each] for each in params] if names or self._scalars else []
+        for each in params:
+            self._packs.pop(each, None)
+        scalars = self._scalars_of(param)
+        if len(params) == 1:
+            return Alone(params, states, names, self._scalars), scalars, first
+        pack = self._packs[param] = Pack(params, states, names, self._scalars)
+        return pack, scalars, first
+
+    def _update_recorded(self, group: dict[str, Any], ready: list[Tensor]) -> None:
+        names = tuple(self._arrays(group))
+        for param in ready:
+            first = not self._has_state(param, names)
+            if first:
+                self._new_state(param, group)
+            state = self.state[param] if names or self._scalars else {}
+            if self._scalars and state["step"].requires_grad:
+                raise RuntimeError(self._step_refusal)
+            numbers = self._numbers(group, self._scalars_of(param), None)
+            numbers.first = first
+            values = [param, param.grad, *[state[name] for name in names]]
+            if param.is_complex():
+                values = [view_as_real(each) for each in values]
+            run_recorded(type(self)._rule, numbers, *values)
+            for name, value in zip(self._scalars, numbers.after, strict=True):
+                state[name]._array.fill(value)
+
+
+def ready_parameters(group: dict[str, Any]) -> list[Tensor]:
+    """The parameters of a group that have a gradient; refuses those that may not be written."""
+    ready = []
+    for param in group["params"]:
+        meta = param._meta
+        if meta is not None and meta.grad is not None:
+            if param._counter is INFERENCE_COUNTER:
+                check_inplace(param, False, local.state)
+            ready.append(param)
+    if local.state.mode & INTERCEPT:
+        for param in ready:
+            announce_write(param)
+    return ready
+
+
+def scalar_state(value: float) -> Tensor:
+    """A state of one number: float32, or float64 if that is the default dtype."""
+    wide = dtypes.get_default_dtype() is dtypes.float64
+    return new_state(np.array(value, np.float64 if wide else np.float32))
+
+
+def array_state(param: Tensor, value: float) -> Tensor:
+    """A state like the parameter, filled with a number; of complex numbers, in both parts."""
+    array = param._array
+    if not value:
+        return new_state(np.zeros_like(array))
+    return new_state(np.full_like(array, complex(value, value) if array.dtype.kind == "c" else value))

@@ -1,0 +1,61 @@
+"""SparseAdam, which is for sparse gradients; there are none here, so it only refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from taper.optim.optimizer import Optimizer
+from taper.optim.options import check_betas
+from taper.tensor import Tensor
+
+
+class SparseAdam(Optimizer):
+    """Adam that updates only what a sparse gradient touches; use Adam, as all gradients are dense.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.ones(2))
+    >>> optimizer = taper.optim.SparseAdam([weight])
+    >>> weight.sum().backward()
+    >>> optimizer.step()
+    Traceback (most recent call last):
+    RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if not 0.0 < lr:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if not 0.0 < eps:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        complex_params = [
+            [number, index]
+            for number, group in enumerate(self.param_groups)
+            for index, param in enumerate(group["params"])
+            if param.is_complex()
+        ]
+        if complex_params:
+            raise ValueError(
+                f"Complex params at indices {complex_params}: SparseAdam does not support complex "
+                "parameters"
+            )
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Refuse if a parameter has a gradient; returns what `closure` returns."""
+        loss = self._evaluated(closure)
+        for group in self.param_groups:
+            if any(param.grad is not None for param in group["params"]):
+                raise RuntimeError(
+                    "SparseAdam does not support dense gradients, please consider Adam instead"
+                )
+        return loss

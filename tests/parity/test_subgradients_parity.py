@@ -1,0 +1,17 @@
+"""Appendix C on PyTorch: what `tests/test_subgradients.py` expects of taper is what it does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from subgradient_cases import PAIRS, POINTS, assert_same, pair_of_slopes, slopes
+
+
+@pytest.mark.parametrize(("expression", "points", "expected"), POINTS)
+def test_at_a_point(expression, points, expected):
+    assert_same(slopes(torch, expression, points), expected)
+
+
+@pytest.mark.parametrize(("expression", "first", "second", "expected"), PAIRS)
+def test_at_a_pair_of_points(expression, first, second, expected):
+    assert_same(pair_of_slopes(torch, expression, first, second), expected)
