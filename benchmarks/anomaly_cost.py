@@ -67,7 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = [sys.executable, __file__, "--only", name, "--rounds", str(options.rounds)]
         run = subprocess.run(command, check=True, capture_output=True, text=True)
         found = json.loads(run.stdout)
-        line = f"anomaly mode, {name}: {found['normal'] * 1e6:.1f} -> {found['anomaly'] * 1e6:.1f} us"
+        line = (
+            f"anomaly mode, {name}: {found['normal'] * 1e6:.1f} -> {found['anomaly'] * 1e6:.1f} us"
+        )
         if name == "taper":
             verdict = "pass" if found["ratio"] <= BAR else "FAIL"
             print(f"{line} a step, {found['ratio']:.2f} times   bar: <= {BAR:g}   {verdict}")

@@ -59,7 +59,9 @@ class Outcome:
                 self.outputs = tensors_in(self.result)
             except Exception as error:
                 self.error = error
-        self.warnings = [str(each.message).split(" (Triggered")[0] for each in caught]
+        texts = [str(each.message).split(" (Triggered")[0] for each in caught]
+        # What PyTorch says of itself while it loads its parts is no part of the behaviour.
+        self.warnings = [each for each in texts if not each.startswith("`torch.jit.")]
 
     def gradients(self) -> list[Any]:
         rng = np.random.default_rng(5)

@@ -1,6 +1,6 @@
 """What each operation is called in the graph: an expression and the node of its last step.
 
-`test_node_names.py` holds taper to the list, the parity suite holds the list to PyTorch, and compares
+`test_node_names.py` holds taper to the list; the parity suite holds the list to PyTorch and looks at
 the saved attributes as well.
 """
 
@@ -214,9 +214,13 @@ NODE_NAMES = {
     "F.smooth_l1_loss(x,y)": "SmoothL1LossBackward0",
     "F.huber_loss(x,y)": "HuberLossBackward0",
     "F.binary_cross_entropy(x,torch.ones(4,4))": "BinaryCrossEntropyBackward0",
-    "F.binary_cross_entropy_with_logits(x,torch.ones(4,4))": "BinaryCrossEntropyWithLogitsBackward0",
+    "F.binary_cross_entropy_with_logits(x,torch.ones(4,4))": (
+        "BinaryCrossEntropyWithLogitsBackward0"
+    ),
     "F.kl_div(x,y)": "MeanBackward0",
-    "F.scaled_dot_product_attention(b[None],b[None],b[None])": "ScaledDotProductFlashAttentionForCpuBackward0",
+    "F.scaled_dot_product_attention(b[None],b[None],b[None])": (
+        "ScaledDotProductFlashAttentionForCpuBackward0"
+    ),
     "F.glu(x)": "GluBackward0",
     "F.rms_norm(x,(4,))": "MulBackward0",
     "F.grid_sample(i4,torch.rand(2,4,4,2))": "GridSampler2DBackward0",

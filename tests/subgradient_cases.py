@@ -1,4 +1,4 @@
-"""Gradients where functions have kinks, ties or poles: the expression, where, and what PyTorch gives.
+"""Gradients where functions have kinks, ties or poles: expression, place, and what PyTorch gives.
 
 Appendix C of the behaviours, measured with float64.  `test_subgradients.py` holds taper to the list
 and the parity suite holds the list to PyTorch.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from node_names import NODE_NAMES, operands
 
 import taper
 import taper.nn
+from node_names import NODE_NAMES, operands
 
 
 @pytest.mark.parametrize("expression", NODE_NAMES)

@@ -109,7 +109,7 @@ def test_the_derivatives_page_is_fresh():
 def test_generated_code_is_shown_on_request(capsys):
     assert opdocs.main(["mul"]) == 0
     printed = capsys.readouterr().out
-    assert "def mul(input, other" in printed and "def apply_mul(node, grads)" in printed
+    assert "def mul(input, other" in printed and "def apply_mul(node, grads, place=None)" in printed
 
 
 def test_the_table_of_families_on_demand_is_what_they_provide():
@@ -127,6 +127,9 @@ before = functions(), set(methods)
 on_demand.load_all()
 brought = (functions() - before[0]) | (set(methods) - before[1])
 assert brought == set(on_demand.FAMILY_OF), brought ^ set(on_demand.FAMILY_OF)
+for names in on_demand.PROVIDES.values():
+    for name in names.split():  # with "()" if it is no method
+        assert name.endswith("()") == (name.removesuffix("()") not in methods), name
 for name, family in on_demand.FAMILY_OF.items():
     importlib.import_module(f"taper.ops.{family}")
     assert hasattr(taper.Tensor, name) or hasattr(taper, name), name
@@ -140,6 +143,7 @@ print(len(on_demand.FAMILY_OF))
 def test_every_family_is_loaded_at_once_or_on_demand():
     families = {path.stem for path in (ROOT / "src/taper/ops").glob("*.py")} - {
         "__init__",
+        "identity",  # the names that PyTorch's operators have for users
         "on_demand",
     }
     loaded = {

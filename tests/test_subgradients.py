@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from subgradient_cases import PAIRS, POINTS, assert_same, pair_of_slopes, slopes
 
 import taper
 import taper.nn.functional as F
+from subgradient_cases import PAIRS, POINTS, assert_same, pair_of_slopes, slopes
 
 
 @pytest.mark.parametrize(("expression", "points", "expected"), POINTS)

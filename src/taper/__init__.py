@@ -172,4 +172,4 @@ _NAMES = frozenset(_FUNCTIONS.split())
 globals().update(DTYPES, **TENSOR_TYPES, **STORAGE_TYPES)
 globals().update({name: _function(name) for name in _NAMES if _is_loaded(name)})
 
-autograd.torch = importlib.import_module(__name__)  # type: ignore[attr-defined]  # as PyTorch (Z6)
+autograd.torch = importlib.import_module(__name__)  # as PyTorch (Z6)

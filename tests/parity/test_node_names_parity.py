@@ -6,10 +6,10 @@ import warnings
 
 import pytest
 import torch
-from node_names import NODE_NAMES, operands
 
 import taper
 import taper.nn
+from node_names import NODE_NAMES, operands
 
 # What PyTorch keeps depends on the kernel that it has chosen for this processor.
 KERNELS_OF_PYTORCH = {"F.scaled_dot_product_attention(b[None],b[None],b[None])"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+
 from subgradient_cases import PAIRS, POINTS, assert_same, pair_of_slopes, slopes
 
 

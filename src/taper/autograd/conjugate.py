@@ -31,7 +31,7 @@ class ConjugateView(Tensor):
     _memory: np.ndarray
 
     @property
-    def _array(self) -> np.ndarray:  # type: ignore[override]
+    def _array(self) -> np.ndarray:
         return np.asarray(np.conjugate(self._memory))
 
     @_array.setter

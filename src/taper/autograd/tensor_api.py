@@ -14,9 +14,9 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.backward import backward as run_backward
-from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.conjugate import ConjugateCounter, ConjugateView
 from taper.autograd.cuts import cut_here, cut_of
+from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
@@ -40,7 +40,7 @@ from taper.autograd.views import (
     version_counter,
     wants_grad,
 )
-from taper.tensor import Tensor, element_strides, storage_offset, wrap
+from taper.tensor import Tensor, element_strides, storage_offset
 
 
 def attach(function: Callable[..., Any]) -> Callable[..., Any]:

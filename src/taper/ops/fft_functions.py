@@ -1,7 +1,6 @@
 """Discrete Fourier transforms in one and several dimensions: the functions of `fft`.
 
 Owns: arguments, dtypes and sizes; what is computed is one or two of `fft_transforms`.
-Long because: eighteen functions with their signatures and examples.
 """
 
 from __future__ import annotations
@@ -9,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from numpy import ndarray
+
 from taper import dtypes
-from taper.factory import integer, refuse, shape_argument
+from taper.factory import integer, is_integer, refuse
 from taper.opdef import composite
 from taper.ops.fft_transforms import Dims, fft_c2c, fft_c2r, fft_r2c
 from taper.ops.padding import constant_pad_nd
 from taper.ops.parts import slice_dim
 from taper.opwrite import compute_into
+from taper.reduction import scalar_type
 from taper.tensor import Tensor, wrap_dim
 
 Out: TypeAlias = Tensor | None
@@ -91,7 +93,11 @@ def _resized(input: Tensor, sizes: list[int], dims: Dims) -> Tensor:
 
 def integers(function: str, name: str, position: int, value: Any) -> Dims:
     """Several integers, or one for a tuple of it."""
-    return (value,) if type(value) is int else shape_argument(function, name, position, value)
+    if is_integer(value):
+        return (int(value),)
+    if not isinstance(value, tuple | list) or not all(map(is_integer, value)):
+        refuse(function, name, position, "tuple of ints", value)
+    return tuple(map(int, value))
 
 
 def _shape(function: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], Dims]:
@@ -143,7 +149,12 @@ def _last(s: Any) -> Any:
 
 
 def _into(
-    label: str, wanted: str, function: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
+    label: str,
+    wanted: str,
+    function: Callable[..., Tensor],
+    arguments: tuple[Any, ...],
+    out: Any,
+    check: Callable[[ndarray, ndarray], None] | None = None,
 ) -> Tensor:
     """`out=`, which must be complex or floating as the result is; the precision may differ.
 
@@ -157,7 +168,14 @@ def _into(
         raise RuntimeError(
             f"{name} expects a {kind} output tensor, but got {out.dtype.scalar_type}"
         )
-    return compute_into(label, function, arguments, out)
+    return compute_into(label, function, arguments, out, check)
+
+
+def _same_precision(out: ndarray, result: ndarray) -> None:
+    if out.dtype != result.dtype:
+        raise RuntimeError(
+            f"Found dtype {scalar_type(out.dtype)} but expected {scalar_type(result.dtype)}"
+        )
 
 
 # --- one dimension ---------------------------------------------------------------------------
@@ -169,7 +187,8 @@ def _complex_line(
     if out is not None:
         label = "_fft_c2c" if getattr(input, "is_complex", bool)() else "_fft_r2c"
         arguments = (function, input, n, dim, norm, forward, None)
-        return _into(label, f"{function} complex", _complex_line, arguments, out)
+        check = None if forward or label == "_fft_c2c" else _same_precision
+        return _into(label, f"{function} complex", _complex_line, arguments, out, check)
     input = _checked(function, input, norm)
     length, number = _line(function, input, n, dim)
     size = _points(input.shape[number] if length is None else length)
@@ -187,7 +206,8 @@ def _half_line(
     """Of a real input the half of the transform that decides the other."""
     if out is not None:
         arguments = (function, input, n, dim, norm, forward, None)
-        return _into("_fft_r2c", f"{function} complex", _half_line, arguments, out)
+        check = None if forward else _same_precision
+        return _into("_fft_r2c", f"{function} complex", _half_line, arguments, out, check)
     input = _checked(function, input, norm)
     _refuse_complex(f"{function} expects a real input tensor, but got", input)
     length, number = _line(function, input, n, dim)

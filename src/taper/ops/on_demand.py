@@ -1,8 +1,8 @@
 """Families of operators that are imported when they are first used.
 
-Owns: the table of what each of them provides, functions and Tensor methods alike; a test holds it
-and the families equal.  A method of a family that is not loaded yet is a stub on Tensor which
-loads the family and calls the real one.
+Owns: the table of what each of them provides, functions and Tensor methods alike (a name with `()`
+is a function and no method); a test holds it and the families equal.  A method of a family that is
+not loaded yet is a stub on Tensor which loads the family and calls the real one.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from taper.tensor import Tensor
 
 PROVIDES: dict[str, str] = {
     "adaptive_pool": """
-        adaptive_avg_pool1d adaptive_max_pool1d
+        adaptive_avg_pool1d() adaptive_max_pool1d()
     """,
     "addmm": """
         addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_
     """,
     "average_pool": """
-        avg_pool1d
+        avg_pool1d()
     """,
     "batch_norm": """
-        batch_norm instance_norm
+        batch_norm() instance_norm()
     """,
     "binomial": """
-        binomial
+        binomial()
     """,
     "blend": """
         addcdiv addcdiv_ addcmul addcmul_ copysign copysign_ heaviside heaviside_ lerp lerp_ where
@@ -38,33 +38,33 @@ PROVIDES: dict[str, str] = {
         minimum
     """,
     "conv": """
-        conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+        conv1d() conv2d() conv3d() conv_transpose1d() conv_transpose2d() conv_transpose3d()
     """,
     "conv_tbc": """
-        conv_tbc
+        conv_tbc()
     """,
     "convolution": """
-        convolution
+        convolution()
     """,
     "ctc_loss": """
-        ctc_loss
+        ctc_loss()
     """,
     "distributions": """
-        bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal
-        normal_ poisson random_ uniform_
+        bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal()
+        normal_ poisson() random_ uniform_
     """,
     "dropout": """
-        alpha_dropout alpha_dropout_ dropout dropout_ feature_alpha_dropout feature_alpha_dropout_
-        feature_dropout feature_dropout_
+        alpha_dropout() alpha_dropout_() dropout() dropout_() feature_alpha_dropout()
+        feature_alpha_dropout_() feature_dropout() feature_dropout_()
     """,
     "einsum": """
-        chain_matmul einsum inner tensordot
+        chain_matmul() einsum() inner tensordot()
     """,
     "embedding": """
-        embedding embedding_renorm_
+        embedding() embedding_renorm_()
     """,
     "embedding_bag": """
-        embedding_bag
+        embedding_bag()
     """,
     "extrema": """
         amax amin aminmax argmax argmin max min
@@ -79,10 +79,10 @@ PROVIDES: dict[str, str] = {
         gather scatter scatter_ scatter_add scatter_add_ take_along_dim
     """,
     "grid": """
-        affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d
+        affine_grid_generator() grid_sampler() grid_sampler_2d() grid_sampler_3d()
     """,
     "histogram": """
-        bincount bucketize histc searchsorted
+        bincount bucketize() histc searchsorted()
     """,
     "index_dim": """
         index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select put put_
@@ -90,18 +90,19 @@ PROVIDES: dict[str, str] = {
     """,
     "inplace_names": """
         abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
-        atanh_ ceil ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
+        atanh_ ceil ceil_ celu_() clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
         deg2rad_ digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ exp2_ exp_ expm1_ fix fix_
         floor floor_ frac frac_ gcd_ lcm_ ldexp_ lgamma lgamma_ log10_ log1p_ log2_ log_ logit_
         nan_to_num nan_to_num_ neg_ negative_ polygamma polygamma_ rad2deg_ reciprocal_ relu_
-        round round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
-        threshold_ trunc trunc_ xlogy_
+        round round_ rrelu_() rsqrt_ selu_() sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+        threshold_() trunc trunc_ xlogy_
     """,
     "join": """
-        block_diag cartesian_prod combinations cross kron meshgrid repeat repeat_interleave tile
+        block_diag() cartesian_prod() combinations() cross kron meshgrid() repeat
+        repeat_interleave tile
     """,
     "leaky_activation": """
-        prelu rrelu
+        prelu rrelu()
     """,
     "linalg_cholesky": """
         cholesky cholesky_inverse cholesky_solve
@@ -110,16 +111,16 @@ PROVIDES: dict[str, str] = {
         det logdet slogdet
     """,
     "linalg_distance": """
-        cdist
+        cdist()
     """,
     "linalg_lowrank": """
-        lobpcg pca_lowrank svd_lowrank
+        lobpcg() pca_lowrank() svd_lowrank()
     """,
     "linalg_lu": """
-        lu lu_solve lu_unpack
+        lu lu_solve lu_unpack()
     """,
     "linalg_norms": """
-        frobenius_norm nuclear_norm renorm renorm_
+        frobenius_norm() nuclear_norm() renorm renorm_
     """,
     "linalg_products": """
         matrix_exp matrix_power
@@ -131,7 +132,7 @@ PROVIDES: dict[str, str] = {
         inverse
     """,
     "linalg_statistics": """
-        corrcoef cov cumulative_trapezoid trapezoid trapz
+        corrcoef cov cumulative_trapezoid() trapezoid() trapz()
     """,
     "linalg_svd": """
         pinverse svd
@@ -140,46 +141,46 @@ PROVIDES: dict[str, str] = {
         triangular_solve
     """,
     "linear": """
-        bilinear
+        bilinear()
     """,
     "margin_loss": """
-        cosine_similarity pairwise_distance
+        cosine_similarity() pairwise_distance()
     """,
     "masked": """
         masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select
     """,
     "moments": """
-        std std_mean var var_mean
+        std std_mean() var var_mean()
     """,
     "norm": """
-        group_norm layer_norm rms_norm
+        group_norm() layer_norm() rms_norm()
     """,
     "order": """
         argsort kthvalue median mode msort nanmedian sort topk
     """,
     "padding": """
-        constant_pad_nd
+        constant_pad_nd()
     """,
     "pairwise": """
-        pdist
+        pdist()
     """,
     "pixels": """
-        channel_shuffle pixel_shuffle pixel_unshuffle
+        channel_shuffle() pixel_shuffle() pixel_unshuffle()
     """,
     "pool": """
-        max_pool1d max_pool1d_with_indices max_pool2d max_pool3d
+        max_pool1d() max_pool1d_with_indices() max_pool2d() max_pool3d()
     """,
     "quantile": """
         nanquantile quantile
     """,
     "random": """
-        rand rand_like randint randint_like randn randn_like randperm
+        rand() rand_like() randint() randint_like() randn() randn_like() randperm()
     """,
     "recurrent": """
-        gru lstm rnn_relu rnn_tanh
+        gru() lstm() rnn_relu() rnn_tanh()
     """,
     "recurrent_cells": """
-        gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell
+        gru_cell() lstm_cell() rnn_relu_cell() rnn_tanh_cell()
     """,
     "resize": """
         resize_ resize_as_ set_
@@ -188,7 +189,7 @@ PROVIDES: dict[str, str] = {
         index_reduce index_reduce_ scatter_reduce scatter_reduce_
     """,
     "smooth_activation": """
-        celu selu
+        celu() selu()
     """,
     "softmax": """
         log_softmax softmax
@@ -200,8 +201,8 @@ PROVIDES: dict[str, str] = {
         as_strided as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
     """,
     "triangle": """
-        diag diag_embed diagflat diagonal_copy trace tril tril_ tril_indices triu triu_
-        triu_indices
+        diag diag_embed diagflat diagonal_copy() trace tril tril_ tril_indices() triu triu_
+        triu_indices()
     """,
     "trigonometry": """
         acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_
@@ -219,7 +220,7 @@ PROVIDES: dict[str, str] = {
         diagonal_scatter fill_diagonal_ select_scatter slice_scatter
     """,
     "windows": """
-        bartlett_window blackman_window hamming_window hann_window kaiser_window
+        bartlett_window() blackman_window() hamming_window() hann_window() kaiser_window()
     """,
 }
 
@@ -235,15 +236,17 @@ FOR_LINALG_ONLY = "linalg_lstsq"
 # And for `fft`.
 FOR_FFT_ONLY = "fft_frequencies fft_functions fft_transforms"
 
-FAMILY_OF = {name: family for family, names in PROVIDES.items() for name in names.split()}
+_GIVEN = {name: family for family, names in PROVIDES.items() for name in names.split()}
+
+FAMILY_OF = {name.removesuffix("()"): family for name, family in _GIVEN.items()}
 
 
 def install(provided: Mapping[str, Callable[..., Any]]) -> None:
     """Put methods on Tensor: the given ones, and stubs for those of families not loaded."""
     for name, method in provided.items():
         setattr(Tensor, name, method)
-    for name in FAMILY_OF:
-        if name not in provided and not hasattr(Tensor, name):
+    for name in _GIVEN:
+        if not name.endswith("()") and name not in provided and not hasattr(Tensor, name):
             setattr(Tensor, name, _stub(name))
 
 

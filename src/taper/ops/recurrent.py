@@ -228,7 +228,7 @@ class _Network:
         count = (4 if self.has_biases else 2) + projected
         if len(params) % count:
             raise RuntimeError("got an incorrect number of RNN parameters")
-        groups = []
+        groups: list[Weights] = []
         for start in range(0, len(params), count):
             group: list[Any] = list(params[start : start + count])
             projection = group.pop() if projected else None
@@ -377,29 +377,35 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 _SETTINGS = "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 
 
-def _signatures(mode: int) -> tuple[str, str]:
-    hx = "tuple of Tensors hx" if mode == LSTM else "Tensor hx"
-    rest = f"{hx}, tuple of Tensors params, {_SETTINGS}"
-    return (
+def _overloads(hx: str) -> list[tuple[str, list[list[str]]]]:
+    """The two signatures, for packed input and for padded, and their pairs of kind and name."""
+    rest = f"{hx} hx, tuple of Tensors params, {_SETTINGS}"
+    signatures = (
         f"(Tensor data, Tensor batch_sizes, {rest})",
         f"(Tensor input, {rest}, bool batch_first)",
     )
+    return [
+        (each, [word.rsplit(" ", 1) for word in each[1:-1].split(", ")]) for each in signatures
+    ]
+
+
+_OF_TWO_STATES, _OF_ONE_STATE = _overloads("tuple of Tensors"), _overloads("Tensor")
 
 
 def _bound(function: str, mode: int, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
     """The arguments of either overload: input, batch sizes or None, ..., batch first or False."""
-    signatures = _signatures(mode)
-    for signature in signatures:
-        words = [each.rsplit(" ", 1) for each in signature[1:-1].split(", ")]
-        names = [name for _, name in words]
-        values = dict(zip(names, args, strict=False))
-        fits = len(args) <= len(names) and not values.keys() & kwargs.keys()
-        values.update(kwargs)
-        if fits and values.keys() == set(names):
-            found = [values[name] for name in names]
-            if all(_KINDS[kind](value) for (kind, _), value in zip(words, found, strict=True)):
-                packed = signature is signatures[0]
-                return [*found, False] if packed else [found[0], None, *found[1:]]
+    overloads = _OF_TWO_STATES if mode == LSTM else _OF_ONE_STATE
+    for signature, words in overloads:
+        values = list(args)
+        for _, name in words[len(args) :]:
+            if name in kwargs:
+                values.append(kwargs[name])
+        if len(values) == len(words) == len(args) + len(kwargs) and all(
+            _KINDS[kind](value) for (kind, _), value in zip(words, values, strict=True)
+        ):
+            packed = signature is overloads[0][0]
+            return [*values, False] if packed else [values[0], None, *values[1:]]
+    signatures = [signature for signature, _ in overloads]
     raise invalid_combination(function, [*args, *kwargs.values()], signatures)
 
 

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 from taper.autograd.state import local
 from taper.factory import refuse
 from taper.opdef import composite
-from taper.ops.split import cat, stack, unbind, unsafe_chunk
 from taper.ops.linear import linear
 from taper.ops.matmul import matmul, not_tensors
 from taper.ops.recurrent_kernels import GATES, GRU, LSTM, RELU, TANH
+from taper.ops.split import cat, stack, unbind, unsafe_chunk
 from taper.ops.transpose import t
 from taper.tensor import Tensor
 

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class PackedSequence_(NamedTuple):  # noqa: N801 - PyTorch's name
+class PackedSequence_(NamedTuple):
     """The fields of a PackedSequence."""
 
     data: Tensor
