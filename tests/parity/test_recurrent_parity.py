@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch as pytorch
 
@@ -85,8 +87,15 @@ def test_relu(name):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex128"])
 def test_other_dtypes(kind, dtype):
-    # PyTorch rounds each step where ours are rounded at the end.
-    assert_same(pytorch, program_of(kind, {"hx": True}), dtype, graph=False, factor=4)
+    def without_gradient(torch, make):
+        with torch.no_grad():
+            return program(torch, make)
+
+    program = program_of(kind, {"hx": True})
+    # The gradient of oneDNN's kernel for 16 bits ends the process on some processors.
+    low = kind == "LSTM" and dtype != "complex128"
+    # PyTorch rounds each step, and ours are rounded at the end.
+    assert_same(pytorch, without_gradient if low else program, dtype, graph=False, factor=4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -102,7 +111,9 @@ def test_projections(options, dtype):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recurrent, "warn_once", lambda text: None)
         program = program_of("LSTM", options)
-        program(pytorch, _Warm())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program(pytorch, _Warm())
         assert_same(pytorch, program, dtype)
 
 
@@ -339,7 +350,7 @@ PACKING = {
     "pack, batch first": lambda t, m: rnn(t).pack_padded_sequence(m(3, 4, 2), [4, 2, 2], True),
     "pack numbers": lambda t, m: rnn(t).pack_padded_sequence(m(4, 3), m.data([4, 2, 1])),
     "pack short": lambda t, m: rnn(t).pack_padded_sequence(m(6, 3, 1, 2), (4, 2, 1)),
-    "pack too long": lambda t, m: rnn(t).pack_padded_sequence(m(3, 2, 2), [4, 1]),
+    "pack too long": lambda t, m: rnn(t).pack_padded_sequence(m(3, 2, 2, grad=False), [4, 1]),
     "pack unsorted": lambda t, m: rnn(t).pack_padded_sequence(
         m(4, 4), [2, 4, 1, 2], enforce_sorted=False
     ),
@@ -359,7 +370,7 @@ PACKING = {
         [m.data([1]), m.data([2.5, 3.5])], padding_value=1.7
     ),
     "pad booleans": lambda t, m: rnn(t).pad_sequence([m.data([True]), m.data([True, False])]),
-    "unpad": lambda t, m: rnn(t).unpad_sequence(m(4, 2, 3), m.data([4, 2])),
+    "unpad": lambda t, m: rnn(t).unpad_sequence(m(4, 2, 3, grad=False), m.data([4, 2])),
     "unpad, batch first": lambda t, m: rnn(t).unpad_sequence(m(2, 4), m.data([5, 2]), True),
     "pack sequences": lambda t, m: rnn(t).pack_sequence(ragged(m, 3, 1)),
     "unpack": lambda t, m: rnn(t).unpack_sequence(

@@ -40,12 +40,58 @@ def _wide(array: Any) -> Any:
     return array.astype(np.float32) if low else array
 
 
-def _rows(array: ndarray) -> ndarray:
-    return array.reshape(-1, array.shape[-1])
+def _rows(array: Any) -> Any:
+    return None if array is None else _wide(array.reshape(-1, array.shape[-1]))
 
 
-def _steps(shape: tuple[int, ...], batch_sizes: Sequence[int], reverse: bool) -> kernels.Steps:
-    return kernels.steps_of(batch_sizes or (shape[1],) * shape[0], reverse)
+def _steps(input: ndarray, batch_sizes: Sequence[int], reverse: bool) -> kernels.Steps:
+    return kernels.steps_of(batch_sizes or (input.shape[1],) * input.shape[0], reverse)
+
+
+def _layer(
+    input: ndarray,
+    weights: Sequence[Any],
+    hx: ndarray,
+    cx: ndarray | None,
+    reverse: bool,
+    batch_sizes: Sequence[int],
+    mode: int,
+) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    output, state, cells, workspace = kernels.forward(
+        _rows(input),
+        [_wide(each) for each in weights],
+        _wide(hx),
+        _wide(cx),
+        _steps(input, batch_sizes, reverse),
+        mode,
+    )
+    output = output.reshape(*input.shape[:-1], hx.shape[1])
+    found = [each.astype(input.dtype, copy=False) for each in (output, state, cells)]
+    return found[0], found[1], found[2], workspace
+
+
+@op(
+    name="_rnn_layer",
+    outputs=("result0", "result1", "result2", "result3"),
+    nondifferentiable=(3,),
+    public=False,
+    method=False,
+)
+def rnn_layer(
+    input: Array,
+    weight0: Array,
+    weight1: Array,
+    weight2: Array | None,
+    weight3: Array | None,
+    hx: Array,
+    cx: Array | None,
+    reverse: bool,
+    batch_sizes: tuple[int, ...],
+    mode: int,
+) -> tuple[Array, Array, Array, Array]:
+    """A layer in one direction: outputs, last state, last cells, what the gradient needs."""
+    weights = (weight0, weight1, weight2, weight3)
+    return _layer(input, weights, hx, cx, reverse, batch_sizes, mode)
 
 
 @op(
@@ -61,7 +107,7 @@ def mkldnn_rnn_layer(
     weight2: Array | None,
     weight3: Array | None,
     hx_: Array,
-    cx_: Array | None,
+    cx_: Array,
     reverse: bool,
     batch_sizes: tuple[int, ...],
     mode: int,
@@ -72,26 +118,18 @@ def mkldnn_rnn_layer(
     batch_first: bool,
     train: bool,
 ) -> tuple[Array, Array, Array, Array]:
-    """A layer in one direction: outputs, last state, last cells, what the gradient needs.
-
-    It has the name under which PyTorch shows its LSTM layers, and is every other layer, too.
-    """
-    steps = _steps(input.shape, batch_sizes, reverse)
-    weights = [_wide(each) for each in (weight0, weight1, weight2, weight3)]
-    output, state, cells, workspace = kernels.forward(
-        _wide(_rows(input)), weights, _wide(hx_), _wide(cx_), steps, mode
-    )
-    output = output.reshape(*input.shape[:-1], hidden_size)
-    found = [each.astype(input.dtype, copy=False) for each in (output, state, cells)]
-    return found[0], found[1], found[2], workspace
+    """The same under the name by which PyTorch shows a layer of an LSTM, saving what that saves."""
+    weights = (weight0, weight1, weight2, weight3)
+    return _layer(input, weights, hx_, cx_, reverse, batch_sizes, mode)
 
 
 @op(
+    name="_rnn_layer_backward",
     outputs=("grad0", "grad1", "grad2", "grad3", "grad4", "grad5", "grad6"),
     public=False,
     method=False,
 )
-def mkldnn_rnn_layer_backward(
+def rnn_layer_backward(
     grad_output: Array | None,
     grad_hy: Array | None,
     grad_cy: Array | None,
@@ -100,9 +138,8 @@ def mkldnn_rnn_layer_backward(
     weight1: Array,
     weight2: Array | None,
     weight3: Array | None,
-    hx_: Array,
-    cx_: Array | None,
-    output: Array,
+    hx: Array,
+    cx: Array | None,
     workspace: Array,
     reverse: bool,
     batch_sizes: tuple[int, ...],
@@ -110,22 +147,57 @@ def mkldnn_rnn_layer_backward(
     output_mask: tuple[bool, ...],
 ) -> Any:
     """The gradients of input, weights, state and cells; None where `output_mask` says so."""
-    rows = None if grad_output is None else _wide(_rows(grad_output))
     found = kernels.backward(
-        (rows, _wide(grad_hy), _wide(grad_cy)),
-        _wide(_rows(input)),
+        (_rows(grad_output), _wide(grad_hy), _wide(grad_cy)),
+        _rows(input),
         [_wide(each) for each in (weight0, weight1, weight2, weight3)],
-        _wide(hx_),
-        _wide(cx_),
-        _wide(_rows(output)),
+        _wide(hx),
+        _wide(cx),
         workspace,
-        _steps(input.shape, batch_sizes, reverse),
+        _steps(input, batch_sizes, reverse),
         mode,
         output_mask,
     )
     if found[0] is not None:
         found[0] = found[0].reshape(input.shape)
     return tuple([None if each is None else each.astype(input.dtype, copy=False) for each in found])
+
+
+def _gradients(
+    grads: Sequence[Any],
+    tensors: Sequence[Any],
+    workspace: Any,
+    reverse: bool,
+    batch_sizes: tuple[int, ...],
+    mode: int,
+    needs: Sequence[bool],
+) -> Any:
+    if isinstance(tensors[0], Tensor):
+        return _recorded_gradients(grads, tensors, reverse, batch_sizes, mode, needs)
+    return rnn_layer_backward(*grads, *tensors, workspace, reverse, batch_sizes, mode, needs)
+
+
+@derivative(rnn_layer, wrt=("input", "weight0", "weight1", "weight2", "weight3", "hx", "cx"))
+def rnn_layer_all(
+    input,
+    weight0,
+    weight1,
+    weight2,
+    weight3,
+    hx,
+    cx,
+    result3,
+    reverse,
+    batch_sizes,
+    mode,
+    needs,
+    grad_result0=None,
+    grad_result1=None,
+    grad_result2=None,
+):
+    grads = (grad_result0, grad_result1, grad_result2)
+    tensors = (input, weight0, weight1, weight2, weight3, hx, cx)
+    return _gradients(grads, tensors, result3, reverse, batch_sizes, mode, needs)
 
 
 @derivative(
@@ -159,11 +231,12 @@ def mkldnn_rnn_layer_all(
 ):
     grads = (grad_result0, grad_result1, grad_result2)
     tensors = (input, weight0, weight1, weight2, weight3, hx_, cx_)
-    if isinstance(input, Tensor):
-        return _recorded_gradients(grads, tensors, reverse, batch_sizes, mode, needs)
-    return mkldnn_rnn_layer_backward(
-        *grads, *tensors, result0, result3, reverse, batch_sizes, mode, needs
-    )
+    return _gradients(grads, tensors, result3, reverse, batch_sizes, mode, needs)
+
+
+@tangent_of(rnn_layer)
+def rnn_layer_tangent(input_t):
+    raise no_forward_mode("_rnn_layer")
 
 
 @tangent_of(mkldnn_rnn_layer)
@@ -274,21 +347,14 @@ class _Network:
     ) -> tuple[Tensor, State]:
         if not whole:
             return layer_by_steps(input, weights, state, reverse, self.batch_sizes, self.mode)
-        found = mkldnn_rnn_layer(
-            input,
-            *weights[:4],
-            state[0],
-            state[1] if len(state) > 1 else None,
-            reverse,
-            self.batch_sizes,
-            self.mode,
-            state[0].size(1),
-            1,
-            self.has_biases,
-            False,
-            False,
-            self.train,
-        )
+        given = (input, *weights[:4], *state, reverse, self.batch_sizes, self.mode)
+        if self.mode != LSTM:
+            found = rnn_layer(*given[:6], None, *given[6:])
+        elif not self.batch_sizes and input.dtype.name in ("float32", "bfloat16"):
+            size, biases = state[0].size(1), self.has_biases
+            found = mkldnn_rnn_layer(*given, size, 1, biases, False, False, self.train)
+        else:
+            found = rnn_layer(*given)
         return found[0], tuple(found[1 : 1 + len(state)])
 
     def run(
@@ -337,14 +403,14 @@ def _whole_network(
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     weights = network.weights(params, projected)
     whole = not projected and network.fit(input, states, weights)
-    if projected and not batch_sizes and input.dtype.name == "float32":
+    if projected and batch_sizes is None and input.dtype.name == "float32":
         warn_once(
             "LSTM with projections is not supported with oneDNN. Using default implementation."
         )
     first = _states(network, states, len(weights), whole)
     output, last = network.run(input.contiguous() if whole else input, first, weights, whole)
     if batch_first:
-        output = output.transpose(0, 1) if whole and mode == LSTM else output.transpose_(0, 1)
+        output = output.transpose(0, 1) if mode == LSTM else output.transpose_(0, 1)
     return (output, *[stack([each[nr] for each in last]) for nr in range(len(states))])
 
 
@@ -384,9 +450,7 @@ def _overloads(hx: str) -> list[tuple[str, list[list[str]]]]:
         f"(Tensor data, Tensor batch_sizes, {rest})",
         f"(Tensor input, {rest}, bool batch_first)",
     )
-    return [
-        (each, [word.rsplit(" ", 1) for word in each[1:-1].split(", ")]) for each in signatures
-    ]
+    return [(each, [word.rsplit(" ", 1) for word in each[1:-1].split(", ")]) for each in signatures]
 
 
 _OF_TWO_STATES, _OF_ONE_STATE = _overloads("tuple of Tensors"), _overloads("Tensor")

@@ -5,8 +5,9 @@ step, then that of the second; later steps may have fewer rows (packed sequences
 a batch is one array whose first rows are the ones that a step changes.  All that does not depend
 on the state is one product for all steps, before the loop or after it.  Knows no Tensor.
 
-The workspace of a forward pass is one flat array: the values of the gates, then for LSTM the cells
-and for GRU the new state's hidden part, before the reset gate.
+The workspace of a forward pass is one flat array, all that the gradient needs besides the inputs:
+for LSTM the values of the gates and the cells; for GRU the gates, what the state adds to the
+candidate, and a copy of the outputs; for RNN that copy.  Outputs may then be overwritten.
 """
 
 from __future__ import annotations
@@ -73,17 +74,24 @@ def forward(
     """The outputs of all steps, the last state and cells, and the workspace."""
     if mode == LSTM:
         return _lstm(rows, weights, hx, cx, steps)
-    nothing = np.empty(0, rows.dtype)
-    if mode == GRU:
-        output, state, workspace = _gru(rows, weights, hx, steps)
-        return output, state, nothing, workspace
-    output, state = _rnn(rows, weights, hx, steps, mode)
-    return output, state, nothing, nothing
+    found = _gru(rows, weights, hx, steps) if mode == GRU else _rnn(rows, weights, hx, steps, mode)
+    output, state, workspace = found
+    return output, state, np.empty(0, rows.dtype), workspace
+
+
+def _parts(workspace: ndarray, size: int, *widths: int) -> list[ndarray]:
+    """The parts of a workspace as matrices: so many values for each unit."""
+    total, start, parts = len(workspace) // (size * sum(widths)), 0, []
+    for width in widths:
+        end = start + total * size * width
+        parts.append(workspace[start:end].reshape(total, size * width))
+        start = end
+    return parts
 
 
 def _rnn(
     rows: ndarray, weights: Weights, hx: ndarray, steps: Steps, mode: int
-) -> tuple[ndarray, ndarray]:
+) -> tuple[ndarray, ndarray, ndarray]:
     output = np.matmul(rows, weights[0].T)
     if weights[2] is not None:
         output += weights[2] + weights[3]
@@ -97,7 +105,7 @@ def _rnn(
         else:
             np.maximum(now, 0, out=now)
         state[:count] = now
-    return output, state
+    return output, state, output.reshape(-1).copy()
 
 
 def _lstm_order(weight: ndarray) -> ndarray:
@@ -115,7 +123,7 @@ def _lstm(
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     size = hx.shape[1]
     workspace = np.empty(len(rows) * size * 5, rows.dtype)
-    gates, cells = _parts(workspace, 4, size)
+    gates, cells = _parts(workspace, size, 4, 1)
     np.matmul(rows, _lstm_order(weights[0]).T, gates)
     if weights[2] is not None:
         gates += _lstm_order(weights[2] + weights[3])
@@ -138,13 +146,6 @@ def _lstm(
     return output, state, cell, workspace
 
 
-def _parts(workspace: ndarray, gates: int, size: int) -> tuple[ndarray, ndarray]:
-    """The two parts of a workspace as matrices: the gates, and one more value for each unit."""
-    total = len(workspace) // (size * (gates + 1))
-    end = total * size * gates
-    return workspace[:end].reshape(total, gates * size), workspace[end:].reshape(total, size)
-
-
 def _gru_order(weight: ndarray) -> ndarray:
     """Rows for the gates reset and update, negated, then for the candidate."""
     size = len(weight) // 3
@@ -157,8 +158,8 @@ def _gru(
     rows: ndarray, weights: Weights, hx: ndarray, steps: Steps
 ) -> tuple[ndarray, ndarray, ndarray]:
     size = hx.shape[1]
-    workspace = np.empty(len(rows) * size * 4, rows.dtype)
-    gates, hidden = _parts(workspace, 3, size)
+    workspace = np.empty(len(rows) * size * 5, rows.dtype)
+    gates, hidden, kept_output = _parts(workspace, size, 3, 1, 1)
     np.matmul(rows, _gru_order(weights[0]).T, gates)
     shift = 0
     if weights[2] is not None:
@@ -182,6 +183,7 @@ def _gru(
         now *= gate[:, size : 2 * size]
         now += candidate
         before[...] = now
+    kept_output[...] = output
     return output, state, workspace
 
 
@@ -194,7 +196,6 @@ def backward(
     weights: Weights,
     hx: ndarray,
     cx: Any,
-    output: ndarray,
     workspace: ndarray,
     steps: Steps,
     mode: int,
@@ -206,17 +207,18 @@ def backward(
     """
     to_state = np.zeros_like(hx) if grads[1] is None else grads[1].copy()
     to_cell = None
-    before = started_from(output, hx, steps)
     if mode == LSTM:
         to_cell = np.zeros_like(cx) if grads[2] is None else grads[2].copy()
-        at_input = at_state = _lstm_back(
-            grads[0], weights[1], cx, workspace, steps, to_state, to_cell
-        )
+        output, at_input = _lstm_back(grads[0], weights[1], cx, workspace, steps, to_state, to_cell)
+        before, at_state = started_from(output, hx, steps), at_input
     elif mode == GRU:
+        before = started_from(_parts(workspace, hx.shape[1], 3, 1, 1)[2], hx, steps)
         at_input, at_state = _gru_back(grads[0], weights[1], before, workspace, steps, to_state)
     else:
+        (output,) = _parts(workspace, hx.shape[1], 1)
+        before = started_from(output, hx, steps)
         at_input = at_state = _rnn_back(grads[0], weights[1], output, steps, to_state, mode)
-    found: list[Any] = [None] * 7
+    found: list[Any] = [*[None] * 5, to_state, to_cell]
     if needs[0]:
         found[0] = np.matmul(at_input, weights[0])
     if needs[1]:
@@ -227,7 +229,6 @@ def backward(
         found[3] = add_blocks(at_input, (0,), False, at_input.dtype)
     if needs[4]:
         found[4] = add_blocks(at_state, (0,), False, at_state.dtype)
-    found[5], found[6] = to_state, to_cell
     return [each if needed else None for each, needed in zip(found, needs, strict=True)]
 
 
@@ -254,13 +255,13 @@ def _lstm_back(
     steps: Steps,
     to_state: ndarray,
     to_cell: ndarray,
-) -> ndarray:
-    """The gradient of the gates; `to_state` and `to_cell` become those of the first ones.
+) -> tuple[ndarray, ndarray]:
+    """The outputs, and the gradient of the gates; `to_state` and `to_cell` become the first ones'.
 
     What multiplies the gradients of cell and state is computed for all steps at once.
     """
     size = cx.shape[1]
-    gates, cells = _parts(workspace, 4, size)
+    gates, cells = _parts(workspace, size, 4, 1)
     opening, forget, leaving, candidate = (
         gates[:, number * size : (number + 1) * size] for number in range(4)
     )
@@ -282,7 +283,8 @@ def _lstm_back(
         part[:, 3] *= moving
         cell *= forget[place]
         np.matmul(flat[place], weight, moving)
-    return flat
+    bent *= leaving
+    return bent, flat
 
 
 def _gru_back(
@@ -295,7 +297,7 @@ def _gru_back(
 ) -> tuple[ndarray, ndarray]:
     """The gradients of the gates' input part and state part, which differ in the candidate's."""
     size = before.shape[1]
-    gates, hidden = _parts(workspace, 3, size)
+    gates, hidden, _ = _parts(workspace, size, 3, 1, 1)
     reset, update, candidate = (
         gates[:, number * size : (number + 1) * size] for number in range(3)
     )

@@ -1,4 +1,7 @@
-"""Further functions of the gamma family: mvlgamma."""
+"""Further functions of the gamma family: mvlgamma, the incomplete gamma functions, and zeta.
+
+Owns: the operators; the numbers come from `taper.special_functions` and `special_gamma_arrays`.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from taper import special_functions
+from taper import dtypes, special_functions
+from taper.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
 from taper.dtypes import dtype
-from taper.opdef import FLOAT, POINTWISE, Array, derivative, op
-from taper.ops.special import digamma
+from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
+from taper.operands import NUMBERS, invalid_combination, scalar_array
+from taper.ops import special_gamma_arrays as arrays
+from taper.ops.linalg_checks import missing_tangent, no_formula
+from taper.ops.special import digamma, lgamma
+from taper.ops.unary import exp, log
+from taper.tensor import Tensor
 
 
 def _check_mvlgamma(common: dtype, operands: Sequence[Any]) -> None:
@@ -52,3 +62,185 @@ def mvlgamma_self(grad, self, p):
     for number in range(1, p):
         total = total + digamma(self - 0.5 * number)
     return grad * total
+
+
+# --- incomplete gamma functions --------------------------------------------------------------
+
+
+@op(
+    promote=SAME,
+    upcast=True,
+    inplace=True,
+    out=True,
+    check=not_implemented("igamma_cpu", *NOT_FLOATING),
+)
+def igamma(self: Array, other: Array) -> Array:
+    """The regularised lower incomplete gamma function of parameter `input` at `other`.
+
+    >>> import taper
+    >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
+    tensor([0.3528])
+    """
+    return arrays.igamma(self, other)
+
+
+@derivative(igamma, wrt="self")
+def igamma_self(grad, self, other):
+    raise no_formula("igamma: input")
+
+
+@derivative(igamma, wrt="other")
+def igamma_other(grad, self, other):
+    return grad * exp((self - 1) * log(other) - other - lgamma(self))
+
+
+@tangent_of(igamma)
+def igamma_tangent(self_t, other_t):
+    raise missing_tangent("igamma")
+
+
+@op(
+    promote=SAME,
+    upcast=True,
+    inplace=True,
+    out=True,
+    check=not_implemented("igammac_cpu", *NOT_FLOATING),
+)
+def igammac(self: Array, other: Array) -> Array:
+    """The regularised upper incomplete gamma function: one minus `igamma`.
+
+    >>> import taper
+    >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
+    tensor([0.6472])
+    """
+    return arrays.igammac(self, other)
+
+
+@derivative(igammac, wrt="self")
+def igammac_self(grad, self, other):
+    raise no_formula("igammac: input")
+
+
+@derivative(igammac, wrt="other")
+def igammac_other(grad, self, other):
+    return -(grad * exp((self - 1) * log(other) - other - lgamma(self)))
+
+
+@tangent_of(igammac)
+def igammac_tangent(self_t, other_t):
+    raise missing_tangent("igammac")
+
+
+# --- zeta ------------------------------------------------------------------------------------
+
+_SIGNATURES = (
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Number self, Tensor other, *, Tensor out = None)",
+    "(Tensor input, Number other, *, Tensor out = None)",
+)
+_REFUSED = not_implemented("zeta_cpu", "float16", "bfloat16", *COMPLEX)
+
+
+def _with_number(*operands: Any) -> list[ndarray]:
+    """An array and a number in their common floating point dtype."""
+    kind = dtypes.result_type(operands)
+    if kind.category < dtypes.FLOATING:
+        kind = dtypes.default.float
+    _REFUSED(kind, ())
+    return [
+        scalar_array(each, kind.numpy)
+        if each.__class__ in NUMBERS
+        else each.astype(kind.numpy, copy=False)
+        for each in operands
+    ]
+
+
+@op(
+    name="special_zeta_tensor",
+    label="special_zeta",
+    node="SpecialZetaBackward0",
+    promote=FLOAT,
+    out=True,
+    public=False,
+    method=False,
+    check=_REFUSED,
+    signatures=_SIGNATURES,
+)
+def zeta_tensor(self: Array, other: Array) -> Array:
+    """The zeta function of Hurwitz."""
+    return arrays.zeta(self, other)
+
+
+@derivative(zeta_tensor, wrt="self")
+def zeta_tensor_self(grad):
+    raise no_formula("zeta")
+
+
+@derivative(zeta_tensor, wrt="other")
+def zeta_tensor_other(grad, self, other):
+    return grad * -self * special_zeta(self + 1.0, other)
+
+
+@op(
+    name="special_zeta_self_number",
+    label="special_zeta",
+    node="SpecialZetaBackward1",
+    out=True,
+    public=False,
+    method=False,
+    signatures=_SIGNATURES,
+)
+def zeta_self_number(self: Any, other: Array) -> Array:
+    """The zeta function of Hurwitz with a number as exponent."""
+    return arrays.zeta(*_with_number(self, other))
+
+
+@derivative(zeta_self_number, wrt="other")
+def zeta_self_number_other(grad, self, other):
+    return grad * -self * special_zeta(self + 1.0, other)
+
+
+@op(
+    name="special_zeta_other_number",
+    label="special_zeta",
+    node="SpecialZetaBackward2",
+    out=True,
+    public=False,
+    method=False,
+    signatures=_SIGNATURES,
+)
+def zeta_other_number(self: Array, other: Any) -> Array:
+    """The zeta function of Hurwitz that begins at a number."""
+    return arrays.zeta(*_with_number(self, other))
+
+
+@derivative(zeta_other_number, wrt="self")
+def zeta_other_number_self(grad):
+    raise no_formula("zeta")
+
+
+@tangent_of(zeta_tensor)
+@tangent_of(zeta_self_number)
+@tangent_of(zeta_other_number)
+def zeta_tangent(result):
+    raise missing_tangent("special_zeta")
+
+
+@composite(method=False, public=False)
+def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The sum of (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
+
+    >>> import taper
+    >>> taper.special.zeta(taper.tensor([2.0, 4.0]), 1)
+    tensor([1.6449, 1.0823])
+    """
+    if isinstance(other, ndarray | np.generic):
+        return arrays.zeta(np.asarray(input, other.dtype), np.asarray(other))
+    if isinstance(other, Tensor):
+        tensor = isinstance(input, Tensor)
+        if not tensor and input.__class__ not in NUMBERS:
+            raise invalid_combination("special_zeta", (input, other), _SIGNATURES)
+        return (zeta_tensor if tensor else zeta_self_number)(input, other, out=out)
+    if not isinstance(input, Tensor) or other.__class__ not in NUMBERS:
+        raise invalid_combination("special_zeta", (input, other), _SIGNATURES)
+    return zeta_other_number(input, other, out=out)

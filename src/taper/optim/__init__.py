@@ -1,8 +1,9 @@
 """Optimizers, learning-rate schedulers, and averages of models."""
 
-from taper.optim import lr_scheduler
+from taper.optim import lr_scheduler, swa_utils
 from taper.optim._adafactor import Adafactor
 from taper.optim._muon import Muon
+from taper.optim._stateless import swap_in_optimizer_params_and_state
 from taper.optim.adadelta import Adadelta
 from taper.optim.adagrad import Adagrad
 from taper.optim.adam import Adam
@@ -36,4 +37,6 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]

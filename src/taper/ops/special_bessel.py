@@ -1,0 +1,163 @@
+"""Bessel and Airy functions, element by element.
+
+Owns: the operators; the numbers come from `special_bessel_arrays` and `special_airy_arrays`.  Where
+PyTorch has no derivative its result does not require grad, and ours neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy import ndarray
+
+from taper.dtype_checks import COMPLEX, not_implemented
+from taper.opdef import FLOAT, POINTWISE, Array, composites, derivative, methods, op
+from taper.ops import special_bessel_arrays as arrays
+from taper.ops.blend import where
+from taper.ops.special_airy_arrays import airy_ai as airy_array
+from taper.ops.unary import reciprocal, sgn
+
+_LOW = ("float16", "bfloat16")
+
+
+def _declare(name: str, function: Callable[[ndarray], ndarray], what: str, letter: bool) -> Any:
+    """An operator without derivative; `letter`: its argument is called x in PyTorch."""
+    if letter:
+
+        def kernel(x: Array) -> Any:
+            return function(x)
+    else:
+
+        def kernel(self: Array) -> Any:
+            return function(self)
+
+    kernel.__doc__ = f"{what}; without a gradient, as in PyTorch."
+    return op(
+        name=f"special_{name}",
+        promote=FLOAT,
+        out=True,
+        public=False,
+        method=False,
+        check=not_implemented(f"{name}_cpu", *_LOW, *COMPLEX),
+    )(kernel)
+
+
+airy_ai = _declare("airy_ai", airy_array, "The Airy function Ai", True)
+bessel_j0, bessel_j1, bessel_y0, bessel_y1 = (
+    _declare(name, getattr(arrays, name), what, False)
+    for name, what in (
+        ("bessel_j0", "The Bessel function of the first kind of order 0"),
+        ("bessel_j1", "The Bessel function of the first kind of order 1"),
+        ("bessel_y0", "The Bessel function of the second kind of order 0"),
+        ("bessel_y1", "The Bessel function of the second kind of order 1"),
+    )
+)
+modified_bessel_i0, modified_bessel_i1, modified_bessel_k0, modified_bessel_k1 = (
+    _declare(name, getattr(arrays, name), what, False)
+    for name, what in (
+        ("modified_bessel_i0", "The modified Bessel function of the first kind of order 0"),
+        ("modified_bessel_i1", "The modified Bessel function of the first kind of order 1"),
+        ("modified_bessel_k0", "The modified Bessel function of the second kind of order 0"),
+        ("modified_bessel_k1", "The modified Bessel function of the second kind of order 1"),
+    )
+)
+scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0 = (
+    _declare(name, getattr(arrays, name), what, True)
+    for name, what in (
+        ("scaled_modified_bessel_k0", "exp(x) times the modified Bessel function K of order 0"),
+        ("scaled_modified_bessel_k1", "exp(x) times the modified Bessel function K of order 1"),
+        ("spherical_bessel_j0", "The spherical Bessel function of the first kind of order 0"),
+    )
+)
+
+
+@op(
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    inplace=True,
+    out=True,
+    check=not_implemented("i0_vml_cpu", *COMPLEX),
+)
+def i0(self: Array) -> Array:
+    """The modified Bessel function of the first kind of order 0.
+
+    >>> import taper
+    >>> taper.i0(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
+    return arrays.modified_bessel_i0(self)
+
+
+@derivative(i0, wrt="self")
+def i0_self(grad, self):
+    return grad * i1(self)
+
+
+@op(
+    name="special_i0e",
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("i0e_cpu", *COMPLEX),
+)
+def i0e(self: Array) -> Array:
+    """exp(-abs(x)) i0(x), which does not overflow."""
+    return arrays.scaled_modified_bessel_i0(self)
+
+
+@derivative(i0e, wrt="self")
+def i0e_self(grad, self, result):
+    return grad * (i1e(self) - sgn(self) * result)
+
+
+@op(
+    name="special_i1",
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("i1_cpu", *COMPLEX),
+)
+def i1(self: Array) -> Array:
+    """The modified Bessel function of the first kind of order 1."""
+    return arrays.modified_bessel_i1(self)
+
+
+@derivative(i1, wrt="self")
+def i1_self(grad, self, result):
+    # Close to zero the quotient of two small numbers is replaced by its limit.
+    near = abs(self) <= 1e-7
+    quotient = result * reciprocal(where(near, 1.0, self))
+    return grad * where(near, 0.5, i0(self) - quotient)
+
+
+@op(
+    name="special_i1e",
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("i1e_cpu", *COMPLEX),
+)
+def i1e(self: Array) -> Array:
+    """exp(-abs(x)) i1(x), which does not overflow."""
+    return arrays.scaled_modified_bessel_i1(self)
+
+
+@derivative(i1e, wrt="self")
+def i1e_self(grad, self, result):
+    near = abs(self) <= 1e-7
+    quotient = result * (sgn(self) + reciprocal(where(near, 1.0, self)))
+    return grad * where(near, 0.5, i0e(self) - quotient)
+
+
+composites["i0_"] = methods["i0_"]

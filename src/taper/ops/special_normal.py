@@ -1,0 +1,245 @@
+"""The normal distribution and entropy, element by element: entr, erfcx, ndtr, ndtri, xlog1py ...
+
+Owns: the operators; the numbers come from `special_normal_arrays`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.dtype_checks import COMPLEX, not_implemented
+from taper.opdef import FLOAT, POINTWISE, Array, composite, derivative, op
+from taper.operands import NUMBERS, invalid_combination, scalar_array
+from taper.ops import special_normal_arrays as arrays
+from taper.ops.along import filled
+from taper.ops.scalar import add_scalar, mul_scalar
+from taper.ops.special import erf
+from taper.ops.unary import exp, log
+from taper.opwrite import compute_into
+from taper.tensor import Tensor
+
+_LOW = ("float16", "bfloat16")
+_SLOPE = 2 / math.sqrt(math.pi)
+
+
+@op(
+    name="special_entr",
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("entr_cpu", *COMPLEX),
+)
+def entr(self: Array) -> Array:
+    """-x log(x), zero at zero and -inf below it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = -self * np.log(self)
+    return np.where(self == 0, 0, np.where(self < 0, -np.inf, found)).astype(self.dtype, copy=False)
+
+
+@derivative(entr, wrt="self")
+def entr_self(grad, self):
+    return grad * -(log(self) + 1)
+
+
+@op(
+    name="special_erfcx",
+    promote=FLOAT,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("erfcx_cpu", *_LOW, *COMPLEX),
+)
+def erfcx(self: Array) -> Array:
+    """exp(x**2) erfc(x)."""
+    return arrays.erfcx(self)
+
+
+@derivative(erfcx, wrt="self")
+def erfcx_self(grad, self, result):
+    return (2.0 * self * result - _SLOPE) * grad
+
+
+@op(
+    name="special_log_ndtr",
+    promote=FLOAT,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("log_ndtr_cpu", *_LOW, *COMPLEX),
+)
+def log_ndtr(self: Array) -> Array:
+    """The logarithm of `ndtr`, also where that is 0 for all digits."""
+    return arrays.log_ndtr(self)
+
+
+@derivative(log_ndtr, wrt="self")
+def log_ndtr_self(grad, self, result):
+    return grad * (exp(-(result + self * self / 2)) * (1 / math.sqrt(2 * math.pi)))
+
+
+@op(
+    name="special_ndtri",
+    promote=FLOAT,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=not_implemented("ndtri_cpu", *_LOW, *COMPLEX),
+)
+def ndtri(self: Array) -> Array:
+    """The inverse of `ndtr`."""
+    return arrays.ndtri(self)
+
+
+@derivative(ndtri, wrt="self")
+def ndtri_self(grad, result):
+    return grad * (exp(result * result / 2) * math.sqrt(2 * math.pi))
+
+
+@composite(method=False, public=False)
+def special_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The probability that a standard normal deviate is below `input`.
+
+    >>> import taper
+    >>> taper.special.ndtr(taper.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
+    """
+    if out is not None:
+        return compute_into("special_ndtr", special_ndtr, (input,), out)
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            "special_ndtr(): argument 'input' (position 1) must be Tensor, not "
+            f"{type(input).__name__}"
+        )
+    if input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.default.float)
+    return mul_scalar(add_scalar(erf(mul_scalar(input, math.sqrt(0.5))), 1), 0.5)
+
+
+# --- xlog1py ---------------------------------------------------------------------------------
+
+_SIGNATURES = (
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Number self, Tensor other, *, Tensor out = None)",
+    "(Tensor input, Number other, *, Tensor out = None)",
+)
+_REFUSED = not_implemented("xlog1py_cpu", *COMPLEX)
+
+
+def _xlog1py(x: ndarray, y: ndarray) -> ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = x * np.log1p(y)
+    return np.where((x == 0) & ~np.isnan(y), np.zeros((), found.dtype), found)
+
+
+def _with_number(*operands: Any) -> list[ndarray]:
+    """An array and a number in their common floating point dtype."""
+    kind = dtypes.result_type(operands)
+    if kind.category < dtypes.FLOATING:
+        kind = dtypes.default.float
+    _REFUSED(kind, ())
+    return [
+        scalar_array(each, kind.numpy)
+        if each.__class__ in NUMBERS
+        else each.astype(kind.numpy, copy=False)
+        for each in operands
+    ]
+
+
+@op(
+    name="special_xlog1py_tensor",
+    label="special_xlog1py",
+    node="SpecialXlog1PyBackward0",
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=_REFUSED,
+    signatures=_SIGNATURES,
+)
+def xlog1py_tensor(self: Array, other: Array) -> Array:
+    """x log(1 + y), zero where x is."""
+    return _xlog1py(self, other)
+
+
+@derivative(xlog1py_tensor, wrt="self")
+def xlog1py_tensor_self(grad, self, other):
+    return filled(xlog1py(grad, other), (self == 0) & (other <= -1), 0.0)
+
+
+@derivative(xlog1py_tensor, wrt="other")
+def xlog1py_tensor_other(grad, self, other):
+    return grad * self / (other + 1)
+
+
+@op(
+    name="special_xlog1py_self_number",
+    label="special_xlog1py",
+    node="SpecialXlog1PyBackward1",
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    signatures=_SIGNATURES,
+)
+def xlog1py_self_number(self: Any, other: Array) -> Array:
+    """x log(1 + y) with a number x."""
+    return _xlog1py(*_with_number(self, other))
+
+
+@derivative(xlog1py_self_number, wrt="other")
+def xlog1py_self_number_other(grad, self, other):
+    return grad * self / (other + 1)
+
+
+@op(
+    name="special_xlog1py_other_number",
+    label="special_xlog1py",
+    node="SpecialXlog1PyBackward2",
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    signatures=_SIGNATURES,
+)
+def xlog1py_other_number(self: Array, other: Any) -> Array:
+    """x log(1 + y) with a number y."""
+    return _xlog1py(*_with_number(self, other))
+
+
+@derivative(xlog1py_other_number, wrt="self")
+def xlog1py_other_number_self(grad, self, other):
+    slope = xlog1py(grad, other)
+    return slope if other > -1 else filled(slope, self == 0, 0.0)
+
+
+@composite(method=False, public=False, name="special_xlog1py")
+def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
+    """x log(1 + y), zero where x is zero; one of them may be a number.
+
+    >>> import taper
+    >>> taper.special.xlog1py(taper.tensor([0.0, 2.0]), taper.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+    """
+    if isinstance(input, ndarray | np.generic):
+        return _xlog1py(input, np.asarray(other, input.dtype))
+    if isinstance(other, Tensor):
+        tensor = isinstance(input, Tensor)
+        if not tensor and input.__class__ not in NUMBERS:
+            raise invalid_combination("special_xlog1py", (input, other), _SIGNATURES)
+        return (xlog1py_tensor if tensor else xlog1py_self_number)(input, other, out=out)
+    if not isinstance(input, Tensor) or other.__class__ not in NUMBERS:
+        raise invalid_combination("special_xlog1py", (input, other), _SIGNATURES)
+    return xlog1py_other_number(input, other, out=out)

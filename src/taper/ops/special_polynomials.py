@@ -1,0 +1,131 @@
+"""Orthogonal polynomials of Chebyshev, Hermite, Laguerre and Legendre; PyTorch gives no gradient.
+
+Owns: the operators.  All are computed by the recurrence of three terms, in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy import ndarray
+
+from taper.dtype_checks import COMPLEX, not_implemented
+from taper.opdef import FLOAT, Operand, op
+from taper.ops.special_chebyshev import in_double
+
+# next(k, x, p of degree k, p of degree k - 1) is p of degree k + 1
+Next: TypeAlias = Callable[[int, ndarray, ndarray, ndarray], ndarray]
+
+_SIGNATURES = (
+    "(Tensor x, Tensor n, *, Tensor out = None)",
+    "(Number x, Tensor n, *, Tensor out = None)",
+    "(Tensor x, Number n, *, Tensor out = None)",
+)
+
+
+def _evaluated(
+    first: Callable[[ndarray], ndarray], following: Next, x: ndarray, n: ndarray
+) -> ndarray:
+    """Polynomials of degree `n`, cut to a whole number; zero where it is negative or none."""
+    degree = np.where(np.isfinite(n), np.trunc(n), -1.0)
+    result = np.where(degree == 0, 1.0, 0.0)
+    largest = int(degree.max(initial=-1.0))
+    if largest < 1:
+        return result
+    before, now = np.ones_like(x), first(x)
+    result = np.where(degree == 1, now, result)
+    for number in range(1, largest):
+        before, now = now, following(number, x, now, before)
+        result = np.where(degree == number + 1, now, result)
+    return result
+
+
+def _chebyshev(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
+    return 2 * x * now - before
+
+
+def _hermite_h(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
+    return 2 * x * now - 2 * k * before
+
+
+def _hermite_he(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
+    return x * now - k * before
+
+
+def _laguerre(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
+    return ((2 * k + 1 - x) * now - k * before) / (k + 1)
+
+
+def _legendre(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
+    return ((2 * k + 1) * x * now - k * before) / (k + 1)
+
+
+def _declare(
+    name: str,
+    first: Callable[[ndarray], ndarray],
+    following: Next,
+    doc: str,
+    value: float,
+    shifted: bool = False,
+) -> Any:
+    """`value` is the polynomial of degree 2 at 0.5, for the example."""
+
+    def kernel(x: Operand, n: Operand) -> Any:
+        def evaluated(points: ndarray, degrees: ndarray) -> ndarray:
+            return _evaluated(first, following, 2 * points - 1 if shifted else points, degrees)
+
+        return in_double(evaluated, *np.broadcast_arrays(x, n))
+
+    kernel.__doc__ = f"""{doc} of degree `n`.
+
+    >>> import taper
+    >>> taper.special.{name}(taper.tensor([0.5]), 2)
+    tensor([{value:.4f}])
+    """
+    return op(
+        name=f"special_{name}",
+        promote=FLOAT,
+        out=True,
+        public=False,
+        method=False,
+        signatures=_SIGNATURES,
+        check=not_implemented(f"{name}_cpu", "float16", "bfloat16", *COMPLEX),
+    )(kernel)
+
+
+_FIRSTS: dict[str, tuple[Callable[[ndarray], ndarray], str, float, float]] = {
+    "t": (lambda x: x, "first", -0.5, -1.0),
+    "u": (lambda x: 2 * x, "second", 0.0, -1.0),
+    "v": (lambda x: 2 * x - 1, "third", -1.0, -1.0),
+    "w": (lambda x: 2 * x + 1, "fourth", 1.0, -1.0),
+}
+CHEBYSHEV = {
+    f"{prefix}chebyshev_polynomial_{letter}": _declare(
+        f"{prefix}chebyshev_polynomial_{letter}",
+        first,
+        _chebyshev,
+        f"The {'shifted ' if prefix else ''}Chebyshev polynomial of the {kind} kind",
+        moved if prefix else value,
+        bool(prefix),
+    )
+    for prefix in ("", "shifted_")
+    for letter, (first, kind, value, moved) in _FIRSTS.items()
+}
+hermite_polynomial_h = _declare(
+    "hermite_polynomial_h", lambda x: 2 * x, _hermite_h, "The Hermite polynomial of physicists", -1
+)
+hermite_polynomial_he = _declare(
+    "hermite_polynomial_he",
+    lambda x: x,
+    _hermite_he,
+    "The Hermite polynomial of probability theory",
+    -0.75,
+)
+laguerre_polynomial_l = _declare(
+    "laguerre_polynomial_l", lambda x: 1 - x, _laguerre, "The Laguerre polynomial", 0.125
+)
+legendre_polynomial_p = _declare(
+    "legendre_polynomial_p", lambda x: x, _legendre, "The Legendre polynomial", -0.125
+)
