@@ -102,6 +102,8 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "nn",
             "optim",
             "profiler",
+            "special",
+            "testing",
             "utils",
             "files",
             "vision",

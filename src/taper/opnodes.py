@@ -36,7 +36,7 @@ NO_EDGE = (None, 0)
 # Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
 SCALARS = frozenset(
     "alpha beta correction exponent input_scale lambd lower max max_val min min_val "
-    "negative_slope ord other p scale threshold upper value".split()
+    "negative_slope ord other p scale self threshold upper value".split()
 )
 
 

@@ -14,8 +14,14 @@ from taper.autograd import (
     variable,
 )
 from taper.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from taper.autograd.backward import _calculate_shape, backward, grad
-from taper.autograd.function import Function
+from taper.autograd.backward import (
+    _calculate_shape,
+    _make_grads,
+    _tensor_or_tensors_to_tuple,
+    backward,
+    grad,
+)
+from taper.autograd.function import Function, NestedIOFunction
 from taper.autograd.grad_mode import (
     _force_original_view_tracking,
     _unsafe_preserve_version_counter,
@@ -48,6 +54,16 @@ def _get_sequence_nr() -> int:
     return local.state.sequence
 
 
+def _is_checkpoint_valid() -> bool:
+    """Whether a checkpoint of the reentrant kind may run now: not below `grad`, nor with inputs.
+
+    >>> import taper
+    >>> taper.autograd._is_checkpoint_valid()
+    True
+    """
+    return Variable._execution_engine.is_checkpoint_valid()
+
+
 def _profiler_enabled() -> bool:
     """Whether a profiler records on this thread."""
     return local.state.recorder is not None
@@ -56,12 +72,16 @@ def _profiler_enabled() -> bool:
 __all__ = [
     "Function",
     "GradcheckError",
+    "NestedIOFunction",
     "SavedTensor",
     "Variable",
     "_calculate_shape",
     "_force_original_view_tracking",
     "_get_sequence_nr",
+    "_is_checkpoint_valid",
+    "_make_grads",
     "_profiler_enabled",
+    "_tensor_or_tensors_to_tuple",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",
     "backward",

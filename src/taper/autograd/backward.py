@@ -125,10 +125,57 @@ def _check_grad(grad: Any, shape: tuple[int, ...], dtype: Any, position: int) ->
         )
 
 
-def _grad_list(outputs: Sequence[Any], grads: Any) -> tuple[Any, ...]:
-    if grads is None:
-        return (None,) * len(outputs)
-    return (grads,) if isinstance(grads, Tensor) else tuple(grads)
+def _tensor_or_tensors_to_tuple(tensors: Any, length: int) -> tuple[Any, ...]:
+    """One tensor, several, or None for each of `length`, as a tuple.
+
+    >>> import taper
+    >>> taper.autograd._tensor_or_tensors_to_tuple(None, 2)
+    (None, None)
+    """
+    if tensors is None:
+        return (None,) * length
+    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+
+
+def _make_grads(
+    outputs: Sequence[Any], grads: Sequence[Any], is_grads_batched: bool
+) -> tuple[Tensor | None, ...]:
+    """The gradients that a pass starts with: those given, checked, and ones for scalars.
+
+    >>> import taper
+    >>> x = taper.ones(2, requires_grad=True)
+    >>> taper.autograd._make_grads((x.sum(),), (None,), False)
+    (tensor(1.),)
+    """
+    made: list[Tensor | None] = []
+    for position, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
+        shape, dtype = _metadata(output)
+        if grad is None:
+            node, _ = _edge(output)
+            made.append(None if node is None else wrap(_implicit_grad(shape, dtype)))
+            continue
+        first = grad[0] if is_grads_batched and isinstance(grad, Tensor) else grad
+        if first is not grad:
+            _check_row(output, first, shape, position)
+        _check_grad(first, shape, dtype, position)
+        made.append(grad)
+    return tuple(made)
+
+
+def _check_row(output: Any, first: Tensor, shape: tuple[int, ...], position: int) -> None:
+    """Raise unless an entry of a batch of gradients has the shape of the output."""
+    if first._array.shape == shape:
+        return
+    if output.__class__ is GradientEdge:
+        raise RuntimeError("Batched grads are not supported with GradientEdge")
+    raise RuntimeError(
+        "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the "
+        "batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
+        "corresponding output, but a mismatch was detected: "
+        f"grad_output[{position}] has a shape of {Size(first._array.shape[1:])} and "
+        f"output[{position}] has a shape of {Size(shape)}. If you only want some tensors in "
+        "`grad_output` to be considered batched, consider using vmap."
+    )
 
 
 def _calculate_shape(
@@ -165,7 +212,9 @@ def backward(
     >>> x.grad
     tensor(8.)
     """
-    refuse_backward()
+    state = local.state
+    if state.transforms:
+        refuse_backward()
     if tensors.__class__ is not Tensor and (asked := overrider(tensors)) is not None:
         options = {
             "grad_tensors": grad_tensors,
@@ -184,8 +233,8 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = _as_sequence(tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    tensors_too = create_graph or bool(local.state.mode & DUAL)
-    roots = _roots(outputs, _grad_list(outputs, grad_tensors), tensors_too)
+    tensors_too = create_graph or bool(state.mode & DUAL)
+    roots = _roots(outputs, _tensor_or_tensors_to_tuple(grad_tensors, len(outputs)), tensors_too)
     if create_graph:
         warn_once(
             "Using backward() with create_graph=True will create a reference cycle between the "
@@ -289,7 +338,7 @@ def grad(
     for each in sources:
         _check_input(each)
     differentiated = _as_sequence(outputs)
-    grads = _grad_list(differentiated, grad_outputs)
+    grads = _tensor_or_tensors_to_tuple(grad_outputs, len(differentiated))
     keep = create_graph if retain_graph is None else retain_graph
     compute = _batched_gradients if is_grads_batched else _gradients
     found = compute(differentiated, sources, grads, keep, create_graph)
@@ -387,17 +436,7 @@ def _batch_size(outputs: Sequence[Any], grads: Sequence[Any]) -> int:
                 "is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
             )
         first = each[0]  # which may refuse a gradient without entries
-        if first._array.shape != shape:
-            if output.__class__ is GradientEdge:
-                raise RuntimeError("Batched grads are not supported with GradientEdge")
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
-                "as the batch dimension. The sizes of the remaining dimensions are expected to "
-                "match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{position}] has a shape of {Size(first._array.shape[1:])} and "
-                f"output[{position}] has a shape of {Size(shape)}. If you only want some tensors "
-                "in `grad_output` to be considered batched, consider using vmap."
-            )
+        _check_row(output, first, shape, position)
         sizes.append(len(each._array))
     if len(set(sizes)) > 1:
         raise ValueError(

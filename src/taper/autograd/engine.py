@@ -16,6 +16,7 @@ A pass started inside another (from a hook or a custom backward) runs to its end
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
@@ -28,10 +29,10 @@ from taper import dtypes
 from taper.autograd import anomaly_mode as anomaly
 from taper.autograd.accumulate import LAST, AccumulateGrad, accumulate_simply
 from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from taper.autograd.meta import UNSET
+from taper.autograd.meta import UNSET, nobody
 from taper.autograd.node import FREED, LEAF, Node
 from taper.autograd.pass_log import active_logger, log_node
-from taper.autograd.provenance import here
+from taper.autograd.provenance import user_frame
 from taper.autograd.saved import freed_error
 from taper.autograd.state import NO_GRAD, SAVED_HOOKS, State, local
 from taper.tensor import Tensor
@@ -78,7 +79,8 @@ class GraphTask:
         self.callbacks: list[Callable[[], None]] = []
         # Who frees the graph, and since when: nodes recorded later belong to another pass.
         state = local.state
-        self.place: Any = (*here(), state.sequence, state)
+        frame = user_frame(sys._getframe(1))
+        self.place: Any = (frame.f_code, frame.f_lasti, state.sequence, state)
 
     def will_run(self, node: Node) -> bool:
         """Whether this pass runs `node`, or has run it."""
@@ -111,7 +113,11 @@ def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
                     stack.append(following)
     for each in ends:
         if isinstance(each, Tensor):
-            _enter_leaf(each, waiting)
+            meta = each._meta
+            if meta is None or (meta.accumulator is nobody and meta.grad_dtype is UNSET):
+                waiting[each] += (each._array.shape, each._array.dtype)
+            else:
+                _enter_leaf(each, waiting)
     return waiting
 
 

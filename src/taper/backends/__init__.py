@@ -4,6 +4,6 @@ There is one backend, NumPy on the CPU.  The switches keep what is assigned to t
 nothing; the questions tell the truth.
 """
 
-from taper.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
+from taper.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum
 
-__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]

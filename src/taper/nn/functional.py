@@ -104,6 +104,7 @@ from taper.ops.interpolate import (
     upsample_nearest,
 )
 from taper.ops.linear import bilinear, linear
+from taper.ops.linear_loss import linear_cross_entropy
 from taper.ops.loss import (
     gaussian_nll_loss,
     huber_loss,
@@ -236,6 +237,7 @@ __all__ = [
     "huber_loss",
     "kl_div",
     "l1_loss",
+    "linear_cross_entropy",
     "margin_ranking_loss",
     "mse_loss",
     "multi_margin_loss",
@@ -286,3 +288,7 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
+
+# What `taper` itself does not have under these names is found here, when it is pickled.
+for _function in (celu_, elu_, gelu, leaky_relu_, softplus, softshrink, threshold_):
+    _function.__module__ = __name__

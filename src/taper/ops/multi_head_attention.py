@@ -82,7 +82,9 @@ def _check_widths(
         )
 
 
-def _additive(mask: Tensor | None, name: str, other: Tensor | None, query: Tensor) -> Any:
+def additive_mask(
+    mask: Tensor | None, name: str, other: Tensor | None, other_name: str, query: Tensor
+) -> Any:
     """A mask as a summand: -inf where a bool one is True.  `other` should be of its dtype."""
     if mask is None:
         return None
@@ -92,8 +94,8 @@ def _additive(mask: Tensor | None, name: str, other: Tensor | None, query: Tenso
     )
     if other is not None and other.dtype is not mask.dtype:
         warn_user(
-            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type "
-            "for both instead."
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both "
+            "instead."
         )
     if is_bool:
         return query.new_zeros(mask.shape).masked_fill_(mask, -math.inf)
@@ -104,7 +106,7 @@ def _masks(
     mask: Tensor | None, padding: Tensor | None, query: Tensor, causal: bool, weighed: bool
 ) -> tuple[Any, Any]:
     """Both masks as summands; none for attention that is causal anyway."""
-    padding = _additive(padding, "key_padding_mask", mask, query)
+    padding = additive_mask(padding, "key_padding_mask", mask, "attn_mask", query)
     if causal and mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
@@ -112,7 +114,7 @@ def _masks(
         )
     if causal and padding is None and not weighed:
         return None, None
-    return _additive(mask, "attn_mask", None, query), padding
+    return additive_mask(mask, "attn_mask", None, "", query), padding
 
 
 def _with_heads(mask: Tensor | None, rows: int, columns: int, stack: int) -> Any:

@@ -46,6 +46,9 @@ PROVIDES: dict[str, str] = {
     "convolution": """
         convolution()
     """,
+    "coordinates": """
+        nonzero_static unravel_index()
+    """,
     "ctc_loss": """
         ctc_loss()
     """,
@@ -74,6 +77,9 @@ PROVIDES: dict[str, str] = {
     """,
     "flip": """
         flip fliplr flipud roll rot90
+    """,
+    "floats": """
+        frexp nextafter nextafter_
     """,
     "gather": """
         gather scatter scatter_ scatter_add scatter_add_ take_along_dim
@@ -194,8 +200,11 @@ PROVIDES: dict[str, str] = {
     "softmax": """
         log_softmax softmax
     """,
+    "special_bessel": """
+        i0 i0_
+    """,
     "special_gamma": """
-        mvlgamma mvlgamma_
+        igamma igamma_ igammac igammac_ mvlgamma mvlgamma_
     """,
     "strided": """
         as_strided as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
@@ -216,8 +225,17 @@ PROVIDES: dict[str, str] = {
     "vector_norm": """
         dist norm
     """,
+    "view_copies": """
+        alias_copy() as_strided_copy() detach_copy() expand_copy() narrow_copy
+        permute_copy() select_copy() slice_copy() split_copy() split_with_sizes_copy()
+        squeeze_copy() t_copy() transpose_copy() unbind_copy() unfold_copy()
+        unsqueeze_copy() view_as_complex_copy() view_as_real_copy() view_copy()
+    """,
     "view_scatter": """
         diagonal_scatter fill_diagonal_ select_scatter slice_scatter
+    """,
+    "weight_norm": """
+        _weight_norm() _weight_norm_interface() norm_except_dim()
     """,
     "windows": """
         bartlett_window() blackman_window() hamming_window() hann_window() kaiser_window()
@@ -227,7 +245,7 @@ PROVIDES: dict[str, str] = {
 # Families without public names of their own: `nn.functional` imports them.
 FOR_FUNCTIONAL_ONLY = """
     attention binary_cross_entropy categories class_margin_loss cross_entropy fold fractional_pool
-    functional_activation interpolate loss multi_head_attention packing scalar unpool
+    functional_activation interpolate linear_loss loss multi_head_attention packing scalar unpool
 """
 
 # The same for `linalg`.
@@ -237,6 +255,9 @@ FOR_LINALG_ONLY = "linalg_lstsq"
 FOR_FFT_ONLY = "fft_frequencies fft_functions fft_transforms"
 
 _GIVEN = {name: family for family, names in PROVIDES.items() for name in names.split()}
+
+# And for `special`.
+FOR_SPECIAL_ONLY = "special_normal special_polynomials"
 
 FAMILY_OF = {name.removesuffix("()"): family for name, family in _GIVEN.items()}
 
@@ -266,12 +287,9 @@ def load_family(family: str) -> Any:
 
 def load_all() -> None:
     """Import every family; for those who want the whole table."""
-    for family in (
-        *PROVIDES,
-        *FOR_FUNCTIONAL_ONLY.split(),
-        *FOR_LINALG_ONLY.split(),
-        *FOR_FFT_ONLY.split(),
-    ):
+    lists = (FOR_FUNCTIONAL_ONLY, FOR_LINALG_ONLY, FOR_FFT_ONLY, FOR_SPECIAL_ONLY)
+    others = [family for names in lists for family in names.split()]
+    for family in (*PROVIDES, *others):
         load_family(family)
 
 

@@ -23,15 +23,14 @@ _LOW = ("float16", "bfloat16")
 
 def _declare(name: str, function: Callable[[ndarray], ndarray], what: str, letter: bool) -> Any:
     """An operator without derivative; `letter`: its argument is called x in PyTorch."""
-    if letter:
 
-        def kernel(x: Array) -> Any:
-            return function(x)
-    else:
+    def of_x(x: Array) -> Any:
+        return function(x)
 
-        def kernel(self: Array) -> Any:
-            return function(self)
+    def of_self(self: Array) -> Any:
+        return function(self)
 
+    kernel: Any = of_x if letter else of_self
     kernel.__doc__ = f"{what}; without a gradient, as in PyTorch."
     return op(
         name=f"special_{name}",

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper import dtypes, special_functions
+from taper import special_functions
 from taper.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
 from taper.dtypes import dtype
 from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
-from taper.operands import NUMBERS, invalid_combination, scalar_array
 from taper.ops import special_gamma_arrays as arrays
 from taper.ops.linalg_checks import missing_tangent, no_formula
 from taper.ops.special import digamma, lgamma
+from taper.ops.special_numbers import SIGNATURES, chosen, with_number
 from taper.ops.unary import exp, log
-from taper.tensor import Tensor
 
 
 def _check_mvlgamma(common: dtype, operands: Sequence[Any]) -> None:
@@ -133,26 +132,7 @@ def igammac_tangent(self_t, other_t):
 
 # --- zeta ------------------------------------------------------------------------------------
 
-_SIGNATURES = (
-    "(Tensor input, Tensor other, *, Tensor out = None)",
-    "(Number self, Tensor other, *, Tensor out = None)",
-    "(Tensor input, Number other, *, Tensor out = None)",
-)
 _REFUSED = not_implemented("zeta_cpu", "float16", "bfloat16", *COMPLEX)
-
-
-def _with_number(*operands: Any) -> list[ndarray]:
-    """An array and a number in their common floating point dtype."""
-    kind = dtypes.result_type(operands)
-    if kind.category < dtypes.FLOATING:
-        kind = dtypes.default.float
-    _REFUSED(kind, ())
-    return [
-        scalar_array(each, kind.numpy)
-        if each.__class__ in NUMBERS
-        else each.astype(kind.numpy, copy=False)
-        for each in operands
-    ]
 
 
 @op(
@@ -164,7 +144,7 @@ def _with_number(*operands: Any) -> list[ndarray]:
     public=False,
     method=False,
     check=_REFUSED,
-    signatures=_SIGNATURES,
+    signatures=SIGNATURES,
 )
 def zeta_tensor(self: Array, other: Array) -> Array:
     """The zeta function of Hurwitz."""
@@ -178,7 +158,7 @@ def zeta_tensor_self(grad):
 
 @derivative(zeta_tensor, wrt="other")
 def zeta_tensor_other(grad, self, other):
-    return grad * -self * special_zeta(self + 1.0, other)
+    return grad * (self * -1.0) * special_zeta(self + 1.0, other)
 
 
 @op(
@@ -188,16 +168,16 @@ def zeta_tensor_other(grad, self, other):
     out=True,
     public=False,
     method=False,
-    signatures=_SIGNATURES,
+    signatures=SIGNATURES,
 )
 def zeta_self_number(self: Any, other: Array) -> Array:
     """The zeta function of Hurwitz with a number as exponent."""
-    return arrays.zeta(*_with_number(self, other))
+    return arrays.zeta(*with_number(_REFUSED, self, other))
 
 
 @derivative(zeta_self_number, wrt="other")
 def zeta_self_number_other(grad, self, other):
-    return grad * -self * special_zeta(self + 1.0, other)
+    return grad * (self * -1.0) * special_zeta(self + 1.0, other)
 
 
 @op(
@@ -207,11 +187,11 @@ def zeta_self_number_other(grad, self, other):
     out=True,
     public=False,
     method=False,
-    signatures=_SIGNATURES,
+    signatures=SIGNATURES,
 )
 def zeta_other_number(self: Array, other: Any) -> Array:
     """The zeta function of Hurwitz that begins at a number."""
-    return arrays.zeta(*_with_number(self, other))
+    return arrays.zeta(*with_number(_REFUSED, self, other))
 
 
 @derivative(zeta_other_number, wrt="self")
@@ -236,11 +216,5 @@ def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     """
     if isinstance(other, ndarray | np.generic):
         return arrays.zeta(np.asarray(input, other.dtype), np.asarray(other))
-    if isinstance(other, Tensor):
-        tensor = isinstance(input, Tensor)
-        if not tensor and input.__class__ not in NUMBERS:
-            raise invalid_combination("special_zeta", (input, other), _SIGNATURES)
-        return (zeta_tensor if tensor else zeta_self_number)(input, other, out=out)
-    if not isinstance(input, Tensor) or other.__class__ not in NUMBERS:
-        raise invalid_combination("special_zeta", (input, other), _SIGNATURES)
-    return zeta_other_number(input, other, out=out)
+    functions = (zeta_tensor, zeta_self_number, zeta_other_number)
+    return chosen("special_zeta", input, other, functions, out)

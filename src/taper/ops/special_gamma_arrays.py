@@ -19,7 +19,7 @@ _NEAR = 1.1  # up to here the complement has a series of its own
 
 
 def _front(a: ndarray, x: ndarray) -> ndarray:
-    """x**a exp(-x) / gamma(a): for large a by its distance from the peak, or it would be rounded."""
+    """x**a exp(-x) / gamma(a); for large a by the distance from the peak, which is exact."""
     direct = np.exp(a * np.log(x) - x - special_functions.lgamma(a))
     large = np.maximum(a, 20.0)
     away = (x - large) / large
@@ -63,7 +63,7 @@ def _upper_fraction(a: ndarray, x: ndarray) -> ndarray:
 
 
 def _upper_series(a: ndarray, x: ndarray) -> ndarray:
-    """The upper function for small x, where one minus the lower one would be nothing but rounding."""
+    """The upper function for small x, where one minus the lower one would be rounded away."""
     term = np.ones_like(x)
     total = np.zeros_like(x)
     for number in range(1, _MOST_STEPS):
@@ -153,6 +153,7 @@ def _zeta(s: ndarray, q: ndarray) -> ndarray:
     whole = q == np.floor(q)
     total = np.where(q <= 0, np.where(whole, np.inf, _or_nan(s == np.floor(s), total)), total)
     total = np.where(np.isposinf(s) & (q >= 1), np.where(q == 1, 1.0, 0.0), total)
+    total = np.where(np.isinf(q) & np.isinf(s), np.nan, total)
     return np.where(s == 1, np.inf, np.where((s < 1) | np.isnan(s) | np.isnan(q), np.nan, total))
 
 

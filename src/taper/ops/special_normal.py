@@ -14,11 +14,11 @@ from numpy import ndarray
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, not_implemented
 from taper.opdef import FLOAT, POINTWISE, Array, composite, derivative, op
-from taper.operands import NUMBERS, invalid_combination, scalar_array
 from taper.ops import special_normal_arrays as arrays
 from taper.ops.along import filled
 from taper.ops.scalar import add_scalar, mul_scalar
 from taper.ops.special import erf
+from taper.ops.special_numbers import SIGNATURES, chosen, with_number
 from taper.ops.unary import exp, log
 from taper.opwrite import compute_into
 from taper.tensor import Tensor
@@ -128,11 +128,6 @@ def special_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 # --- xlog1py ---------------------------------------------------------------------------------
 
-_SIGNATURES = (
-    "(Tensor input, Tensor other, *, Tensor out = None)",
-    "(Number self, Tensor other, *, Tensor out = None)",
-    "(Tensor input, Number other, *, Tensor out = None)",
-)
 _REFUSED = not_implemented("xlog1py_cpu", *COMPLEX)
 
 
@@ -140,20 +135,6 @@ def _xlog1py(x: ndarray, y: ndarray) -> ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = x * np.log1p(y)
     return np.where((x == 0) & ~np.isnan(y), np.zeros((), found.dtype), found)
-
-
-def _with_number(*operands: Any) -> list[ndarray]:
-    """An array and a number in their common floating point dtype."""
-    kind = dtypes.result_type(operands)
-    if kind.category < dtypes.FLOATING:
-        kind = dtypes.default.float
-    _REFUSED(kind, ())
-    return [
-        scalar_array(each, kind.numpy)
-        if each.__class__ in NUMBERS
-        else each.astype(kind.numpy, copy=False)
-        for each in operands
-    ]
 
 
 @op(
@@ -167,7 +148,7 @@ def _with_number(*operands: Any) -> list[ndarray]:
     public=False,
     method=False,
     check=_REFUSED,
-    signatures=_SIGNATURES,
+    signatures=SIGNATURES,
 )
 def xlog1py_tensor(self: Array, other: Array) -> Array:
     """x log(1 + y), zero where x is."""
@@ -192,11 +173,11 @@ def xlog1py_tensor_other(grad, self, other):
     out=True,
     public=False,
     method=False,
-    signatures=_SIGNATURES,
+    signatures=SIGNATURES,
 )
 def xlog1py_self_number(self: Any, other: Array) -> Array:
     """x log(1 + y) with a number x."""
-    return _xlog1py(*_with_number(self, other))
+    return _xlog1py(*with_number(_REFUSED, self, other))
 
 
 @derivative(xlog1py_self_number, wrt="other")
@@ -212,11 +193,11 @@ def xlog1py_self_number_other(grad, self, other):
     out=True,
     public=False,
     method=False,
-    signatures=_SIGNATURES,
+    signatures=SIGNATURES,
 )
 def xlog1py_other_number(self: Array, other: Any) -> Array:
     """x log(1 + y) with a number y."""
-    return _xlog1py(*_with_number(self, other))
+    return _xlog1py(*with_number(_REFUSED, self, other))
 
 
 @derivative(xlog1py_other_number, wrt="self")
@@ -234,12 +215,6 @@ def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
     tensor([0.0000, 1.3863])
     """
     if isinstance(input, ndarray | np.generic):
-        return _xlog1py(input, np.asarray(other, input.dtype))
-    if isinstance(other, Tensor):
-        tensor = isinstance(input, Tensor)
-        if not tensor and input.__class__ not in NUMBERS:
-            raise invalid_combination("special_xlog1py", (input, other), _SIGNATURES)
-        return (xlog1py_tensor if tensor else xlog1py_self_number)(input, other, out=out)
-    if not isinstance(input, Tensor) or other.__class__ not in NUMBERS:
-        raise invalid_combination("special_xlog1py", (input, other), _SIGNATURES)
-    return xlog1py_other_number(input, other, out=out)
+        return _xlog1py(np.asarray(input), np.asarray(other, input.dtype))
+    functions = (xlog1py_tensor, xlog1py_self_number, xlog1py_other_number)
+    return chosen("special_xlog1py", input, other, functions, out)

@@ -11,9 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
+from taper import dtypes
 from taper.dtype_checks import COMPLEX, not_implemented
-from taper.opdef import FLOAT, Operand, op
+from taper.opdef import FLOAT, Array, op
+from taper.operands import NUMBERS, invalid_combination
 from taper.ops.special_chebyshev import in_double
+from taper.tensor import Tensor, wrap
 
 # next(k, x, p of degree k, p of degree k - 1) is p of degree k + 1
 Next: TypeAlias = Callable[[int, ndarray, ndarray, ndarray], ndarray]
@@ -62,6 +65,12 @@ def _legendre(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
     return ((2 * k + 1) * x * now - k * before) / (k + 1)
 
 
+def _beside(number: Any, tensor: Tensor) -> Tensor:
+    """A number as a tensor that does not change the dtype of a floating point one beside it."""
+    kind = np.dtype(np.float64) if tensor.is_floating_point() else dtypes.default.float.numpy
+    return wrap(np.array(number, kind))
+
+
 def _declare(
     name: str,
     first: Callable[[ndarray], ndarray],
@@ -72,27 +81,41 @@ def _declare(
 ) -> Any:
     """`value` is the polynomial of degree 2 at 0.5, for the example."""
 
-    def kernel(x: Operand, n: Operand) -> Any:
+    def kernel(x: Array, n: Array) -> Any:
         def evaluated(points: ndarray, degrees: ndarray) -> ndarray:
             return _evaluated(first, following, 2 * points - 1 if shifted else points, degrees)
 
         return in_double(evaluated, *np.broadcast_arrays(x, n))
 
-    kernel.__doc__ = f"""{doc} of degree `n`.
-
-    >>> import taper
-    >>> taper.special.{name}(taper.tensor([0.5]), 2)
-    tensor([{value:.4f}])
-    """
-    return op(
+    kernel.__doc__ = f"{doc} of degree `n`; both are tensors."
+    operator = op(
         name=f"special_{name}",
         promote=FLOAT,
         out=True,
         public=False,
         method=False,
-        signatures=_SIGNATURES,
         check=not_implemented(f"{name}_cpu", "float16", "bfloat16", *COMPLEX),
     )(kernel)
+
+    def polynomial(x: Any, n: Any, *, out: Tensor | None = None) -> Tensor:
+        if x.__class__ in NUMBERS and isinstance(n, Tensor):
+            x = _beside(x, n)
+        elif n.__class__ in NUMBERS and isinstance(x, Tensor):
+            n = _beside(n, x)
+        elif not (isinstance(x, Tensor) and isinstance(n, Tensor)):
+            raise invalid_combination(f"special_{name}", (x, n), _SIGNATURES)
+        found: Tensor = operator(x, n, out=out)
+        return found
+
+    shown = f"{value:.4f}" if value % 1 else f"{value:.0f}."
+    polynomial.__doc__ = f"""{doc} of degree `n`; one of them may be a number.
+
+    >>> import taper
+    >>> taper.special.{name}(taper.tensor([0.5]), 2)
+    tensor([{shown}])
+    """
+    polynomial.__name__ = polynomial.__qualname__ = f"special_{name}"
+    return polynomial
 
 
 _FIRSTS: dict[str, tuple[Callable[[ndarray], ndarray], str, float, float]] = {

@@ -146,4 +146,3 @@ class Adafactor(Optimizer):
             else:
                 state["variance"] = new_state(np.zeros_like(array))
         return state
-

@@ -143,4 +143,3 @@ def _check(group: dict[str, Any], ready: list[Tensor]) -> None:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if ready and len(group["ns_coefficients"]) != 3:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
-

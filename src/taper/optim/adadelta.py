@@ -65,12 +65,12 @@ class Adadelta(RuleOptimizer):
 
     _rule = staticmethod(adadelta_rule)
     _numbers = AdadeltaNumbers
-    _late_options = {  # noqa: RUF012
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _late_options = (
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("capturable", False),
+    )
     _capturable = (("params and state_steps", False), ("params and state_steps", False))
 
     def __init__(

@@ -55,12 +55,12 @@ class Adagrad(RuleOptimizer):
 
     _rule = staticmethod(adagrad_rule)
     _numbers = AdagradNumbers
-    _late_options = {  # noqa: RUF012
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "fused": None,
-    }
+    _late_options = (
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("fused", None),
+    )
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ def adam_rule(
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
     exp_avg_sq = moved_square(ops, numbers.keep, numbers.new, spare[1], exp_avg_sq, grad)
-    states = (exp_avg, exp_avg_sq)
+    states: tuple[Any, ...] = (exp_avg, exp_avg_sq)
     mean_square = exp_avg_sq
     if max_exp_avg_sq is not None:
         mean_square = ops.maximum(max_exp_avg_sq, exp_avg_sq, out=max_exp_avg_sq)
@@ -78,15 +78,15 @@ class Adam(RuleOptimizer):
 
     _rule = staticmethod(adam_rule)
     _numbers = AdamNumbers
-    _late_options = {  # noqa: RUF012
-        "amsgrad": False,
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-        "fused": None,
-    }
+    _late_options = (
+        ("amsgrad", False),
+        ("maximize", False),
+        ("foreach", None),
+        ("capturable", False),
+        ("differentiable", False),
+        ("decoupled_weight_decay", False),
+        ("fused", None),
+    )
     _step_refusal = "`requires_grad` is not supported for `step` in differentiable mode"
 
     def __init__(
@@ -133,7 +133,9 @@ def _check_options(options: dict[str, Any]) -> None:
     check_not_negative(eps=options["eps"])
     check_betas(betas)
     check_not_negative(weight_decay=options["weight_decay"])
-    if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in (float, Tensor)):
+    if not any(
+        isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in (float, Tensor)
+    ):
         raise ValueError("betas must be either both floats or both Tensors")
     for index, beta in enumerate(betas):
         _check_foreach(f"betas[{index}]", beta, options)

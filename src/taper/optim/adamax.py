@@ -64,12 +64,12 @@ class Adamax(RuleOptimizer):
 
     _rule = staticmethod(adamax_rule)
     _numbers = AdamaxNumbers
-    _late_options = {  # noqa: RUF012
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _late_options = (
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("capturable", False),
+    )
 
     def __init__(
         self,

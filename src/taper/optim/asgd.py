@@ -61,12 +61,12 @@ class ASGD(RuleOptimizer):
     _rule = staticmethod(asgd_rule)
     _numbers = ASGDNumbers
     _scalars = ("step", "eta", "mu")
-    _late_options = {  # noqa: RUF012
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _late_options = (
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("capturable", False),
+    )
     _capturable = (
         ("params, mus, etas, and state_steps", True),
         ("params, mus, etas, and state_steps", False),

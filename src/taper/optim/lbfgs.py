@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.grad_mode import enable_grad, no_grad
-from taper.ops.creation import zeros
 from taper.ops.complexes import view_as_real
+from taper.ops.creation import zeros
 from taper.ops.split import cat
 from taper.optim.line_search import Point, StrongWolfe
 from taper.optim.optimizer import Optimizer
@@ -186,7 +186,7 @@ class Memory:
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.state = state
         self.size = size
-        self.d = state.get("d")
+        self.d: Any = state.get("d")
         self.grad_changes: Any = state.get("old_dirs")
         self.changes: Any = state.get("old_stps")
         self.inverses: Any = state.get("ro")
@@ -232,7 +232,7 @@ class Memory:
         self.scale = product / grad_change.dot(grad_change)
 
     def _bent(self, direction: Tensor) -> Tensor:
-        """The inverse Hessian that the memory stands for, times a vector: the two-loop recursion."""
+        """The inverse Hessian that is remembered times a vector: the two-loop recursion."""
         factors = self.state.setdefault("al", [None] * self.size)
         for index in reversed(range(len(self.changes))):
             factors[index] = self.changes[index].dot(direction) * self.inverses[index]

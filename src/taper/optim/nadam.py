@@ -81,13 +81,13 @@ class NAdam(RuleOptimizer):
     _rule = staticmethod(nadam_rule)
     _numbers = NAdamNumbers
     _scalars = ("step", "mu_product")
-    _late_options = {  # noqa: RUF012
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-    }
+    _late_options = (
+        ("maximize", False),
+        ("foreach", None),
+        ("capturable", False),
+        ("differentiable", False),
+        ("decoupled_weight_decay", False),
+    )
     _capturable = (
         ("params, mu_products and state_steps", True),
         ("params, mu_products, and state_steps", False),

@@ -215,7 +215,7 @@ class Optimizer:
         params = _as_list(param_group["params"])
         names = _names_of(params)
         if names is not None:
-            params = [param for _, param in params]
+            params = [pair[1] for pair in params]
         self._check_params(params)
         missing = [
             name
@@ -396,7 +396,7 @@ def _names_of(params: list[Any]) -> list[str] | None:
         raise ValueError(
             "all optimizer params should be with/without names. Some param names are missing"
         )
-    return [name for name, _ in params]
+    return [pair[0] for pair in params]
 
 
 def _converted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None) -> Any:

@@ -53,7 +53,7 @@ def radam_rule(
     exp_avg: Any,
     exp_avg_sq: Any,
 ) -> tuple[Any, ...]:
-    """One step: plain momentum at first, then `param -= size * mean / (sqrt(mean square) + eps)`."""
+    """One step: `param -= size * mean`, later also `/ (sqrt(mean square) + eps)`."""
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
     exp_avg_sq = moved_square(ops, numbers.keep, numbers.new, spare[1], exp_avg_sq, grad)
@@ -82,13 +82,13 @@ class RAdam(RuleOptimizer):
 
     _rule = staticmethod(radam_rule)
     _numbers = RAdamNumbers
-    _late_options = {  # noqa: RUF012
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-        "capturable": False,
-    }
+    _late_options = (
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("decoupled_weight_decay", False),
+        ("capturable", False),
+    )
 
     def __init__(
         self,

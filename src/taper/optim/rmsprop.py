@@ -77,14 +77,14 @@ class RMSprop(RuleOptimizer):
 
     _rule = staticmethod(rmsprop_rule)
     _numbers = RMSpropNumbers
-    _late_options = {  # noqa: RUF012
-        "momentum": 0,
-        "centered": False,
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _late_options = (
+        ("momentum", 0),
+        ("centered", False),
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("capturable", False),
+    )
     _capturable = (("params and state_steps", True), ("params and state_steps", True))
 
     def __init__(

@@ -38,7 +38,8 @@ def rprop_rule(
         ops.greater(agreement, 0.0), numbers.grow, ops.where(turned, numbers.shrink, 1.0)
     )
     step_size = ops.multiply(step_size, factor, step_size)
-    step_size = ops.minimum(ops.maximum(step_size, numbers.least, step_size), numbers.most, step_size)
+    step_size = ops.maximum(step_size, numbers.least, out=step_size)
+    step_size = ops.minimum(step_size, numbers.most, out=step_size)
     grad = ops.where(turned, 0.0, grad)
     change = ops.where(
         ops.greater(grad, 0.0),
@@ -65,12 +66,12 @@ class Rprop(RuleOptimizer):
 
     _rule = staticmethod(rprop_rule)
     _numbers = RpropNumbers
-    _late_options = {  # noqa: RUF012
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _late_options = (
+        ("foreach", None),
+        ("maximize", False),
+        ("differentiable", False),
+        ("capturable", False),
+    )
     _capturable = (("params and state_steps", True), ("params and state_steps", True))
 
     def __init__(

@@ -22,7 +22,7 @@ from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import check_inplace
 from taper.ops.complexes import view_as_real
 from taper.optim.optimizer import Optimizer
-from taper.optim.packs import Alone, Pack, run_length
+from taper.optim.packs import Alone, Pack, has_packable, run_length
 from taper.optim.update import (
     Numbers,
     Place,
@@ -44,7 +44,7 @@ class RuleOptimizer(Optimizer):
     _numbers: ClassVar[type[Numbers]]
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
     # Options that groups saved by old versions lack.
-    _late_options: ClassVar[dict[str, Any]] = {}
+    _late_options: ClassVar[tuple[tuple[str, Any], ...]] = ()
     # What PyTorch wants on a GPU for `capturable`, and whether it adds "xla" to the devices it
     # names: without and with `foreach`.
     _capturable: ClassVar[tuple[tuple[str, bool], tuple[str, bool]]] = (
@@ -57,7 +57,7 @@ class RuleOptimizer(Optimizer):
     )
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        self._packs: dict[Tensor, Pack] = {}
+        self._runs: dict[Tensor, Pack | Alone] = {}  # of earlier steps, by their first parameter
         super().__init__(params, defaults)
         if defaults.get("fused"):
             if defaults["differentiable"]:
@@ -68,12 +68,12 @@ class RuleOptimizer(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._packs = {}
+        self._runs = {}
         for group in self.param_groups:
-            for name, value in self._late_options.items():
+            for name, value in self._late_options:
                 group.setdefault(name, value)
             for param in group["params"]:
-                values = self.state.get(param)
+                values = self.state.get(param) or {}
                 for name in self._scalars if values else ():
                     if not isinstance(values[name], Tensor):  # so it was in old versions
                         values[name] = scalar_state(values[name])
@@ -139,7 +139,7 @@ class RuleOptimizer(Optimizer):
         known: dict[Any, Numbers] = {}  # the coefficients of this step, for dtype and scalars
         position = 0
         while position < len(ready):
-            run: Pack | Alone | None = self._packs.get(ready[position])
+            run: Pack | Alone | None = self._runs.get(ready[position])
             first, scalars = False, None
             if run is not None and run.holds(ready, position, self.state, names):
                 scalars = run.common_scalars()
@@ -164,22 +164,32 @@ class RuleOptimizer(Optimizer):
         first = not self._has_state(param, names)
         scalars = None if first else self._scalars_of(param)
         params = [param]
-        for other in ready[position + 1 : position + run_length(ready, position)]:
-            has_state = self._has_state(other, names)
-            if first is has_state or (has_state and self._scalars_of(other) != scalars):
-                break
-            params.append(other)
+        if first or not names or has_packable(self.state[param], names, param):
+            for other in ready[position + 1 : position + run_length(ready, position)]:
+                if not self._goes_with(other, names, first, scalars):
+                    break
+                params.append(other)
         if first:
             for each in params:
                 self._new_state(each, group)
         states = [self.state[each] for each in params] if names or self._scalars else []
         for each in params:
-            self._packs.pop(each, None)
+            self._runs.pop(each, None)
         scalars = self._scalars_of(param)
         if len(params) == 1:
-            return Alone(params, states, names, self._scalars), scalars, first
-        pack = self._packs[param] = Pack(params, states, names, self._scalars)
-        return pack, scalars, first
+            run: Pack | Alone = Alone(params, states, names, self._scalars, len(ready))
+        else:
+            run = Pack(params, states, names, self._scalars)
+        self._runs[param] = run
+        return run, scalars, first
+
+    def _goes_with(self, param: Tensor, names: tuple[str, ...], first: bool, scalars: Any) -> bool:
+        """Whether a parameter may be in a pack whose states are new, or have these scalars."""
+        if first or not self._has_state(param, names):
+            return first and not self._has_state(param, names)
+        return self._scalars_of(param) == scalars and (
+            not names or has_packable(self.state[param], names, param)
+        )
 
     def _update_recorded(self, group: dict[str, Any], ready: list[Tensor]) -> None:
         names = tuple(self._arrays(group))
@@ -226,4 +236,6 @@ def array_state(param: Tensor, value: float) -> Tensor:
     array = param._array
     if not value:
         return new_state(np.zeros_like(array))
-    return new_state(np.full_like(array, complex(value, value) if array.dtype.kind == "c" else value))
+    return new_state(
+        np.full_like(array, complex(value, value) if array.dtype.kind == "c" else value)
+    )

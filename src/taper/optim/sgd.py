@@ -68,13 +68,13 @@ class SGD(RuleOptimizer):
     _rule = staticmethod(sgd_rule)
     _numbers = SGDNumbers
     _scalars = ()
-    _late_options = {  # noqa: RUF012
-        "nesterov": False,
-        "maximize": False,
-        "foreach": None,
-        "differentiable": False,
-        "fused": False,
-    }
+    _late_options = (
+        ("nesterov", False),
+        ("maximize", False),
+        ("foreach", None),
+        ("differentiable", False),
+        ("fused", False),
+    )
     _foreach_differentiable = True
 
     def __init__(

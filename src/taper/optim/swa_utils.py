@@ -169,14 +169,13 @@ class AveragedModel(Module):
 
     def update_parameters(self, model: Module) -> None:
         """Take the present parameters of a model into the averages; the first time copy them."""
-        averages, values = _values_of(self.module, self.use_buffers), _values_of(
-            model, self.use_buffers
-        )
+        averages = _values_of(self.module, self.use_buffers)
+        values = _values_of(model, self.use_buffers)
         pairs = [
             (average.detach(), value.detach().to(average.device))
             for average, value in zip(averages, values, strict=False)
         ]
-        if self.n_averaged == 0:
+        if int(self.n_averaged) == 0:
             for average, value in pairs:
                 average.copy_(value)
         elif self.avg_fn is not None:
@@ -266,9 +265,7 @@ class SWALR(LRScheduler):
                 f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(
-                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
-            )
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         for rate, group in zip(rates, optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         self._anneal_strategy = anneal_strategy

@@ -201,7 +201,7 @@ def binomial(
     >>> from taper.generator import Generator
     >>> from taper.sampling.discrete import binomial
     >>> binomial(np.array([10.0, 100.0]), np.array([0.5, 0.5]), Generator().manual_seed(0))
-    array([ 5., 53.])
+    array([ 7., 51.])
     """
     kind = dtype_of(counts)
     if kind.itemsize == 2:

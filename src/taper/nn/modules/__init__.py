@@ -83,6 +83,7 @@ from taper.nn.modules.loss import (
     TripletMarginWithDistanceLoss,
 )
 from taper.nn.modules.module import Module
+from taper.nn.modules.multihead_attention import MultiheadAttention
 from taper.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
 from taper.nn.modules.padding import (
     CircularPad1d,
@@ -135,6 +136,13 @@ from taper.nn.modules.rnn import (
     RNNCellBase,
 )
 from taper.nn.modules.sparse import Embedding, EmbeddingBag
+from taper.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from taper.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
@@ -240,6 +248,13 @@ __all__ = [
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
+    # attention
+    "MultiheadAttention",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     # pooling, padding and resizing
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",

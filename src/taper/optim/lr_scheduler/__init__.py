@@ -1,11 +1,8 @@
 """Schedulers: they change the learning rates of an optimizer's groups from epoch to epoch."""
 
-from taper.optim.lr_scheduler.base import (
-    EPOCH_DEPRECATION_WARNING,
-    LRScheduler,
-    _format_param,
-    _LRScheduler,
-)
+from taper.optim.lr_scheduler.base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
+from taper.optim.lr_scheduler.base import LRScheduler
+from taper.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
 from taper.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from taper.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from taper.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR

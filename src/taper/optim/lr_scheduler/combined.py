@@ -74,9 +74,7 @@ class SequentialLR(_Combined):
         last_epoch: int = -1,
     ) -> None:
         if len(schedulers) < 1:
-            raise ValueError(
-                "SequentialLR expects at least one scheduler, but got no scheduler."
-            )
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
         _check("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
@@ -142,14 +140,10 @@ class ChainedScheduler(_Combined):
         _check("ChainedScheduler", schedulers, optimizer)
         self._schedulers = schedulers  # type: ignore[assignment]
         self.optimizer = optimizer
-        self._last_lr = [
-            own(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups
-        ]
+        self._last_lr = [own(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
 
     def step(self) -> None:  # type: ignore[override]
         """Let every scheduler make a step."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = [
-            own(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups
-        ]
+        self._last_lr = [own(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]

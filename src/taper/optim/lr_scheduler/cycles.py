@@ -140,7 +140,7 @@ class CyclicLR(LRScheduler):
         saved = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
         if saved is not None:
-            self._scale_fn_custom.__dict__.update(saved)  # type: ignore[union-attr]
+            self._scale_fn_custom.__dict__.update(saved)
 
 
 class OneCycleLR(LRScheduler):
@@ -230,9 +230,7 @@ class OneCycleLR(LRScheduler):
         part = (step - start) / (phase["end_step"] - start)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(
-                self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], part)
-            )
+            rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], part))
             if self.cycle_momentum:
                 ends = (group[phase["start_momentum"]], group[phase["end_momentum"]])
                 _set_momentum(group, self._anneal_func(*ends, part), self.use_beta1)

@@ -82,9 +82,7 @@ class MultiplicativeLR(_OfFunctions):
             return self._present()
         return [
             group["lr"] * function(self.last_epoch)
-            for function, group in zip(
-                self.lr_lambdas, self.optimizer.param_groups, strict=True
-            )
+            for function, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
         ]
 
 

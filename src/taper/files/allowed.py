@@ -1,0 +1,294 @@
+"""The names that a checkpoint may use, and what is done when it calls them.
+
+`Allowed.find` gives the object of a name, `Allowed.call` what stands for calling it: for names of
+plain data a function that checks its arguments, never the real one; for what the user allowed
+(`safe_globals`) the object itself, except NumPy's, whose arguments are checked too.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from taper import dtypes
+from taper.device import device, jagged, layout, strided
+from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from taper.files import numpy_values, rebuild
+from taper.files.refusals import failed, never_executes, unsupported_global
+from taper.files.safe_globals import allowed_names
+from taper.nn.parameter import Parameter
+from taper.ops.legacy import TENSOR_TYPES
+from taper.size import Size
+from taper.storage import LEGACY, TypedStorage, UntypedStorage
+from taper.tensor import Tensor
+
+_LAYOUTS = {
+    repr(each): each
+    for each in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged)
+}
+
+Call = Callable[..., Any]
+"""What stands for calling a name: a function of the pickle reader and of the arguments."""
+
+
+def _get_layout(reader: Any, name: Any) -> layout:
+    if type(name) is not str or name not in _LAYOUTS:
+        raise failed(f"{name!r} is no layout")
+    return _LAYOUTS[name]
+
+
+def _encode(reader: Any, text: Any, encoding: Any) -> bytes:
+    # pickle writes bytes this way; other codecs may compress, or be the user's own.
+    if type(text) is not str or encoding not in ("latin1", "latin-1"):
+        raise failed("only text in latin1 may be encoded")
+    reader.charge(len(text))
+    try:
+        return text.encode("latin1")
+    except UnicodeEncodeError:
+        raise failed("only text in latin1 may be encoded") from None
+
+
+def _bytearray(reader: Any, data: Any = b"", encoding: Any = None) -> bytearray:
+    if encoding is not None:
+        data = _encode(reader, data, encoding)
+    if type(data) is not bytes:
+        raise failed(f"a bytearray is made of bytes, not of {type(data)}")
+    reader.charge(len(data))
+    return bytearray(data)
+
+
+def _complex(reader: Any, real: Any, imag: Any) -> complex:
+    if type(real) not in (int, float) or type(imag) not in (int, float):
+        raise failed("a complex number is made of two numbers")
+    try:
+        return complex(real, imag)
+    except OverflowError:
+        raise failed("a complex number is made of two numbers of usual size") from None
+
+
+def _set(reader: Any, items: Any = ()) -> set[Any]:
+    if type(items) not in (list, tuple):
+        raise failed(f"a set is made of a list, not of {type(items)}")
+    reader.charge(len(items))
+    for each in items:
+        reader.check_key(each)
+    return set(items)
+
+
+def _counter(reader: Any, counts: Any = None) -> Counter[Any]:
+    made: Counter[Any] = Counter()
+    if counts is not None:
+        if type(counts) is not dict:
+            raise failed(f"a Counter is made of a dict, not of {type(counts)}")
+        reader.charge(len(counts))
+        dict.update(made, counts)
+    return made
+
+
+def _ordered_dict(reader: Any, pairs: Any = ()) -> OrderedDict[Any, Any]:
+    if type(pairs) not in (list, tuple):
+        raise failed(f"an OrderedDict is made of a list of pairs, not of {type(pairs)}")
+    reader.charge(len(pairs))
+    made: OrderedDict[Any, Any] = OrderedDict()
+    for pair in pairs:
+        if type(pair) not in (list, tuple) or len(pair) != 2:
+            raise failed("an OrderedDict is made of a list of pairs")
+        reader.check_key(pair[0])
+        made[pair[0]] = pair[1]
+    return made
+
+
+def _size(reader: Any, lengths: Any = ()) -> Size:
+    reader.charge(len(lengths) if isinstance(lengths, (list, tuple)) else 0)
+    return Size(rebuild.integers(lengths, "the lengths of a Size"))
+
+
+def _device(reader: Any, kind: Any, index: Any = None) -> device:
+    if type(kind) is not str or len(kind) > 100 or not (index is None or type(index) is int):
+        raise failed("a device is made of a name and an index")
+    return device(kind, index)
+
+
+def _tensor(reader: Any, storage: Any, offset: Any, size: Any, stride: Any) -> Tensor:
+    return rebuild.tensor(storage, offset, size, stride)
+
+
+def _tensor_v2(reader: Any, *arguments: Any) -> Tensor:
+    if not 6 <= len(arguments) <= 7:
+        raise failed(f"_rebuild_tensor_v2() takes 6 or 7 arguments, not {len(arguments)}")
+    if len(arguments) == 7 and arguments[6]:
+        reader.charge(arguments[0].nbytes() if isinstance(arguments[0], TypedStorage) else 0)
+    return rebuild.tensor(*arguments)
+
+
+def _tensor_v3(reader: Any, *arguments: Any) -> Tensor:
+    if not 7 <= len(arguments) <= 8 or type(arguments[6]) is not dtypes.dtype:
+        raise failed("_rebuild_tensor_v3() takes seven arguments, the last of them a dtype")
+    if not isinstance(arguments[0], TypedStorage):
+        raise failed(f"a tensor must lie on a storage, but got {type(arguments[0])}")
+    if arguments[6] is dtypes.bool_ and arguments[0].dtype is not dtypes.bool_:
+        # Storages of bool are checked when they are read; PyTorch never writes this.
+        raise failed("a tensor of bool must lie on a storage of bool")
+    return rebuild.tensor(*arguments[:6], *arguments[7:], dtype=arguments[6])
+
+
+def _parameter(reader: Any, data: Any, requires_grad: Any, hooks: Any) -> Parameter:
+    return rebuild.parameter(data, requires_grad, hooks)
+
+
+def _parameter_with_state(
+    reader: Any, data: Any, requires_grad: Any, hooks: Any, state: Any
+) -> Parameter:
+    return rebuild.parameter(data, requires_grad, hooks, state)
+
+
+def _from_type(reader: Any, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+    if kind is not Tensor and kind is not Parameter and not reader.allowed.by_user(kind):
+        raise failed(f"a tensor cannot be rebuilt as {kind!r}")
+    if not isinstance(kind, type) or not issubclass(kind, Tensor):
+        raise failed(f"{kind!r} is no class of tensors")
+    return rebuild.of_type(reader.allowed.call(reader, function, arguments), kind, state)
+
+
+def _not_provided(what: str) -> Call:
+    def refuse(reader: Any, *arguments: Any) -> Any:
+        raise NotImplementedError(f"{what} are not provided: save the dense tensor instead")
+
+    return refuse
+
+
+_BUILTIN: dict[str, tuple[Any, Call]] = {
+    "_codecs.encode": (codecs.encode, _encode),
+    "builtins.bytearray": (bytearray, _bytearray),
+    "builtins.complex": (complex, _complex),
+    "builtins.set": (set, _set),
+    "collections.Counter": (Counter, _counter),
+    "collections.OrderedDict": (OrderedDict, _ordered_dict),
+    "torch.Size": (Size, _size),
+    "torch.device": (device, _device),
+}
+
+_FUNCTIONS: dict[str, Call] = {
+    "torch.serialization._get_layout": _get_layout,
+    "torch._utils._rebuild_tensor": _tensor,
+    "torch._utils._rebuild_tensor_v2": _tensor_v2,
+    "torch._utils._rebuild_tensor_v3": _tensor_v3,
+    "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": _from_type,
+    "torch._utils._rebuild_sparse_tensor": _not_provided("sparse tensors"),
+    "torch._utils._rebuild_qtensor": _not_provided("quantized tensors"),
+    "torch._utils._rebuild_nested_tensor": _not_provided("nested tensors"),
+    "torch._utils._rebuild_meta_tensor_no_storage": _not_provided("meta tensors"),
+    "torch._utils._rebuild_wrapper_subclass": _not_provided("wrapper subclasses of Tensor"),
+    "torch._utils._rebuild_device_tensor_from_numpy": _not_provided("tensors of other devices"),
+    "torch._utils._rebuild_device_tensor_from_cpu_tensor": _not_provided(
+        "tensors of other devices"
+    ),
+}
+
+_VALUES: dict[str, Any] = {
+    "torch.Tensor": Tensor,
+    "torch.nn.parameter.Parameter": Parameter,
+    "torch.storage.UntypedStorage": UntypedStorage,
+    "torch.storage.TypedStorage": TypedStorage,
+    **{f"torch.{each.name}": each for each in dtypes.FROM_NUMPY.values()},
+    **{f"torch.{name}": kind for name, kind in LEGACY.items()},
+    **{f"torch.cuda.{name}": kind for name, kind in LEGACY.items()},
+    **{f"torch.{name}": kind for name, kind in TENSOR_TYPES.items()},
+}
+
+_GLOBALS = {
+    **_VALUES,
+    **_FUNCTIONS,
+    **{name: value for name, (value, _) in _BUILTIN.items()},
+}
+_CALLS: dict[Any, Call] = {
+    **{call: call for call in _FUNCTIONS.values()},
+    **{value: call for value, call in _BUILTIN.values()},
+}
+
+# PyTorch allows these names, which stand for element types and tensors that taper does not have.
+_UNPROVIDED_STARTS = ("torch.float8_", "torch.float4_", "torch.bits", "torch.q", "torch.Q")
+_UNPROVIDED_STARTS += ("torch.sparse.", "torch.cuda.", "torch.per_", "torch.complex32")
+_UNPROVIDED_STARTS += tuple(f"torch.{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
+
+
+class Allowed:
+    """What one load may name: plain data and what the user allowed when it began."""
+
+    def __init__(self, weights_only: bool = True) -> None:
+        self._user = allowed_names()
+        self._user_ids = {id(each) for each in self._user.values()}
+        self._weights_only = weights_only
+
+    def find(self, name: str) -> Any:
+        """The object of a dotted name."""
+        if name in _GLOBALS:
+            return _GLOBALS[name]
+        if name in self._user:
+            return self._user[name]
+        if name.startswith(_UNPROVIDED_STARTS) and "(" not in name:
+            raise NotImplementedError(
+                f"{name} is not provided: convert the tensor to a dtype and layout of taper "
+                "before saving it"
+            )
+        raise unsupported_global(name) if self._weights_only else never_executes(name)
+
+    def by_user(self, value: Any) -> bool:
+        """Whether the user allowed this very object."""
+        return id(value) in self._user_ids
+
+    def call(self, reader: Any, function: Any, arguments: Any) -> Any:
+        """What stands for `function(*arguments)`."""
+        if type(arguments) is not tuple:
+            raise failed(f"arguments must be a tuple, but got {type(arguments)}")
+        # Only these have a cheap hash: a nested tuple of the file need not.
+        if isinstance(function, (type, FunctionType, BuiltinFunctionType)):
+            call = _CALLS.get(function)
+            if call is not None:
+                try:
+                    return call(reader, *arguments)
+                except TypeError as error:
+                    raise failed(f"{getattr(function, '__name__', function)}: {error}") from None
+        if not self.by_user(function):
+            raise failed(f"Trying to call reduce for unrecognized function {_shown(function)}")
+        if function in numpy_values.CALLS:
+            return numpy_values.CALLS[function](reader, *arguments)
+        return function(*arguments)
+
+    def new(self, kind: Any, arguments: Any) -> Any:
+        """What stands for `kind.__new__(kind, *arguments)`."""
+        if type(arguments) is not tuple:
+            raise failed(f"arguments must be a tuple, but got {type(arguments)}")
+        if kind is OrderedDict and not arguments:
+            return OrderedDict()
+        if isinstance(kind, type) and self.by_user(kind) and not numpy_values.is_ours(kind):
+            return kind.__new__(kind, *arguments)
+        raise failed(f"Trying to create new object for unrecognized class {_shown(kind)}")
+
+    def build(self, reader: Any, instance: Any, state: Any) -> None:
+        """What stands for setting the state of an object."""
+        kind = type(instance)
+        if kind is OrderedDict:
+            rebuild.set_attributes(instance, state)
+        elif numpy_values.sets_state_of(instance, self.by_user):
+            numpy_values.set_state(reader, instance, state)
+        elif self.by_user(kind):
+            if hasattr(instance, "__setstate__"):
+                instance.__setstate__(state)
+            else:
+                rebuild.set_attributes(instance, state)
+        else:
+            raise failed(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
+                f"`add_safe_globals`, but got {kind}"
+            )
+
+
+def _shown(value: Any) -> str:
+    """A short text about a value of the file, which may be large."""
+    return repr(value) if isinstance(value, (int, type, FunctionType)) else str(type(value))

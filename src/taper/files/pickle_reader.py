@@ -1,0 +1,310 @@
+"""A bounded interpreter of pickles: it builds data and executes nothing.
+
+It knows the thirty-four opcodes that PyTorch's checkpoints need, calls only what is on the
+allow-list (`allowed`), through functions that check their arguments, and never does more than the
+file pays for:
+
+I1  A count or a length is compared with what is left of the file before memory is asked for.
+I2  What is copied (`charge`) is in proportion to what was read: a value that stands once in the
+    file cannot be multiplied.
+I3  Keys of dicts and sets are plain values of bounded size: hashing one is cheap, does not recurse
+    deeply and runs no code of the file.  Integers must have 64 bits, or they could all collide.
+I4  Tuples are of bounded depth and size; the depth of marks and the number of opcodes are bounded.
+
+`pickle.Unpickler` is never used.
+"""
+
+from __future__ import annotations
+
+import _compat_pickle
+import struct
+import warnings
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from taper import dtypes
+from taper.device import device
+from taper.files.allowed import Allowed
+from taper.files.refusals import (
+    MOST_COMPOSED_KEYS,
+    MOST_KEY_ITEMS,
+    MOST_MARKS,
+    MOST_OPCODES,
+    MOST_TUPLE_DEPTH,
+    failed,
+)
+from taper.files.sources import Source
+from taper.size import Size
+
+_STOP = ord(".")
+_ENCODINGS = ("utf-8", "utf8", "ascii", "latin1", "latin-1", "bytes")
+
+
+class PickleReader:
+    """Reads one object from a source.
+
+    `load_storage(kind, key, location, numel, *rest)` gives the storage of a reference, and
+    `paid()` how many bytes of storages it has read.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        allowed: Allowed,
+        load_storage: Callable[..., Any] | None = None,
+        paid: Callable[[], int] = lambda: 0,
+        encoding: str = "utf-8",
+    ) -> None:
+        if encoding not in _ENCODINGS:
+            raise failed(f"texts of old Python may be read as one of {', '.join(_ENCODINGS)}")
+        self.allowed = allowed
+        self._source = source
+        self._load_storage = load_storage
+        self._paid = paid
+        self._encoding = encoding
+        self._stack: list[Any] = []
+        self._marks: list[int] = []
+        self._floor = 0
+        self._memo: dict[int, Any] = {}
+        self._tuples: dict[int, tuple[int, int]] = {}  # depth and size by address
+        self._copied = self._composed_keys = 0
+
+    def read(self) -> Any:
+        """The object that the pickle describes."""
+        take, steps, opcodes = self._source.take, _STEPS, 0
+        while True:
+            code = take(1)[0]
+            opcodes += 1
+            if opcodes > MOST_OPCODES:
+                raise failed(f"it has more than {MOST_OPCODES} opcodes")
+            if code == _STOP:
+                return self._pop()
+            step = steps.get(code)
+            if step is None:
+                raise failed(f"Unsupported operand {code}")
+            step(self)
+
+    # --- bounds ------------------------------------------------------------------------------
+
+    def charge(self, count: int) -> None:
+        """Count elements or bytes that are copied from one value into another (I2)."""
+        self._copied += count
+        if self._copied > 16 * (self._source.consumed + self._paid()) + 65536:
+            raise failed("it copies far more than it contains")
+
+    def check_key(self, key: Any) -> None:
+        """Refuse a key that is expensive to hash or that an attacker can make collide (I3)."""
+        kind = type(key)
+        if kind is str or kind is bytes or key is None or kind is bool:
+            return
+        if kind is int:
+            if not -(1 << 63) <= key < 1 << 64:
+                raise failed("an integer key must have at most 64 bits")
+        elif kind is tuple or kind is Size:
+            self._check_composed_key(key)
+        elif kind is float or kind is dtypes.dtype or kind is device:
+            pass
+        elif not (isinstance(key, type) or self.allowed.by_user(kind) or self._is_constant(key)):
+            raise failed(f"{kind} cannot be a key")
+
+    def _is_constant(self, key: Any) -> bool:
+        """Objects that hash by their address: tensors, layouts."""
+        return type(key).__hash__ is object.__hash__
+
+    def _check_composed_key(self, key: Any) -> None:
+        self._composed_keys += 1
+        if len(key) > MOST_KEY_ITEMS or self._tuple_size(key)[1] > MOST_KEY_ITEMS:
+            raise failed(f"a key must have at most {MOST_KEY_ITEMS} items")
+        if self._composed_keys > MOST_COMPOSED_KEYS:
+            raise failed(f"it has more than {MOST_COMPOSED_KEYS} tuples as keys")
+        self.charge(self._tuple_size(key)[1])
+        for each in key:
+            self.check_key(each)
+
+    def _tuple_size(self, value: Any) -> tuple[int, int]:
+        return self._tuples.get(id(value), (1, 1)) if type(value) is tuple else (0, 1)
+
+    # --- the stack ---------------------------------------------------------------------------
+
+    def _pop(self) -> Any:
+        if len(self._stack) <= self._floor:
+            raise failed("an opcode misses its operand")
+        return self._stack.pop()
+
+    def _top(self) -> Any:
+        if len(self._stack) <= self._floor:
+            raise failed("an opcode misses its operand")
+        return self._stack[-1]
+
+    def _pop_to_mark(self) -> list[Any]:
+        if not self._marks:
+            raise failed("an opcode misses its mark")
+        start = self._marks.pop()
+        self._floor = self._marks[-1] if self._marks else 0
+        items = self._stack[start:]
+        del self._stack[start:]
+        return items
+
+    def _mark(self) -> None:
+        if len(self._marks) >= MOST_MARKS:
+            raise failed(f"it is nested more than {MOST_MARKS} deep")
+        self._floor = len(self._stack)
+        self._marks.append(self._floor)
+
+    def _push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    def _push_tuple(self, items: list[Any]) -> None:
+        made = tuple(items)
+        inner = [self._tuple_size(each) for each in items]
+        depth = 1 + max((each[0] for each in inner), default=0)
+        size = 1 + sum(each[1] for each in inner)
+        if depth > MOST_TUPLE_DEPTH or size > 16 * self._source.consumed + 65536:
+            raise failed("tuples are nested too deep or repeated too often")
+        self._tuples[id(made)] = depth, size
+        self._stack.append(made)
+
+    # --- opcodes -----------------------------------------------------------------------------
+
+    def _protocol(self) -> None:
+        protocol = self._source.take(1)[0]
+        if protocol != 2:
+            warnings.warn(
+                f"Detected pickle protocol {protocol} in the checkpoint, which was not the default "
+                "pickle protocol used by `torch.load` (2). The weights_only Unpickler might not "
+                "support all instructions implemented by this protocol, please file an issue for "
+                "adding support if you encounter this.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def _number(self, form: str) -> Any:
+        return struct.unpack(form, self._source.take(struct.calcsize(form)))[0]
+
+    def _long(self) -> None:
+        self._push(int.from_bytes(self._source.take(self._number("<B")), "little", signed=True))
+
+    def _text(self) -> None:
+        data = self._source.take(self._number("<I"))
+        try:
+            self._push(data.decode("utf-8", "surrogatepass"))
+        except UnicodeDecodeError:
+            raise failed("a text is not UTF-8") from None
+
+    def _old_text(self) -> None:
+        """A str of Python 2."""
+        data = self._source.take(self._number("<B"))
+        if self._encoding == "bytes":
+            self._push(data)
+            return
+        try:
+            self._push(data.decode(self._encoding))
+        except UnicodeDecodeError:
+            raise failed(f"a text of old Python is not {self._encoding}") from None
+
+    def _put(self, form: str) -> None:
+        self._memo[self._number(form)] = self._top()
+
+    def _get(self, form: str) -> None:
+        key = self._number(form)
+        if key not in self._memo:
+            raise failed(f"nothing was remembered under {key}")
+        self._push(self._memo[key])
+
+    def _pop_tuple(self, count: int) -> None:
+        self._push_tuple([self._pop() for _ in range(count)][::-1])
+
+    def _append(self, items: list[Any]) -> None:
+        target = self._top()
+        if type(target) is not list:
+            raise failed(f"Can only append to lists, but got {type(target)}")
+        target.extend(items)
+
+    def _set_items(self, items: list[Any]) -> None:
+        target = self._top()
+        if type(target) not in (dict, OrderedDict, Counter):
+            raise failed(
+                "Can only SETITEM for dict, collections.OrderedDict, collections.Counter, but got "
+                f"{type(target)}"
+            )
+        if len(items) % 2:
+            raise failed("a key has no value")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            self.check_key(key)
+            target[key] = value
+
+    def _set_item(self) -> None:
+        value, key = self._pop(), self._pop()
+        self._set_items([key, value])
+
+    def _global(self) -> None:
+        module, name = self._source.line(), self._source.line()
+        # Names of Python 2, which protocol 2 uses.
+        if (module, name) in _compat_pickle.NAME_MAPPING:
+            module, name = _compat_pickle.NAME_MAPPING[module, name]
+        module = _compat_pickle.IMPORT_MAPPING.get(module, module)
+        self._push(self.allowed.find(f"{module}.{name}"))
+
+    def _reduce(self) -> None:
+        arguments, function = self._pop(), self._pop()
+        self._push(self.allowed.call(self, function, arguments))
+
+    def _new_object(self) -> None:
+        arguments, kind = self._pop(), self._pop()
+        self._push(self.allowed.new(kind, arguments))
+
+    def _build(self) -> None:
+        state = self._pop()
+        self.allowed.build(self, self._top(), state)
+
+    def _reference(self) -> None:
+        reference = self._pop()
+        if type(reference) is not tuple:
+            raise failed(f"persistent_load id must be tuple or int, but got {type(reference)}")
+        if not reference or type(reference[0]) is not str or reference[0] != "storage":
+            kind = type(reference[0]) if reference else None
+            raise failed(f"Only persistent_load of storage is allowed, but got {kind}")
+        if self._load_storage is None or not 5 <= len(reference) <= 6:
+            raise failed("a storage is named by its type, key, location and size")
+        self._push(self._load_storage(*reference[1:]))
+
+
+_STEPS: dict[int, Callable[[PickleReader], None]] = {
+    ord(code): step
+    for code, step in {
+        "\x80": PickleReader._protocol,
+        "(": PickleReader._mark,
+        "N": lambda self: self._push(None),
+        "\x88": lambda self: self._push(True),
+        "\x89": lambda self: self._push(False),
+        "K": lambda self: self._push(self._number("<B")),
+        "M": lambda self: self._push(self._number("<H")),
+        "J": lambda self: self._push(self._number("<i")),
+        "G": lambda self: self._push(self._number(">d")),
+        "\x8a": PickleReader._long,
+        "X": PickleReader._text,
+        "U": PickleReader._old_text,
+        ")": lambda self: self._push(()),
+        "]": lambda self: self._push([]),
+        "}": lambda self: self._push({}),
+        "\x8f": lambda self: self._push(set()),
+        "\x85": lambda self: self._pop_tuple(1),
+        "\x86": lambda self: self._pop_tuple(2),
+        "\x87": lambda self: self._pop_tuple(3),
+        "t": lambda self: self._push_tuple(self._pop_to_mark()),
+        "a": lambda self: self._append([self._pop()]),
+        "e": lambda self: self._append(self._pop_to_mark()),
+        "s": PickleReader._set_item,
+        "u": lambda self: self._set_items(self._pop_to_mark()),
+        "q": lambda self: self._put("<B"),
+        "r": lambda self: self._put("<I"),
+        "h": lambda self: self._get("<B"),
+        "j": lambda self: self._get("<I"),
+        "c": PickleReader._global,
+        "R": PickleReader._reduce,
+        "\x81": PickleReader._new_object,
+        "b": PickleReader._build,
+        "Q": PickleReader._reference,
+    }.items()
+}

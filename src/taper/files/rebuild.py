@@ -1,0 +1,168 @@
+"""Tensors from what a checkpoint says about them, after checking it.
+
+Sizes, strides and offsets are numbers that somebody wrote into a file: each is compared with the
+storage before a view is made.  Knows storages and tensors; must not know pickles or files.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from taper import dtypes
+from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
+from taper.autograd.meta import VersionCounter
+from taper.factory import finish
+from taper.files.refusals import failed
+from taper.memory import BYTE, on_bytes
+from taper.nn.parameter import Parameter
+from taper.storage import TypedStorage
+from taper.tensor import Tensor
+
+_MOST_DIMENSIONS = 64
+_LARGEST = (1 << 63) - 1
+
+
+def integers(values: Any, what: str) -> tuple[int, ...]:
+    """A tuple or list of integers, as a tuple."""
+    if not isinstance(values, (tuple, list)):
+        raise failed(f"{what} must be a tuple, but got {type(values)}")
+    for each in values:
+        if type(each) is not int:
+            raise failed(f"{what} must be integers, but got {type(each)}")
+    return tuple(values)
+
+
+def checked_view(
+    storage: Any, dtype: dtypes.dtype, offset: Any, size: Any, stride: Any
+) -> np.ndarray:
+    """The array of a shape on a storage; raises unless all of it lies within the storage."""
+    if not isinstance(storage, TypedStorage):
+        raise failed(f"a tensor must lie on a storage, but got {type(storage)}")
+    if type(offset) is not int:
+        raise failed(f"a storage offset must be an integer, but got {type(offset)}")
+    shape, strides = integers(size, "sizes"), integers(stride, "strides")
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"unequal size length ({len(shape)}) and stride length ({len(strides)})"
+        )
+    if len(shape) > _MOST_DIMENSIONS:
+        raise RuntimeError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions, not {len(shape)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if min(shape, default=0) < 0:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if math.prod(max(length, 1) for length in shape) * dtype.itemsize > _LARGEST:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if min(strides, default=0) < 0 or max(strides, default=0) * dtype.itemsize > _LARGEST:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and "
+            f"strides={list(strides)}"
+        )
+    return on_bytes(storage._memory, dtype.numpy, offset, shape, strides)
+
+
+def check_truth_values(memory: np.ndarray) -> None:
+    """Refuse bytes that are no truth values: NumPy counts on there being none."""
+    if memory.size and memory.view(BYTE).max() > 1:
+        raise RuntimeError("a storage of bool holds bytes that are neither 0 nor 1")
+
+
+def tensor(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    backward_hooks: Any = None,
+    metadata: Any = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """A leaf on a storage; `metadata` says whether it is the conjugate of what lies there."""
+    if type(requires_grad) is not bool:
+        raise failed(f"requires_grad must be a bool, but got {type(requires_grad)}")
+    dtype = dtype or getattr(storage, "dtype", dtypes.uint8)
+    array = checked_view(storage, dtype, offset, size, stride)
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            "only Tensors of floating point and complex dtype can require gradients"
+        )
+    conjugated, negated = _flags(metadata)
+    if negated:
+        _refuse_large_copy(array, storage)
+        array = np.negative(array)
+    if conjugated and dtype.is_complex:
+        return _conjugate(array, requires_grad)
+    return finish(array, requires_grad)
+
+
+def _flags(metadata: Any) -> tuple[bool, bool]:
+    """Whether the elements are conjugates, and negatives, of what lies in the storage."""
+    if metadata is None:
+        return False, False
+    if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
+        raise failed("the metadata of a tensor may only have 'conj' and 'neg'")
+    return bool(metadata.get("conj")), bool(metadata.get("neg"))
+
+
+def _refuse_large_copy(array: np.ndarray, storage: TypedStorage) -> None:
+    if array.nbytes > storage.nbytes():
+        raise NotImplementedError(
+            "a negative view that is larger than its storage is not provided: save it computed, "
+            "with resolve_neg()"
+        )
+
+
+def _conjugate(array: np.ndarray, requires_grad: bool) -> ConjugateView:
+    made = on_memory(array)
+    made._counter = ConjugateCounter(VersionCounter())
+    made._requires_grad = requires_grad
+    return made
+
+
+def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = None) -> Parameter:
+    """A Parameter on the memory of a tensor, with its Python attributes."""
+    if not isinstance(data, Tensor) or type(requires_grad) is not bool:
+        raise failed("a Parameter is rebuilt from a tensor and a bool")
+    if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
+        raise RuntimeError(
+            "only Tensors of floating point and complex dtype can require gradients"
+        )
+    made: Parameter = Parameter(data, requires_grad)
+    set_attributes(made, state)
+    return made
+
+
+def of_type(made: Any, kind: Any, state: Any) -> Any:
+    """A rebuilt tensor in its class and with its Python attributes."""
+    if not isinstance(made, Tensor):
+        raise failed(f"a tensor must be rebuilt, but got {type(made)}")
+    if kind is not type(made) and not (kind is Tensor and type(made) is ConjugateView):
+        made.__class__ = kind
+    set_attributes(made, state)
+    return made
+
+
+def set_attributes(target: Any, state: Any) -> None:
+    """Set Python attributes; `state` is what pickle keeps of an object: a dict, perhaps slots."""
+    slots = None
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    for attributes in (state, slots):
+        if attributes is not None and not isinstance(attributes, dict):
+            refuse_state(target, attributes)
+        for name in attributes or ():
+            if type(name) is not str:
+                refuse_state(target, attributes)
+    if state:
+        target.__dict__.update(state)
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)
+
+
+def refuse_state(target: Any, state: Any) -> NoReturn:
+    """Raise the error of a state that is not attributes."""
+    raise failed(f"the state of {type(target)} must be a dict of attributes, not {type(state)}")

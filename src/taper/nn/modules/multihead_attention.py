@@ -1,0 +1,194 @@
+"""MultiheadAttention: the parameters around `F.multi_head_attention_forward`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper.nn import functional as F
+from taper.nn import init
+from taper.nn.modules.linear import NonDynamicallyQuantizableLinear
+from taper.nn.modules.module import Module
+from taper.nn.parameter import Parameter
+from taper.ops.creation import empty
+from taper.ops.multi_head_attention import additive_mask
+from taper.tensor import Tensor
+
+_PROJECTIONS = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+
+
+class MultiheadAttention(Module):
+    """Attention in several heads, with projections of query, key, value and result.
+
+    Differs: there is no second way for inference, so results in eval mode under `no_grad` are
+    those that the same call gives with gradients.
+
+    >>> import taper
+    >>> attention = taper.nn.MultiheadAttention(4, 2, batch_first=True)
+    >>> x = taper.ones(3, 5, 4)
+    >>> result, weights = attention(x, x, x)
+    >>> result.shape, weights.shape
+    (torch.Size([3, 5, 4]), torch.Size([3, 5, 5]))
+    """
+
+    __constants__ = ["batch_first"]  # noqa: RUF012 - as PyTorch's
+    bias_k: Tensor | None
+    bias_v: Tensor | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim == self.vdim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        self._add_projections(bias, device, dtype)
+        if add_bias_kv:
+            self.bias_k = Parameter(empty((1, 1, embed_dim), device=device, dtype=dtype))
+            self.bias_v = Parameter(empty((1, 1, embed_dim), device=device, dtype=dtype))
+        else:
+            self.bias_k = self.bias_v = None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _add_projections(self, bias: bool, device: Any, dtype: Any) -> None:
+        """One weight for query, key and value if they are equally wide, else one for each."""
+        width = self.embed_dim
+        shapes: tuple[Any, ...] = ((3 * width, width), None, None, None)
+        if not self._qkv_same_embed_dim:
+            shapes = (None, (width, width), (width, self.kdim), (width, self.vdim))
+        pairs = list(zip(_PROJECTIONS, shapes, strict=True))
+        pairs.sort(key=lambda pair: pair[1] is None)  # PyTorch's order: those that exist first
+        for name, shape in pairs:
+            value = None if shape is None else empty(shape, device=device, dtype=dtype)
+            self.register_parameter(name, None if value is None else Parameter(value))
+        value = empty(3 * width, device=device, dtype=dtype) if bias else None
+        self.register_parameter("in_proj_bias", None if value is None else Parameter(value))
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            width, width, bias=bias, device=device, dtype=dtype
+        )
+
+    def _reset_parameters(self) -> None:
+        for name in _PROJECTIONS:
+            weight = getattr(self, name)
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for extra in (self.bias_k, self.bias_v):
+            if extra is not None:
+                init.xavier_normal_(extra)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state.setdefault("_qkv_same_embed_dim", True)  # what was pickled before there were others
+        super().__setstate__(state)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The result and, with `need_weights`, the weights, averaged over the heads or not.
+
+        Where a bool mask is True there is no attention; a floating one is added.  `is_causal` says
+        that `attn_mask` is the causal one.
+        """
+        if key_padding_mask is not None:
+            key_padding_mask = additive_mask(
+                key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query
+            )
+        if attn_mask is not None:
+            attn_mask = additive_mask(attn_mask, "attn_mask", None, "", query)
+        swapped = self.batch_first and query.dim() == 3
+        if swapped:
+            query, key, value = _lengths_first(query, key, value)
+        own, out = self._parameters, self.out_proj
+        result, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            own["in_proj_weight"] if "in_proj_weight" in own else self.in_proj_weight,
+            own["in_proj_bias"] if "in_proj_bias" in own else self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            out.weight,
+            out.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            *(() if self._qkv_same_embed_dim else self._separate()),
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return result.transpose(1, 0) if swapped else result, weights
+
+    def _separate(self) -> tuple[Any, Any, Any]:
+        return self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """Both masks in one, and its kind: 1 for a padding mask alone, 2 with dimensions of
+        batch, heads, query and key.
+
+        >>> import taper
+        >>> attention = taper.nn.MultiheadAttention(4, 2, batch_first=True)
+        >>> mask, kind = attention.merge_masks(taper.zeros(5, 5), None, taper.ones(3, 5, 4))
+        >>> mask.shape, kind
+        (torch.Size([3, 2, 5, 5]), 2)
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            padding = key_padding_mask.view(batch, 1, 1, length)
+            merged = merged + padding.expand(-1, self.num_heads, -1, -1)
+        return merged, 2
+
+
+def _lengths_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The three with the batch second; those that are one tensor stay one."""
+    turned = query.transpose(1, 0)
+    turned_key = turned if key is query else key.transpose(1, 0)
+    if value is key:
+        return turned, turned_key, turned_key
+    return turned, turned_key, value.transpose(1, 0)

@@ -1,0 +1,40 @@
+"""The memory format of the weights of convolutions."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from taper.device import preserve_format
+from taper.nn.modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from taper.nn.modules.module import Module
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
+_M = TypeVar("_M", bound=Module)
+
+
+def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
+    """Give the weights of all two-dimensional convolutions of a tree a memory format.
+
+    >>> import taper
+    >>> layer = taper.nn.Conv2d(2, 3, 2)
+    >>> formatted = taper.nn.utils.convert_conv2d_weight_memory_format(layer, taper.channels_last)
+    >>> layer.weight.stride()
+    (8, 1, 4, 2)
+    """
+    return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
+    """The same for three-dimensional convolutions."""
+    return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
+
+
+def _convert(module: _M, memory_format: Any, kinds: tuple[type, ...]) -> _M:
+    for each in module.modules():
+        if isinstance(each, kinds):
+            if memory_format is preserve_format:
+                raise RuntimeError("Unsupported memory formatPreserve")
+            weight: Any = each.weight
+            weight.data = weight.detach().clone(memory_format=memory_format)
+    return module

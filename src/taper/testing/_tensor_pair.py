@@ -1,0 +1,88 @@
+"""Two tensors of a comparison: their attributes, then their elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from taper import dtypes
+from taper.autograd.grad_mode import no_grad
+from taper.ops.compare import isclose
+from taper.tensor import Tensor
+from taper.testing._messages import Path, attribute_mismatch, scalar_mismatch, tensor_mismatch
+from taper.testing._tolerances import Options, tolerances
+
+WIDE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+
+
+class TensorLikePair:
+    """Two tensors with the tolerances of their dtypes."""
+
+    def __init__(self, path: Path, actual: Tensor, expected: Tensor, options: Options) -> None:
+        self.path, self.options = path, options
+        self.actual, self.expected = actual, expected
+        self.rtol, self.atol = tolerances(options, (actual.dtype, expected.dtype), path)
+
+    def problem(self) -> str | None:
+        """What is wrong, or None.  There is one device and one layout, which need no look."""
+        actual, expected, options = self.actual, self.expected, self.options
+        if actual.shape != expected.shape:
+            return attribute_mismatch("shape", actual.shape, expected.shape)
+        if options.check_stride and actual.stride() != expected.stride():
+            return attribute_mismatch("stride()", actual.stride(), expected.stride())
+        if options.check_dtype and actual.dtype is not expected.dtype:
+            return attribute_mismatch("dtype", actual.dtype, expected.dtype)
+        with no_grad():
+            return self._difference(*_common_dtype(actual, expected))
+
+    def _difference(self, of_actual: Any, of_expected: Any) -> str | None:
+        actual, expected = _in_int64(of_actual), _in_int64(of_expected)
+        matches = isclose(
+            actual, expected, rtol=self.rtol, atol=self.atol, equal_nan=self.options.equal_nan
+        )
+        if matches.all():
+            return None
+        if not actual.shape:
+            return scalar_mismatch(of_actual.item(), of_expected.item(), self.rtol, self.atol)
+        absolute = (actual - expected).abs()
+        relative = absolute / expected.abs()
+        return tensor_mismatch(
+            int((~matches).sum()),
+            math.prod(actual.shape),
+            _greatest(absolute.masked_fill(matches, 0)),
+            _greatest(relative.masked_fill(matches, 0)),
+            self.rtol,
+            self.atol,
+        )
+
+    def __repr__(self) -> str:
+        return self.options.shown(
+            self,
+            "actual expected rtol atol",
+            "equal_nan check_device check_dtype check_layout check_stride",
+            self.path,
+        )
+
+
+def _common_dtype(actual: Tensor, expected: Tensor) -> tuple[Any, Any]:
+    """The two in one dtype; of the wide unsigned ones int64 stands in for promotion."""
+    if actual.dtype is expected.dtype:
+        return actual.detach(), expected.detach()
+    kinds = (dtypes.int64 if each.dtype in WIDE else each.dtype for each in (actual, expected))
+    common = dtypes.promote_types(*kinds)
+    return actual.detach().to(common), expected.detach().to(common)
+
+
+def _in_int64(values: Any) -> Any:
+    """Whole numbers in the dtype in which their differences are taken."""
+    return values if values.is_floating_point() or values.is_complex() else values.to(dtypes.int64)
+
+
+def _greatest(values: Any) -> tuple[Any, tuple[int, ...]]:
+    """The greatest element, a NaN before all, and the index of the first such."""
+    found, position = values.flatten().max(0)
+    place, index = int(position), []
+    for size in reversed(values.shape):
+        place, rest = divmod(place, size)
+        index.append(rest)
+    return found.item(), tuple(reversed(index))
