@@ -102,6 +102,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "nn",
             "optim",
             "profiler",
+            "serialization",
             "special",
             "testing",
             "utils",

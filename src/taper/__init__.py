@@ -92,8 +92,10 @@ newaxis = None
 
 # Packages that are imported when they are first used; the import of taper stays short.
 _ON_DEMAND = frozenset(
-    {"_C", "fft", "func", "linalg", "nn", "optim", "profiler", "special", "testing", "utils", "viz"}
+    {"_C", "fft", "files", "func", "linalg", "nn", "optim", "profiler", "serialization", "special"}
+    | {"testing", "utils", "viz"}
 )
+_FROM_ON_DEMAND = {"load": "serialization", "save": "serialization", "vmap": "func"}
 
 # The functions of the operator table.  A test holds this list and the table equal.
 _FUNCTIONS = """
@@ -152,8 +154,8 @@ vstack where xlogy xlogy_ zero_ zeros zeros_like
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"taper.{name}")
-    if name == "vmap":
-        return __getattr__("func").vmap
+    if name in _FROM_ON_DEMAND:
+        return getattr(__getattr__(_FROM_ON_DEMAND[name]), name)
     if name in on_demand.FAMILY_OF and name in _NAMES:
         on_demand.load(name)
         globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
@@ -162,7 +164,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND, *_NAMES, "vmap"})
+    return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_NAMES})
 
 
 def _is_loaded(name: str) -> Any:

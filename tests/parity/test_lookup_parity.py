@@ -201,3 +201,39 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_others(name):
     assert_same(pytorch, OTHERS[name])
+
+
+LAYERS = {
+    "plain": ("EmbeddingBag(6, 3)", {}),
+    "padding": ("EmbeddingBag(6, 3, padding_idx=-1, mode='sum')", {}),
+    "options": ("EmbeddingBag(6, 3, max_norm=2.0, norm_type=3.0, scale_grad_by_freq=True)", {}),
+    "last": ("EmbeddingBag(6, 3, mode='max', include_last_offset=True)", {"offsets": [0, 2, 5]}),
+    "too large": ("EmbeddingBag(6, 3, padding_idx=6)", {}),
+    "other weight": ("EmbeddingBag(6, 3, _weight=torch.ones(2, 2))", {}),
+    "pretrained": ("EmbeddingBag.from_pretrained(torch.ones(6, 3))", {}),
+    "pretrained, trained": (
+        "EmbeddingBag.from_pretrained(torch.ones(6, 3), freeze=False, padding_idx=1)",
+        {},
+    ),
+    "pretrained vector": ("EmbeddingBag.from_pretrained(torch.ones(6))", {}),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    text, options = LAYERS[name]
+
+    def program(torch, make):
+        layer = eval(f"torch.nn.{text}", {"torch": torch})
+        offsets = make.data(options.get("offsets", [0, 2]))
+        if not layer.max_norm:
+            make.leaves += [each for each in layer.parameters() if each.requires_grad]
+        else:
+            layer.weight.requires_grad_(False)
+        return layer(make.data(NUMBERS), offsets), layer.weight.requires_grad, layer.padding_idx
+
+    def shown(torch, make):
+        return repr(eval(f"torch.nn.{text}", {"torch": torch}))
+
+    assert_same(pytorch, program)
+    assert_same(pytorch, shown)

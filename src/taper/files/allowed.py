@@ -14,8 +14,17 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from taper import dtypes
-from taper.device import device, jagged, layout, strided
-from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from taper.device import (
+    device,
+    jagged,
+    layout,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 from taper.files import numpy_values, rebuild
 from taper.files.refusals import failed, never_executes, unsupported_global
 from taper.files.safe_globals import allowed_names
@@ -121,6 +130,15 @@ def _tensor_v2(reader: Any, *arguments: Any) -> Tensor:
         raise failed(f"_rebuild_tensor_v2() takes 6 or 7 arguments, not {len(arguments)}")
     if len(arguments) == 7 and arguments[6]:
         reader.charge(arguments[0].nbytes() if isinstance(arguments[0], TypedStorage) else 0)
+        if (
+            type(arguments[6]) is dict
+            and arguments[6].get("neg")
+            and not reader.storages.are_filled
+        ):
+            raise NotImplementedError(
+                "negative views in files of the old format are not provided: save them computed, "
+                "with resolve_neg()"
+            )
     return rebuild.tensor(*arguments)
 
 
@@ -212,9 +230,11 @@ _CALLS: dict[Any, Call] = {
 }
 
 # PyTorch allows these names, which stand for element types and tensors that taper does not have.
-_UNPROVIDED_STARTS = ("torch.float8_", "torch.float4_", "torch.bits", "torch.q", "torch.Q")
-_UNPROVIDED_STARTS += ("torch.sparse.", "torch.cuda.", "torch.per_", "torch.complex32")
-_UNPROVIDED_STARTS += tuple(f"torch.{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
+_UNPROVIDED_STARTS = (
+    *("torch.float8_", "torch.float4_", "torch.bits", "torch.q", "torch.Q", "torch.complex32"),
+    *("torch.sparse.", "torch.cuda.", "torch.per_"),
+    *(f"torch.{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)),
+)
 
 
 class Allowed:
@@ -231,12 +251,16 @@ class Allowed:
             return _GLOBALS[name]
         if name in self._user:
             return self._user[name]
-        if name.startswith(_UNPROVIDED_STARTS) and "(" not in name:
+        if name.startswith(_UNPROVIDED_STARTS):
             raise NotImplementedError(
                 f"{name} is not provided: convert the tensor to a dtype and layout of taper "
                 "before saving it"
             )
         raise unsupported_global(name) if self._weights_only else never_executes(name)
+
+    def knows(self, name: str) -> bool:
+        """Whether a file may use a dotted name."""
+        return name in _GLOBALS or name in self._user
 
     def by_user(self, value: Any) -> bool:
         """Whether the user allowed this very object."""

@@ -75,12 +75,13 @@ def read(
         reader, root, restore_location(map_location), _byte_order(reader, root), mapping
     )
     source = Source(io.BytesIO(reader.read(f"{root}/data.pkl")))
-    interpreter = PickleReader(source, allowed, storages.load, lambda: storages.nbytes, encoding)
-    return interpreter.read()
+    return PickleReader(source, allowed, storages, encoding).read()
 
 
 def _mapping(file: Any) -> mmap.mmap:
     """The file as memory: writes stay private unless the user chose otherwise."""
+    if sys.platform == "win32":
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return mmap.mmap(
         file.fileno(), 0, flags=options.mapping_flags, prot=mmap.PROT_READ | mmap.PROT_WRITE
     )

@@ -64,7 +64,6 @@ def read(file: Any, map_location: MapLocation, allowed: Allowed, encoding: str) 
     storages = StreamStorages(
         source, restore_location(map_location), little != (sys.byteorder == "little")
     )
-    paid = lambda: 0  # noqa: E731  storages are read when the pickle is done
-    found = PickleReader(source, allowed, storages.load, paid, encoding).read()
+    found = PickleReader(source, allowed, storages, encoding).read()
     storages.fill(PickleReader(source, allowed).read())
     return found

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import multiarray
 
 from taper.files.rebuild import check_truth_values, integers
 from taper.files.refusals import failed
@@ -48,8 +47,9 @@ def _scalar(reader: Any, dtype: Any, data: Any) -> np.generic:
 
 CALLS: dict[Any, Callable[..., Any]] = {
     np.dtype: _dtype,
-    multiarray._reconstruct: _reconstruct,  # type: ignore[attr-defined]
-    multiarray.scalar: _scalar,  # type: ignore[attr-defined]
+    # As NumPy's own pickles name them.
+    np.empty(0).__reduce__()[0]: _reconstruct,
+    np.float64(0).__reduce__()[0]: _scalar,
 }
 
 
@@ -97,7 +97,7 @@ def _set_elements(reader: Any, array: np.ndarray, state: Any) -> None:
     if math.prod(max(each, 1) for each in lengths) * max(dtype.itemsize, 1) >= 1 << 63:
         raise failed("an array is too large")
     reader.charge(len(data))
-    array.__setstate__((1, lengths, dtype, bool(is_fortran), data))  # type: ignore[misc]
+    array.__setstate__((1, lengths, dtype, bool(is_fortran), data))  # type: ignore[arg-type]
     _check_bools(array)
 
 

@@ -42,26 +42,20 @@ _ENCODINGS = ("utf-8", "utf8", "ascii", "latin1", "latin-1", "bytes")
 
 
 class PickleReader:
-    """Reads one object from a source.
-
-    `load_storage(kind, key, location, numel, *rest)` gives the storage of a reference, and
-    `paid()` how many bytes of storages it has read.
-    """
+    """Reads one object from a source; `storages` gives those that it refers to."""
 
     def __init__(
         self,
         source: Source,
         allowed: Allowed,
-        load_storage: Callable[..., Any] | None = None,
-        paid: Callable[[], int] = lambda: 0,
+        storages: Any = None,
         encoding: str = "utf-8",
     ) -> None:
         if encoding not in _ENCODINGS:
             raise failed(f"texts of old Python may be read as one of {', '.join(_ENCODINGS)}")
         self.allowed = allowed
         self._source = source
-        self._load_storage = load_storage
-        self._paid = paid
+        self.storages = storages
         self._encoding = encoding
         self._stack: list[Any] = []
         self._marks: list[int] = []
@@ -90,7 +84,8 @@ class PickleReader:
     def charge(self, count: int) -> None:
         """Count elements or bytes that are copied from one value into another (I2)."""
         self._copied += count
-        if self._copied > 16 * (self._source.consumed + self._paid()) + 65536:
+        paid = self._source.consumed + (self.storages.nbytes if self.storages else 0)
+        if self._copied > 16 * paid + 65536:
             raise failed("it copies far more than it contains")
 
     def check_key(self, key: Any) -> None:
@@ -110,7 +105,7 @@ class PickleReader:
 
     def _is_constant(self, key: Any) -> bool:
         """Objects that hash by their address: tensors, layouts."""
-        return type(key).__hash__ is object.__hash__
+        return getattr(type(key), "__hash__", None) is object.__hash__
 
     def _check_composed_key(self, key: Any) -> None:
         self._composed_keys += 1
@@ -265,9 +260,9 @@ class PickleReader:
         if not reference or type(reference[0]) is not str or reference[0] != "storage":
             kind = type(reference[0]) if reference else None
             raise failed(f"Only persistent_load of storage is allowed, but got {kind}")
-        if self._load_storage is None or not 5 <= len(reference) <= 6:
+        if self.storages is None or not 5 <= len(reference) <= 6:
             raise failed("a storage is named by its type, key, location and size")
-        self._push(self._load_storage(*reference[1:]))
+        self._push(self.storages.load(*reference[1:]))
 
 
 _STEPS: dict[int, Callable[[PickleReader], None]] = {

@@ -76,6 +76,12 @@ class Written(NamedTuple):
 class CheckpointPickler(pickle._Pickler):
     """Pickles one object and collects the storages of its tensors, in the order of first use."""
 
+    # What the base class has and its type information does not know.
+    proto: int
+    save: Any
+    write: Any
+    memoize: Any
+
     def __init__(self, protocol: int, legacy: bool = False) -> None:
         self.buffer = io.BytesIO()
         super().__init__(self.buffer, protocol)
@@ -196,7 +202,7 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
 
 def _reduce_parameter(parameter: Tensor) -> tuple[Any, ...]:
     warn_if_has_hooks(parameter)
-    arguments = (parameter.data, requires_grad(parameter) is True, OrderedDict())
+    arguments: tuple[Any, ...] = (parameter.data, requires_grad(parameter) is True, OrderedDict())
     if parameter.__dict__:
         return _REBUILD_PARAMETER_WITH_STATE, (*arguments, dict(parameter.__dict__))
     return _REBUILD_PARAMETER, arguments

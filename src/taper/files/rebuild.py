@@ -45,9 +45,7 @@ def checked_view(
         raise failed(f"a storage offset must be an integer, but got {type(offset)}")
     shape, strides = integers(size, "sizes"), integers(stride, "strides")
     if len(shape) != len(strides):
-        raise RuntimeError(
-            f"unequal size length ({len(shape)}) and stride length ({len(strides)})"
-        )
+        raise RuntimeError(f"unequal size length ({len(shape)}) and stride length ({len(strides)})")
     if len(shape) > _MOST_DIMENSIONS:
         raise RuntimeError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions, not {len(shape)}")
     if offset < 0:
@@ -84,12 +82,11 @@ def tensor(
     """A leaf on a storage; `metadata` says whether it is the conjugate of what lies there."""
     if type(requires_grad) is not bool:
         raise failed(f"requires_grad must be a bool, but got {type(requires_grad)}")
-    dtype = dtype or getattr(storage, "dtype", dtypes.uint8)
+    if dtype is None:
+        dtype = storage.dtype if isinstance(storage, TypedStorage) else dtypes.uint8
     array = checked_view(storage, dtype, offset, size, stride)
     if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(
-            "only Tensors of floating point and complex dtype can require gradients"
-        )
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     conjugated, negated = _flags(metadata)
     if negated:
         _refuse_large_copy(array, storage)
@@ -128,9 +125,7 @@ def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = N
     if not isinstance(data, Tensor) or type(requires_grad) is not bool:
         raise failed("a Parameter is rebuilt from a tensor and a bool")
     if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
-        raise RuntimeError(
-            "only Tensors of floating point and complex dtype can require gradients"
-        )
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     made: Parameter = Parameter(data, requires_grad)
     set_attributes(made, state)
     return made

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from taper.files.refusals import failed, truncated
 
 _LONGEST_LINE = 1_000
@@ -31,6 +33,13 @@ class Source:
         self.consumed += count
         return data
 
+    def take_into(self, content: np.ndarray) -> None:
+        """Fill an array of bytes."""
+        if content.size > self.remaining or not fill(self._file, content):
+            raise truncated()
+        self.remaining -= content.size
+        self.consumed += content.size
+
     def line(self) -> str:
         """The text up to the next end of line."""
         data: bytes = self._file.readline(min(_LONGEST_LINE, self.remaining))
@@ -42,3 +51,20 @@ class Source:
             return data[:-1].decode("utf-8")
         except UnicodeDecodeError:
             raise failed("a name is not UTF-8") from None
+
+
+def fill(file: Any, content: np.ndarray) -> bool:
+    """Read exactly as many bytes as the array has; False if the file has fewer."""
+    view, position = content.data, 0
+    reads_into = hasattr(file, "readinto")
+    while position < len(view):
+        if reads_into:
+            count = file.readinto(view[position:])
+        else:
+            data = file.read(len(view) - position)
+            count = len(data)
+            view[position : position + count] = data
+        if not count:
+            return False
+        position += count
+    return True

@@ -22,6 +22,8 @@ from taper.files.zip_reader import ZipReader
 from taper.memory import BYTE
 from taper.storage import LegacyStorage, TypedStorage, UntypedStorage, on_memory
 
+_ALIGNMENT = 16  # NumPy wants elements of every dtype at multiples of their size
+
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 
 
@@ -63,6 +65,8 @@ def swap_bytes(memory: np.ndarray, dtype: dtypes.dtype) -> None:
 class RecordStorages:
     """Storages that are the records `data/<key>` of an archive."""
 
+    are_filled = True
+
     def __init__(
         self,
         archive: ZipReader,
@@ -102,7 +106,7 @@ class RecordStorages:
 
     def _memory(self, name: str, nbytes: int) -> np.ndarray:
         place = None if self._mapping is None else self._archive.place(name)
-        if place is None or not nbytes:
+        if place is None or not nbytes or place % _ALIGNMENT:
             return self._archive.read_array(name)
         return np.ndarray((nbytes,), BYTE, self._mapping, place)
 
@@ -120,11 +124,12 @@ class StreamStorages:
     They are made when the pickle names them, and filled afterwards.
     """
 
+    are_filled = False
+
     def __init__(self, source: Source, restore: Restore, swaps: bool) -> None:
         self._source = source
         self._restore = restore
         self._swaps = swaps
-        self._named: dict[str, tuple[np.ndarray, dtypes.dtype]] = {}
         self._placed: dict[str, TypedStorage] = {}
         self.nbytes = 0
 
@@ -137,7 +142,6 @@ class StreamStorages:
             if self.nbytes > self._source.remaining:  # before any memory is asked for
                 raise failed("its storages are larger than the file")
             memory = np.zeros(nbytes, BYTE)
-            self._named[key] = memory, dtype
             known = typed(self._restore(on_memory(memory), location), dtype)
             self._placed[key] = known
         elif known.nbytes() != nbytes:
@@ -149,13 +153,14 @@ class StreamStorages:
         """Read the elements of all storages, in the order of `keys`."""
         if type(keys) is not list or any(type(key) is not str for key in keys):
             raise failed("the keys of the storages must be a list of texts")
-        if len(keys) != len(self._named) or set(keys) != set(self._named):
+        if len(keys) != len(self._placed) or set(keys) != set(self._placed):
             raise failed("the storages in the file are others than those in use")
         for key in keys:
-            memory, dtype = self._named[key]
+            storage = self._placed[key]
+            memory, dtype = storage._memory, storage.dtype
             if struct.unpack("<q", self._source.take(8))[0] * dtype.itemsize != memory.size:
                 raise failed("a storage has another size than the pickle says")
-            memory[...] = np.frombuffer(self._source.take(memory.size), BYTE)
+            self._source.take_into(memory)
             if self._swaps:
                 swap_bytes(memory, dtype)
             if dtype is dtypes.bool_:

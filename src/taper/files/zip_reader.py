@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from taper.files.sources import fill
+
 MOST_RECORDS = 1_000_000
 MOST_EXPANSION = 100  # how many times larger than the file deflated records may become ...
 FREE_EXPANSION = 1 << 28  # ... beyond this many bytes
@@ -73,11 +75,12 @@ class ZipReader:
         record = self.find(name)
         content = np.empty(record.packed, np.uint8)
         self._file.seek(self.start + self._starts[name])
-        _fill(self._file, content, name)
+        if not fill(self._file, content):
+            refuse(f"reading file {name}", "the file ended early")
         if record.method == _DEFLATED:
             content = np.frombuffer(_inflated(content, record), np.uint8)
         # PyTorch writes 0 when it was told not to compute checksums.
-        if record.checksum and zlib.crc32(content) != record.checksum:
+        if record.checksum and zlib.crc32(content.data) != record.checksum:
             refuse(f"reading file {name}", "its checksum is another one")
         return content
 
@@ -239,27 +242,11 @@ def _check_expansion(entries: list[Record], length: int) -> None:
         )
 
 
-def _fill(file: Any, content: np.ndarray, name: str) -> None:
-    """Read exactly as many bytes as the array has."""
-    view, position = memoryview(content), 0
-    reads_into = hasattr(file, "readinto")
-    while position < len(view):
-        if reads_into:
-            count = file.readinto(view[position:])
-        else:
-            data = file.read(len(view) - position)
-            count = len(data)
-            view[position : position + count] = data
-        if not count:
-            refuse(f"reading file {name}", "the file ended early")
-        position += count
-
-
 def _inflated(content: np.ndarray, record: Record) -> bytearray:
     decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         # One byte more than declared shows that there is more, and never much more.
-        data = decompressor.decompress(content, record.size + 1)
+        data = decompressor.decompress(content.data, record.size + 1)
     except zlib.error as error:
         refuse(f"reading file {record.name}", str(error))
     if len(data) != record.size or not decompressor.eof:

@@ -99,9 +99,7 @@ class ZipWriter:
         size, count = self._cursor - start, len(self._entries)
         end = self._cursor
         self._put(
-            struct.pack(
-                "<4sQHHIIQQQQ", b"PK\6\6", 44, 0x31E, 45, 0, 0, count, count, size, start
-            )
+            struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 0x31E, 45, 0, 0, count, count, size, start)
         )
         self._put(struct.pack("<4sIQI", b"PK\6\7", 0, end, 1))
         few = min(count, 0xFFFF)

@@ -1,18 +1,22 @@
 """Parameter and Buffer: the tensors that a Module registers when they are assigned to it.
 
-Knows Tensor and how a leaf requires a gradient; not Module.
+And both without a shape yet, for modules that learn it from their first input.  Knows Tensor and
+how a leaf requires a gradient; not Module.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
 from taper.autograd.views import version_counter
 from taper.ops.creation import empty
-from taper.tensor import Tensor
+from taper.size import Size
+from taper.tensor import Tensor, wrap
 
 _REFUSAL = "Only Tensors of floating point and complex dtype can require gradients"
 
@@ -135,3 +139,199 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         marked.persistent = persistent
         marked._is_buffer = True
         return marked
+
+
+# --- without a shape yet ---------------------------------------------------------------------
+
+# The slot that holds a tensor's elements; UninitializedTensorMixin hides it.
+_ARRAY: Any = Tensor.__dict__["_array"]
+
+
+class UninitializedTensorMixin:
+    """A tensor of which only dtype and device are known, until `materialize` gives it a shape.
+
+    Every operator reaches the elements through `_array`; the property of that name says what is
+    wrong.  The slot behind it holds an empty array of the right dtype.
+    """
+
+    __slots__ = ()
+    cls_to_become: Any = None
+    __hash__ = object.__hash__
+
+    @property
+    def _array(self) -> Any:
+        raise _used_too_early(self, sys._getframe(1).f_code.co_name)
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        _ARRAY.__set__(self, value)
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a Parameter or Tensor of this shape, with arbitrary values.
+
+        >>> import taper
+        >>> weight = taper.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> weight.shape
+        torch.Size([2, 3])
+        """
+        made = empty(shape, device=device, dtype=dtype or self.data.dtype)
+        self._array = made._array
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Size:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """Refuse: there is no memory yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`."
+        )
+
+    @property
+    def data(self) -> Tensor:
+        """An empty tensor of the same dtype."""
+        return wrap(_ARRAY.__get__(self))
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._array = _ARRAY.__get__(value)
+
+    dtype = property(lambda self: self.data.dtype)
+    ndim = property(lambda self: self.data.ndim)
+    nbytes = property(lambda self: self.data.nbytes)
+    itemsize = property(lambda self: self.data.itemsize)
+
+    def copy_(self, other: Tensor, non_blocking: bool = False) -> Any:
+        """Copy from a tensor that has no elements either."""
+        self.data.copy_(other.data if is_lazy(other) else other, non_blocking)
+        return self
+
+    def __copy__(self) -> Any:
+        return type(self)(self.requires_grad)  # type: ignore[call-arg, attr-defined]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+
+    def _converted(self, result: Tensor) -> Any:
+        """The result of a conversion of the empty tensor."""
+        return result
+
+
+def _used_too_early(tensor: Any, function: str) -> ValueError:
+    return ValueError(
+        f"Attempted to use an uninitialized parameter in <method '{function}' of "
+        "'torch._C.TensorBase' objects>. This error happens when you are using a `LazyModule` or "
+        f"explicitly manipulating `torch.nn.parameter.{type(tensor).__name__}` objects. When "
+        "using LazyModules Call `forward` with a dummy batch to initialize the parameters before "
+        "calling torch functions"
+    )
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    """A method that does not look at elements, and is an error all the same."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise _used_too_early(self, name)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Refuse: there are no elements yet."
+    return method
+
+
+def _conversion(name: str) -> Callable[..., Any]:
+    """A method that does with the empty tensor what Tensor's does."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        empty_tensor = self.data
+        result = getattr(empty_tensor, name)(*args, **kwargs)
+        if result is empty_tensor:
+            return self
+        return self._converted(result) if isinstance(result, Tensor) else result
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"`{name}` of an empty tensor."
+    return method
+
+
+for _name in (
+    *("size", "is_complex", "is_floating_point", "get_device", "to", "cpu", "cuda"),
+    *("half", "float", "double", "char", "short", "int", "long"),
+):
+    setattr(UninitializedTensorMixin, _name, _conversion(_name))
+for _name in (
+    *("backward", "detach", "detach_", "register_hook", "requires_grad_", "retain_grad"),
+    *("sum", "type", "untyped_storage"),
+):
+    setattr(UninitializedTensorMixin, _name, _refusal(_name))
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A Parameter without a shape.
+
+    >>> import taper
+    >>> taper.nn.UninitializedParameter()
+    <UninitializedParameter>
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        made = leaf_on(Parameter, empty(0, device=device, dtype=dtype), requires_grad)
+        made.__class__ = cls
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        known = memo.get(id(self))
+        if known is None:
+            known = memo[id(self)] = type(self)(self.requires_grad, dtype=self.dtype)
+        return known
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer without a shape.
+
+    >>> import taper
+    >>> taper.nn.UninitializedBuffer()
+    <UninitializedBuffer>
+    """
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        made = leaf_on(Tensor, empty(0, device=device, dtype=dtype), requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        made.__class__ = cls
+        return made
+
+    def _converted(self, result: Tensor) -> Any:
+        return type(self)(self.requires_grad, dtype=result.dtype)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet.
+
+    >>> import taper
+    >>> taper.nn.parameter.is_lazy(taper.nn.UninitializedParameter())
+    True
+    """
+    return isinstance(param, UninitializedTensorMixin)

@@ -69,7 +69,7 @@ def _only_element(tensor: Tensor) -> Any:
 
 
 def _warn_if_cut(tensor: Tensor) -> None:
-    if tensor._requires_grad and requires_grad(tensor):
+    if tensor._requires_grad and not local.state.mode & NO_GRAD and requires_grad(tensor):
         warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
             "behavior.\nConsider using tensor.detach() first."

@@ -30,7 +30,14 @@ from taper.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
-from taper.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from taper.nn.modules.batchnorm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+)
 from taper.nn.modules.container import (
     ModuleDict,
     ModuleList,
@@ -45,6 +52,12 @@ from taper.nn.modules.conv import (
     ConvTranspose1d,
     ConvTranspose2d,
     ConvTranspose3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
 )
 from taper.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from taper.nn.modules.dropout import (
@@ -57,8 +70,15 @@ from taper.nn.modules.dropout import (
 )
 from taper.nn.modules.flatten import Flatten, Unflatten
 from taper.nn.modules.fold import Fold, Unfold
-from taper.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-from taper.nn.modules.linear import Bilinear, Identity, Linear
+from taper.nn.modules.instancenorm import (
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+)
+from taper.nn.modules.linear import Bilinear, Identity, LazyLinear, Linear
 from taper.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -297,4 +317,18 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    # with shapes taken from the first input
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
 ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from taper import dtypes
+from taper.autograd.grad_mode import no_grad
 from taper.nn import functional as F
 from taper.nn import init
+from taper.nn.modules.lazy import LazyModuleMixin
 from taper.nn.modules.module import Module
 from taper.nn.modules.statedict import writes_last
-from taper.nn.parameter import Parameter
+from taper.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from taper.ops.creation import empty, ones, zeros
 from taper.ops.data import tensor
 from taper.tensor import Tensor
@@ -155,3 +157,77 @@ class BatchNorm3d(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+# --- with the number of channels taken from the first input ----------------------------------
+
+
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=bias)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = tensor(0, dtype=dtypes.int64, device=device)
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, statistics forgotten, if there are any yet."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+        """Make what is needed for the channels of this input."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            own = (self.weight, self.bias, self.running_mean, self.running_var)
+            with no_grad():
+                for each in own:
+                    if each is not None:
+                        each.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """BatchNorm1d that takes `num_features` from its first input.
+
+    >>> import taper
+    >>> norm = taper.nn.LazyBatchNorm1d()
+    >>> norm(taper.ones(2, 4)).shape, norm.num_features
+    (torch.Size([2, 4]), 4)
+    """
+
+    cls_to_become = BatchNorm1d
+    _check_input_dim = BatchNorm1d._check_input_dim
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """BatchNorm2d that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm2d
+    _check_input_dim = BatchNorm2d._check_input_dim
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """BatchNorm3d that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm3d
+    _check_input_dim = BatchNorm3d._check_input_dim

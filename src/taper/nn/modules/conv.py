@@ -1,4 +1,4 @@
-"""Convolutional layers: Conv1d, Conv2d, Conv3d and the transposed ones."""
+"""Convolutional layers: Conv1d, Conv2d, Conv3d, the transposed ones, and all of them lazy."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from taper.autograd.grad_mode import no_grad
 from taper.nn import functional as F
 from taper.nn import init
+from taper.nn.modules.lazy import LazyModuleMixin
 from taper.nn.modules.module import Module
-from taper.nn.parameter import Parameter
+from taper.nn.parameter import Parameter, UninitializedParameter
 from taper.ops.creation import empty
 from taper.tensor import Tensor
 
@@ -370,3 +372,131 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     _rank = 3
     _function = staticmethod(F.conv_transpose3d)
+
+
+# --- with the number of input channels taken from the first input ----------------------------
+
+
+class _LazyConvXdMixin(LazyModuleMixin):
+    """What all lazy convolutions share: weight and bias are made for the first input."""
+
+    weight: Any
+    bias: Any
+
+    def _postpone(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_channels = out_channels
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, if there are any yet."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Make weight and bias for the channels of this input."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        channels = (self.out_channels, self.in_channels)
+        first, second = reversed(channels) if self.transposed else channels
+        with no_grad():
+            self.weight.materialize((first, second // self.groups, *self.kernel_size))
+            if self.bias is not None:
+                self.bias.materialize((self.out_channels,))
+            self.reset_parameters()
+
+    def _get_in_channels(self, input: Tensor) -> int:
+        rank = self._get_num_spatial_dims()
+        if input.dim() not in (rank + 1, rank + 2):
+            raise RuntimeError(
+                f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
+        return int(input.shape[-rank - 1])
+
+    def _get_num_spatial_dims(self) -> int:
+        return int(self._rank)
+
+
+class _LazyPlainConv(_LazyConvXdMixin):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        settings = (stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        super().__init__(0, 0, kernel_size, *settings)
+        self._postpone(out_channels, bias, device, dtype)
+
+
+class _LazyConvTranspose(_LazyConvXdMixin):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        settings = (output_padding, groups, False, dilation, padding_mode, device, dtype)
+        super().__init__(0, 0, kernel_size, stride, padding, *settings)
+        self._postpone(out_channels, bias, device, dtype)
+
+
+class LazyConv1d(_LazyPlainConv, Conv1d):
+    """Conv1d that takes `in_channels` from its first input.
+
+    >>> import taper
+    >>> taper.nn.LazyConv1d(3, 5)(taper.ones(4, 2, 10)).shape
+    torch.Size([4, 3, 6])
+    """
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyPlainConv, Conv2d):
+    """Conv2d that takes `in_channels` from its first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyPlainConv, Conv3d):
+    """Conv3d that takes `in_channels` from its first input."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+    """ConvTranspose1d that takes `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+    """ConvTranspose2d that takes `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+    """ConvTranspose3d that takes `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose3d

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taper.nn import functional as F
-from taper.nn.modules.batchnorm import _NormBase
+from taper.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from taper.nn.modules.statedict import writes_last
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -131,3 +131,33 @@ class InstanceNorm3d(_InstanceNorm):
 
     def _check_input_dim(self, input: Tensor) -> None:
         _check_dims(input, 4)
+
+
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
+    """InstanceNorm1d that takes `num_features` from its first input; affine and tracking.
+
+    >>> import taper
+    >>> norm = taper.nn.LazyInstanceNorm1d()
+    >>> norm(taper.ones(2, 4, 3)).shape, norm.num_features
+    (torch.Size([2, 4, 3]), 4)
+    """
+
+    cls_to_become = InstanceNorm1d
+    _get_no_batch_dim = InstanceNorm1d._get_no_batch_dim
+    _check_input_dim = InstanceNorm1d._check_input_dim
+
+
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
+    """InstanceNorm2d that takes `num_features` from its first input; affine and tracking."""
+
+    cls_to_become = InstanceNorm2d
+    _get_no_batch_dim = InstanceNorm2d._get_no_batch_dim
+    _check_input_dim = InstanceNorm2d._check_input_dim
+
+
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
+    """InstanceNorm3d that takes `num_features` from its first input; affine and tracking."""
+
+    cls_to_become = InstanceNorm3d
+    _get_no_batch_dim = InstanceNorm3d._get_no_batch_dim
+    _check_input_dim = InstanceNorm3d._check_input_dim

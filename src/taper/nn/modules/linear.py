@@ -1,14 +1,16 @@
-"""Linear layers: Identity, Linear, Bilinear."""
+"""Linear layers: Identity, Linear, Bilinear, LazyLinear."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from taper.autograd.grad_mode import no_grad
 from taper.nn import functional as F
 from taper.nn import init
+from taper.nn.modules.lazy import LazyModuleMixin
 from taper.nn.modules.module import Module
-from taper.nn.parameter import Parameter
+from taper.nn.parameter import Parameter, UninitializedParameter
 from taper.ops.creation import empty
 from taper.tensor import Tensor
 
@@ -124,3 +126,47 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear whose `in_features` is the length of the last dimension of its first input.
+
+    >>> import taper
+    >>> taper.nn.LazyLinear(3)(taper.ones(5, 2)).shape
+    torch.Size([5, 3])
+    """
+
+    cls_to_become = Linear
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, 0, False, device, dtype)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, if there are any yet."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+        """Make weight and bias for this input."""
+        if self.has_uninitialized_params():
+            with no_grad():
+                self.in_features = input.shape[-1]
+                self.weight.materialize((self.out_features, self.in_features))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:
+            self.in_features = input.shape[-1]
+            if self.in_features != self.weight.shape[-1]:
+                raise AssertionError(
+                    f"The in_features inferred from input: {self.in_features} is not equal to "
+                    f"in_features from self.weight: {self.weight.shape[-1]}"
+                )

@@ -25,6 +25,7 @@ from taper.nn.modules.registration import (
     register_module_parameter_registration_hook,
 )
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
+from taper.nn.parameter import is_lazy
 from taper.ops.creation import empty_like
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -59,7 +60,7 @@ class Module(StateDict, Calls):
             if param is None:
                 continue
             with no_grad():
-                param.data = fn(param.data)
+                param.data = fn(param if is_lazy(param) else param.data)
             grad = param.grad
             if grad is not None:
                 with no_grad():
@@ -109,7 +110,7 @@ class Module(StateDict, Calls):
                 device=device,
                 dtype=wanted,
                 non_blocking=non_blocking,
-                memory_format=memory_format if tensor.dim() in (4, 5) else None,
+                memory_format=memory_format if tensor.ndim in (4, 5) else None,
             )
 
         return self._apply(converted)

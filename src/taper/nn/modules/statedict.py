@@ -19,7 +19,7 @@ from typing import Any
 from taper.autograd.grad_mode import no_grad
 from taper.autograd.handles import RemovableHandle
 from taper.nn.modules.registration import Registration
-from taper.nn.parameter import Parameter
+from taper.nn.parameter import Parameter, is_lazy
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -199,7 +199,7 @@ class StateDict(Registration):
             return
         if target.ndim == 0 and value.ndim == 1 and len(value) == 1:
             value = value[0]  # scalars were saved as one-element tensors long ago
-        if value.shape != target.shape:
+        if not is_lazy(target) and value.shape != target.shape:
             errors.append(
                 f"size mismatch for {key}: copying a param with shape {value.shape} from "
                 f"checkpoint, the shape in current model is {target.shape}."

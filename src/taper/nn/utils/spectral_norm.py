@@ -148,9 +148,8 @@ class SpectralNormLoadStateDictPreHook:
             return
         missing = [key + each for each in ("_orig", "", "_u") if key + each not in state_dict]
         if missing:
-            # The module itself reports those that it has.
             if strict:
-                missing_keys.extend(each for each in missing if each == key)
+                missing_keys.extend(missing)
             return
         with no_grad():
             original, weight = state_dict[key + "_orig"], state_dict.pop(key)

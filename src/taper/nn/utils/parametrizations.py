@@ -1,0 +1,328 @@
+"""Parametrizations that everybody uses: weight norm, spectral norm, orthogonal matrices."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Any
+
+from taper import dtypes
+from taper.autograd.grad_mode import no_grad
+from taper.nn import functional as F  # noqa: N812 - PyTorch's name
+from taper.nn.modules.module import Module
+from taper.nn.utils import parametrize
+from taper.nn.utils.spectral_norm import TRANSPOSED
+from taper.ops.compare import allclose
+from taper.ops.creation import eye, zeros_like
+from taper.ops.join import cat
+from taper.ops.linalg_products import linalg_matrix_exp as matrix_exp
+from taper.ops.linalg_qr import geqrf
+from taper.ops.linalg_qr import linalg_householder_product as householder_product
+from taper.ops.linalg_solve import linalg_solve as solve
+from taper.ops.matmul import mv, vdot
+from taper.ops.pointwise import add
+from taper.ops.random import randn
+from taper.ops.weight_norm import norm_except_dim
+from taper.ops.weight_norm import weight_norm as normed_weight
+from taper.tensor import Tensor
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+def _tensor_of(module: Module, name: str) -> Tensor:
+    tensor = getattr(module, name, None)
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return tensor
+
+
+# --- orthogonal matrices ---------------------------------------------------------------------
+
+
+class _OrthMaps(Enum):
+    matrix_exp = auto()
+    cayley = auto()
+    householder = auto()
+
+
+def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:  # noqa: N803
+    """Whether the columns are orthonormal, up to rounding."""
+    rows, columns = Q.size(-2), Q.size(-1)
+    identity = eye(columns, dtype=Q.dtype)
+    if eps is None:
+        eps = 10.0 * rows * float(dtypes.finfo(Q.dtype).eps)
+    return allclose(Q.mH @ Q, identity, atol=eps)
+
+
+def _make_orthogonal(A: Tensor) -> Tensor:  # noqa: N803
+    """The Q of the QR decomposition in which R has a positive diagonal."""
+    factors, tau = geqrf(A)
+    Q = householder_product(factors, tau)  # noqa: N806
+    return Q * factors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+class _Orthogonal(Module):
+    """Orthogonal matrices by a map from all matrices; wide ones are transposed before and after.
+
+    With `use_trivialization` a result is `base @ map(X)`; `base` is chosen anew by an assignment.
+    """
+
+    base: Tensor
+
+    def __init__(
+        self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True
+    ) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == _OrthMaps.householder:
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Tensor) -> Any:  # noqa: N803
+        wide = X.size(-2) < X.size(-1)
+        if wide:
+            X = X.mT  # noqa: N806
+        if self.orthogonal_map == _OrthMaps.householder:
+            Q = self._reflected(X)  # noqa: N806
+        else:
+            Q = self._rotated(X)  # noqa: N806
+        if hasattr(self, "base"):
+            Q = self.base @ Q  # noqa: N806
+        return Q.mT if wide else Q
+
+    def _rotated(self, X: Tensor) -> Any:  # noqa: N803
+        """A function of the skew-symmetric matrix that the lower triangle of X gives."""
+        rows, columns = X.size(-2), X.size(-1)
+        X = X.tril()  # noqa: N806
+        if rows != columns:
+            rest = X.new_zeros(rows, rows - columns).expand(*X.shape[:-2], -1, -1)
+            X = cat([X, rest], dim=-1)  # noqa: N806
+        skew = X - X.mH
+        if self.orthogonal_map == _OrthMaps.matrix_exp:
+            Q = matrix_exp(skew)  # noqa: N806
+        else:
+            identity = eye(rows, dtype=skew.dtype)
+            Q = solve(  # noqa: N806
+                add(identity, skew, alpha=-0.5), add(identity, skew, alpha=0.5)
+            )
+        return Q if rows == columns else Q[..., :columns]
+
+    def _reflected(self, X: Tensor) -> Any:  # noqa: N803
+        """The product of the reflections below the diagonal of X, which holds signs."""
+        below = X.tril(diagonal=-1)
+        tau = 2.0 / (1.0 + (below * below).sum(dim=-2))
+        Q = householder_product(below, tau)  # noqa: N806
+        return Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+
+    @no_grad()
+    def right_inverse(self, Q: Tensor) -> Any:  # noqa: N803
+        if Q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
+                f"shape {Q.shape}."
+            )
+        wide = Q.size(-2) < Q.size(-1)
+        if wide:
+            Q = Q.mT  # noqa: N806
+        if hasattr(self, "base"):
+            X = self._rebased(Q)  # noqa: N806
+        elif self.orthogonal_map == _OrthMaps.householder:
+            X, _ = geqrf(Q)  # noqa: N806
+            signs = X.diagonal(dim1=-2, dim2=-1)
+            signs.sign_()
+            signs[signs == 0.0] = 1.0
+        else:
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley "
+                "parametrizations when use_trivialization=False."
+            )
+        return X.mT if wide else X
+
+    def _rebased(self, Q: Tensor) -> Tensor:  # noqa: N803
+        """Take Q, made square and orthogonal, as the base; minus the identity then gives Q.
+
+        All maps give the identity for it, up to what they leave unused: the diagonal.
+        """
+        rows, columns = Q.size(-2), Q.size(-1)
+        if rows == columns:
+            base = Q.clone() if _is_orthogonal(Q) else _make_orthogonal(Q)
+        else:
+            shape = (*Q.size()[:-2], rows, rows - columns)
+            base = _make_orthogonal(cat([Q, randn(shape, dtype=Q.dtype)], dim=-1))
+        self.base = base
+        minus_identity = zeros_like(Q)
+        minus_identity.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return minus_identity
+
+
+def orthogonal(
+    module: Module,
+    name: str = "weight",
+    orthogonal_map: str | None = None,
+    *,
+    use_trivialization: bool = True,
+) -> Module:
+    """Keep a matrix orthogonal: its columns, or its rows if there are fewer of them.
+
+    `orthogonal_map` is "matrix_exp", "cayley" or "householder"; by default the first one for
+    square and complex matrices, else the last one.
+
+    >>> import taper
+    >>> from taper import nn
+    >>> weight = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3)).weight
+    >>> taper.allclose(weight.T @ weight, taper.eye(3), atol=1e-5)
+    True
+    """
+    weight = _tensor_of(module, name)
+    if weight.ndim < 2:
+        raise ValueError(
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
+        )
+    if orthogonal_map is None:
+        square = weight.size(-2) == weight.size(-1)
+        orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
+    chosen = getattr(_OrthMaps, orthogonal_map, None)
+    if chosen is None:
+        raise ValueError(
+            'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". '
+            f"Got: {orthogonal_map}"
+        )
+    made = _Orthogonal(weight, chosen, use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, made, unsafe=True)
+
+
+# --- weight norm -----------------------------------------------------------------------------
+
+
+class _WeightNorm(Module):
+    """A tensor from its lengths along one dimension, or from one length, and its direction."""
+
+    def __init__(self, dim: int | None = 0) -> None:
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Any:
+        return normed_weight(weight_v, weight_g, self.dim)
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return norm_except_dim(weight, 2, self.dim), weight
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Learn the length and the direction of a parameter apart.
+
+    There is one length for each index of `dim`, or a single one if it is None.  A state that was
+    written with the older `nn.utils.weight_norm` can be loaded.
+
+    >>> from taper import nn
+    >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)).state_dict())
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
+    """
+    parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def rename_old_keys(
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
+        if all(key in state_dict for key in old):
+            for number, key in enumerate(old):
+                new = f"{prefix}parametrizations.{name}.original{number}"
+                state_dict[new] = state_dict.pop(key)
+
+    module._register_load_state_dict_pre_hook(rename_old_keys)
+    return module
+
+
+# --- spectral norm ---------------------------------------------------------------------------
+
+
+class _SpectralNorm(Module):
+    """A tensor divided by its largest singular value, estimated with the vectors `_u`, `_v`."""
+
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(
+        self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
+    ) -> None:
+        super().__init__()
+        ndim = weight.ndim
+        if not -ndim <= dim < ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but "
+                f"got {dim})"
+            )
+        if n_power_iterations <= 0:
+            raise ValueError(
+                "Expected n_power_iterations to be positive, but got "
+                f"n_power_iterations={n_power_iterations}"
+            )
+        self.dim = dim if dim >= 0 else dim + ndim
+        self.eps = eps
+        if ndim > 1:
+            self.n_power_iterations = n_power_iterations
+            matrix = self._reshape_weight_to_matrix(weight)
+            rows, columns = matrix.size()
+            u = matrix.new_empty(rows).normal_(0, 1)
+            v = matrix.new_empty(columns).normal_(0, 1)
+            self.register_buffer("_u", F.normalize(u, dim=0, eps=eps))
+            self.register_buffer("_v", F.normalize(v, dim=0, eps=eps))
+            self._power_method(matrix, 15)
+
+    def _reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
+        if self.dim != 0:
+            others = [each for each in range(weight.dim()) if each != self.dim]
+            weight = weight.permute(self.dim, *others)
+        return weight.flatten(1)
+
+    @no_grad()
+    def _power_method(self, weight_mat: Tensor, n_power_iterations: int) -> None:
+        """Improve the estimate of the singular vectors, in place."""
+        for _ in range(n_power_iterations):
+            F.normalize(mv(weight_mat, self._v), dim=0, eps=self.eps, out=self._u)
+            F.normalize(mv(weight_mat.mH, self._u), dim=0, eps=self.eps, out=self._v)
+
+    def forward(self, weight: Tensor) -> Any:
+        if weight.ndim == 1:
+            return F.normalize(weight, dim=0, eps=self.eps)
+        matrix = self._reshape_weight_to_matrix(weight)
+        if self.training:
+            self._power_method(matrix, self.n_power_iterations)
+        # The next call writes into the buffers, and this one's graph keeps what it saw.
+        u, v = self._u.clone(), self._v.clone()
+        return weight / vdot(u, mv(matrix, v))
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        return value
+
+
+def spectral_norm(
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> Module:
+    """Use a parameter divided by its largest singular value; a vector is divided by its norm.
+
+    Each computation in training mode improves the estimate by `n_power_iterations` steps.  The
+    rows of the matrix are dimension `dim`: by default 1 for transposed convolutions, else 0.
+
+    >>> import taper
+    >>> from taper import nn
+    >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2), n_power_iterations=20)
+    >>> taper.allclose(taper.linalg.matrix_norm(layer.weight, 2), taper.tensor(1.0))
+    True
+    """
+    weight = _tensor_of(module, name)
+    if dim is None:
+        dim = 1 if isinstance(module, TRANSPOSED) else 0
+    made = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    return parametrize.register_parametrization(module, name, made)

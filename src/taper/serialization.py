@@ -1,0 +1,57 @@
+"""`torch.serialization`: saving and loading, and what checkpoints may name.
+
+PyTorch's names only; everything is made in `taper.files`.
+"""
+
+from __future__ import annotations
+
+from taper.files.checkpoint import (
+    DEFAULT_PROTOCOL,
+    get_unsafe_globals_in_checkpoint,
+    load,
+    save,
+)
+from taper.files.legacy import MAGIC_NUMBER, PROTOCOL_VERSION
+from taper.files.locations import default_restore_location, location_tag, register_package
+from taper.files.options import (
+    MAP_PRIVATE,
+    MAP_SHARED,
+    LoadEndianness,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+)
+from taper.files.safe_globals import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+
+__all__ = [
+    "save",
+    "load",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "safe_globals",
+    "default_restore_location",
+    "location_tag",
+    "register_package",
+    "DEFAULT_PROTOCOL",
+    "MAGIC_NUMBER",
+    "MAP_PRIVATE",
+    "MAP_SHARED",
+    "PROTOCOL_VERSION",
+    "LoadEndianness",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+]
