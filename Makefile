@@ -77,6 +77,10 @@ docs: $(VENV)/.installed
 	mv docs/derivatives.md.new docs/derivatives.md
 	$(BIN)/python tools/behaviours.py > docs/behaviours.md.new
 	mv docs/behaviours.md.new docs/behaviours.md
+	$(BIN)/python tools/coverage.py > docs/coverage.md.new
+	mv docs/coverage.md.new docs/coverage.md
+	$(BIN)/python tools/stubs.py > src/taper/__init__.pyi.new
+	mv src/taper/__init__.pyi.new src/taper/__init__.pyi
 
 clean:
 	rm -rf $(VENV) $(ORACLE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

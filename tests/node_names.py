@@ -1,7 +1,7 @@
 """What each operation is called in the graph: an expression and the node of its last step.
 
-`test_node_names.py` holds taper to the list; the parity suite holds the list to PyTorch and looks at
-the saved attributes as well.
+`test_node_names.py` holds taper to the list; the parity suite holds the list to PyTorch, and looks
+at the saved attributes as well.
 """
 
 from __future__ import annotations

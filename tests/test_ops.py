@@ -15,7 +15,7 @@ DETERMINISTIC = [case for case in CASES if not case.random]
 WITHOUT_WRITING = [case for case in DETERMINISTIC if not case.name.endswith("_")]
 ABOUT_STRIDES = """
     view as_strided stride is_contiguous empty_strided view_as_complex resize_ resize_as_
-    as_strided_copy view_as_complex_copy
+    as_strided_copy as_strided_scatter view_as_complex_copy
 """
 ANY_LAYOUT = [
     case for case in DETERMINISTIC if case.name.split(".")[-1] not in ABOUT_STRIDES.split()

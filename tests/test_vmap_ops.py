@@ -23,7 +23,8 @@ ENOUGH = 4  # calls of a row whose derivatives are compared
 # numbers; and strides that count from the start of the storage.
 WITHOUT_BATCHES = frozenset(
     "nonzero argwhere unique unique_consecutive masked_select Tensor.set_ Tensor.resize_ "
-    "resize_as_ as_strided as_strided_ rrelu nn.functional.rrelu rrelu_ full linspace".split()
+    "resize_as_ as_strided as_strided_ as_strided_copy as_strided_scatter rrelu "
+    "nn.functional.rrelu rrelu_ full linspace".split()
 )
 ROWS = [case for case in CASES if not case.random and case.name not in WITHOUT_BATCHES]
 

@@ -276,5 +276,5 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return _consumed(capsule)
 
 
-Tensor.__dlpack__ = __dlpack__  # type: ignore[attr-defined]
-Tensor.__dlpack_device__ = dlpack_device  # type: ignore[attr-defined]
+Tensor.__dlpack__ = __dlpack__  # type: ignore[assignment,method-assign]
+Tensor.__dlpack_device__ = dlpack_device  # type: ignore[assignment,method-assign]

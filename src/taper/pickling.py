@@ -143,4 +143,4 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
 
 
 Tensor.__reduce_ex__ = reduce_tensor  # type: ignore[assignment,method-assign]
-Tensor.__deepcopy__ = deepcopy_tensor  # type: ignore[attr-defined]
+Tensor.__deepcopy__ = deepcopy_tensor  # type: ignore[assignment,method-assign]

@@ -101,6 +101,15 @@ FILLED = [
         ),
     ),
     row(
+        "empty_permuted",
+        sample((0, 3), (1, 0)),
+        errors=(
+            fails(RuntimeError, "Duplicate dim not allowed", (2, 3), (0, 0)),
+            fails(RuntimeError, "len(physical_layout) = 1", (2, 3), (0,)),
+            fails(TypeError, "argument 'size' (position 1) must be tuple of ints", 2, (0,)),
+        ),
+    ),
+    row(
         "scalar_tensor",
         sample(3),
         sample(3.5, dtype=INTEGER),

@@ -234,8 +234,10 @@ DOUBLE = {"NAdam": 1e-8}
     ids=str,
 )
 def test_float64(kind, options):
-    shapes = [(3, 4), (5,), ()]
-    assert_same_run(kind, options, "float64", shapes, rtol=DOUBLE.get(kind, 1e-13))
+    # PyTorch computes with a rate that is a float32 tensor in float32.
+    rounded = any(isinstance(value, Rate) for value in options.values())
+    rtol = 1e-6 if rounded else DOUBLE.get(kind, 1e-13)
+    assert_same_run(kind, options, "float64", [(3, 4), (5,), ()], rtol=rtol)
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
@@ -377,8 +379,8 @@ def test_differentiable_step(kind, options, rated, steps):
             weight.grad = slope * (step + 1 if step < 5 else -step)
             optimizer.step()
         (weight * weight).sum().backward()
-        grads = [start.grad, slope.grad, lr.grad]
-        results.append([weight, *[library.zeros(1) if each is None else each for each in grads]])
+        grads = [each * 0 if each.grad is None else each.grad for each in (start, slope, lr)]
+        results.append([weight, *grads])
     assert_same(*results, rtol=3e-5)
 
 

@@ -94,7 +94,7 @@ def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
     """An entry for each node that can be reached from the roots, with the edges that lead to it."""
     waiting: dict[Any, Entry] = {}
     stack: list[Any] = []
-    ends = []
+    known_leaves = []
     for node in roots:
         if node not in waiting:
             waiting[node] = [0, None, None]
@@ -102,8 +102,12 @@ def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
     while stack:
         node = stack.pop()
         edges = node._edges
-        if not edges:
-            ends.append(node)
+        if not edges and isinstance(node, Tensor):
+            meta = node._meta
+            if meta is None or (meta.accumulator is nobody and meta.grad_dtype is UNSET):
+                waiting[node] += (node._array.shape, node._array.dtype)
+            else:
+                known_leaves.append(node)
         for following in edges:
             if following is not None:
                 if following in waiting:
@@ -111,13 +115,8 @@ def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
                 else:
                     waiting[following] = [1, None, None]
                     stack.append(following)
-    for each in ends:
-        if isinstance(each, Tensor):
-            meta = each._meta
-            if meta is None or (meta.accumulator is nobody and meta.grad_dtype is UNSET):
-                waiting[each] += (each._array.shape, each._array.dtype)
-            else:
-                _enter_leaf(each, waiting)
+    for each in known_leaves:
+        _enter_leaf(each, waiting)
     return waiting
 
 
@@ -232,13 +231,19 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
     log = task.log = active_logger()
     watched = needed is not None or recorder is not None or log is not None
     watched = watched or (anomaly.enabled and anomaly.check_nan)
-    for node, nr, grad in roots:
-        deliver(waiting[node], node, nr, grad, tensors)
-    for node in dict.fromkeys([node for node, _, _ in roots]):
-        if not waiting[node][0]:
-            heappush(ready, (-node._sequence, next(tick), node))
     upcoming: Node | None = None  # the only ready node needs no heap
     upcoming_entry: Entry = []
+    if len(roots) == 1 and roots[0][0]._output_count == 1:
+        upcoming, _, grad = roots[0]
+        upcoming_entry = waiting[upcoming]
+        upcoming_entry[1] = [grad]
+    else:
+        for node, nr, grad in roots:
+            deliver(waiting[node], node, nr, grad, tensors)
+        for node in dict.fromkeys([node for node, _, _ in roots]):
+            if not waiting[node][0]:
+                heappush(ready, (-node._sequence, next(tick), node))
+    grad = None
     while ready or upcoming is not None:
         if upcoming is None:
             node = heappop(ready)[2]

@@ -204,7 +204,7 @@ def _pointwise(
         formula = op.formula_for(param.name)
         if found is None or formula is None:
             continue
-        given = []
+        given: list[Any] = []
         for kind, name, what in formula.sources:
             if kind == "grad":
                 given.append(found.conj() if found.dtype.is_complex else found)

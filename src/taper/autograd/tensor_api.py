@@ -493,7 +493,7 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-Tensor.__torch_function__ = Default.__torch_function__  # type: ignore[attr-defined]
+Tensor.__torch_function__ = Default.__torch_function__
 
 for _name, _property in {
     "requires_grad": property(

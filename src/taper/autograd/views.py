@@ -110,7 +110,8 @@ def accumulator(tensor: Tensor) -> AccumulateGrad | None:
     return node
 
 
-Tensor._accumulator = accumulator  # type: ignore[attr-defined]  # for nodes, which know no tensors
+# For nodes, which know no tensors.
+Tensor._accumulator = accumulator  # type: ignore[assignment,method-assign]
 
 
 def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:

@@ -8,6 +8,7 @@ plain data a function that checks its arguments, never the real one; for what th
 from __future__ import annotations
 
 import codecs
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType
@@ -230,10 +231,9 @@ _CALLS: dict[Any, Call] = {
 }
 
 # PyTorch allows these names, which stand for element types and tensors that taper does not have.
-_UNPROVIDED_STARTS = (
-    *("torch.float8_", "torch.float4_", "torch.bits", "torch.q", "torch.Q", "torch.complex32"),
-    *("torch.sparse.", "torch.cuda.", "torch.per_"),
-    *(f"torch.{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)),
+_UNPROVIDED = re.compile(
+    r"torch\.(?:float[48]_\w+|bits\d\w*|qu?int\w+|Q\w+Storage|complex32|u?int[1-7]|"
+    r"(?:cuda\.)?sparse\.\w+Tensor|cuda\.\w+(?:Tensor|Storage)|per_(?:tensor|channel)_\w+)"
 )
 
 
@@ -251,7 +251,7 @@ class Allowed:
             return _GLOBALS[name]
         if name in self._user:
             return self._user[name]
-        if name.startswith(_UNPROVIDED_STARTS):
+        if _UNPROVIDED.fullmatch(name):
             raise NotImplementedError(
                 f"{name} is not provided: convert the tensor to a dtype and layout of taper "
                 "before saving it"
@@ -270,19 +270,27 @@ class Allowed:
         """What stands for `function(*arguments)`."""
         if type(arguments) is not tuple:
             raise failed(f"arguments must be a tuple, but got {type(arguments)}")
+        call = self._call_for(function)
+        if call is None:
+            return function(*arguments)
+        try:
+            return call(reader, *arguments)
+        except TypeError as error:
+            raise failed(f"{getattr(function, '__name__', function)}: {error}") from None
+
+    def _call_for(self, function: Any) -> Call | None:
+        """What stands for calling `function`; None if the user allowed to call it as it is."""
         # Only these have a cheap hash: a nested tuple of the file need not.
         if isinstance(function, (type, FunctionType, BuiltinFunctionType)):
             call = _CALLS.get(function)
+            if call is None and self.by_user(function):
+                call = numpy_values.CALLS.get(function)
             if call is not None:
-                try:
-                    return call(reader, *arguments)
-                except TypeError as error:
-                    raise failed(f"{getattr(function, '__name__', function)}: {error}") from None
-        if not self.by_user(function):
+                return call
+        is_array = isinstance(function, type) and numpy_values.is_ours(function)
+        if is_array or not self.by_user(function):
             raise failed(f"Trying to call reduce for unrecognized function {_shown(function)}")
-        if function in numpy_values.CALLS:
-            return numpy_values.CALLS[function](reader, *arguments)
-        return function(*arguments)
+        return None
 
     def new(self, kind: Any, arguments: Any) -> Any:
         """What stands for `kind.__new__(kind, *arguments)`."""

@@ -51,10 +51,11 @@ def read(file: Any, map_location: MapLocation, allowed: Allowed, encoding: str) 
             "and save it again with a PyTorch before 2.6."
         )
     source = Source(file)
-    if PickleReader(source, allowed).read() != MAGIC_NUMBER:
+    magic = PickleReader(source, allowed).read()
+    if type(magic) is not int or magic != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = PickleReader(source, allowed).read()
-    if version != PROTOCOL_VERSION:
+    if type(version) is not int or version != PROTOCOL_VERSION:
         shown = version if type(version) is int else type(version)
         raise RuntimeError(f"Invalid protocol version: {shown}")
     system = PickleReader(source, allowed).read()

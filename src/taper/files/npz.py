@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,10 @@ from taper.files.zip_writer import ZipWriter
 from taper.tensor import Tensor, wrap
 
 _LONGEST_HEADER = 10_000
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?[a-zA-Z]\d{0,6})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,19}, ?)*(?:\d{1,19})?)\), \}[ ]*\n"
+)
 
 
 def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
@@ -77,23 +82,12 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 def _array(content: np.ndarray, name: str) -> np.ndarray:
     """The array that a record describes; its elements must fill the record exactly."""
-    head = io.BytesIO(content[: _LONGEST_HEADER + 20].tobytes())
-    try:
-        version = npy.read_magic(head)
-        read_header = npy.read_array_header_1_0 if version[0] == 1 else npy.read_array_header_2_0
-        shape, is_fortran, dtype = read_header(head, max_header_size=_LONGEST_HEADER)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        raise ValueError(f"the record {name!r} is no array: {error}") from None
-    if dtype.hasobject:
-        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    dtype, is_fortran, shape, start = _described(content, name)
     native = dtype.newbyteorder("=")
     dtypes.of_array(np.empty(0, native))  # its errors for what no tensor can have
-    lengths = [length for length in shape if type(length) is int and length >= 0]
-    if len(lengths) != len(shape) or len(shape) > 64:
+    if len(shape) > 64 or math.prod(max(length, 1) for length in shape) * dtype.itemsize >> 63:
         raise ValueError(f"the record {name!r} has an impossible shape")
-    if math.prod(max(length, 1) for length in shape) * dtype.itemsize >= 1 << 63:
-        raise ValueError(f"the record {name!r} has an impossible shape")
-    elements: Any = content[head.tell() :]
+    elements = content[start:]
     if math.prod(shape) * dtype.itemsize != elements.size:
         raise ValueError(f"the record {name!r} has another size than its shape")
     if dtype.kind == "b":
@@ -101,3 +95,26 @@ def _array(content: np.ndarray, name: str) -> np.ndarray:
     # A copy: the header's length need not leave the elements aligned.
     array = np.frombuffer(elements.tobytes(), dtype).astype(native)
     return array.reshape(shape, order="F" if is_fortran else "C")
+
+
+def _described(content: np.ndarray, name: str) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
+    """Dtype, order, shape and the place of the elements, as the header says.
+
+    It is a Python expression, which NumPy evaluates; here it must have the one form that NumPy
+    writes.
+    """
+    head = content[:_LONGEST_HEADER].tobytes()
+    width = 2 if head[6:7] == b"\1" else 4
+    start = 8 + width + int.from_bytes(head[8 : 8 + width], "little")
+    found = _HEADER.fullmatch(head[8 + width : start])
+    if head[:6] != b"\x93NUMPY" or start > len(head) or found is None:
+        raise ValueError(f"the record {name!r} is no array")
+    code, order, lengths = (part.decode("ascii") for part in found.groups())
+    if "O" in code:
+        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    try:
+        dtype = np.dtype(code)
+    except TypeError:
+        raise ValueError(f"the record {name!r} has the unknown dtype {code!r}") from None
+    shape = tuple(int(length) for length in lengths.split(",") if length.strip())
+    return dtype, order == "True", shape, start

@@ -16,6 +16,7 @@ import numpy as np
 from taper.files.rebuild import check_truth_values, integers
 from taper.files.refusals import failed
 
+_BYTE_ORDERS = ("<", ">", "|", "=")
 _PLAIN = re.compile(r"[<>=|]?[biufc](?:1|2|4|8|16)|[<>=|]?[SU]\d{1,6}")
 
 
@@ -74,14 +75,14 @@ def set_state(reader: Any, instance: Any, state: Any) -> None:
 
 
 def _set_byte_order(dtype: np.dtype[Any], state: Any) -> None:
-    plain = type(state) is tuple and len(state) in (8, 9) and state[0] in (3, 4)
-    if not plain or state[1] not in ("<", ">", "|", "=") or state[2:5] != (None, None, None):
+    # All but the byte order must be as it is: NumPy would believe sizes and flags (of objects!).
+    expected: Any = dtype.__reduce__()[2]
+    if type(state) is not tuple or len(state) != len(expected) or state[1] not in _BYTE_ORDERS:
         raise failed("only the byte order of a dtype may be set")
-    if dtype.kind not in "SU" and state[5:8] != (-1, -1, 0):
-        raise failed("only the byte order of a dtype may be set")
-    if dtype.kind in "SU" and state[5] != dtype.itemsize:
-        raise failed("the length of a dtype may not be changed")
-    dtype.__setstate__(state)  # type: ignore[attr-defined]
+    for mine, given in zip(expected[2:], state[2:], strict=True):
+        if type(given) is not type(mine) or (type(mine) is int and given != mine):
+            raise failed("only the byte order of a dtype may be set")
+    dtype.__setstate__((expected[0], state[1], *expected[2:]))  # type: ignore[attr-defined]
 
 
 def _set_elements(reader: Any, array: np.ndarray, state: Any) -> None:

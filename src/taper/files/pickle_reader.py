@@ -100,12 +100,13 @@ class PickleReader:
             self._check_composed_key(key)
         elif kind is float or kind is dtypes.dtype or kind is device:
             pass
-        elif not (isinstance(key, type) or self.allowed.by_user(kind) or self._is_constant(key)):
+        elif not (isinstance(key, type) or self._hashes(kind)):
             raise failed(f"{kind} cannot be a key")
 
-    def _is_constant(self, key: Any) -> bool:
-        """Objects that hash by their address: tensors, layouts."""
-        return getattr(type(key), "__hash__", None) is object.__hash__
+    def _hashes(self, kind: type) -> bool:
+        """Whether objects hash by their address (tensors, layouts) or as the user allowed."""
+        method = getattr(kind, "__hash__", None)
+        return method is object.__hash__ or (method is not None and self.allowed.by_user(kind))
 
     def _check_composed_key(self, key: Any) -> None:
         self._composed_keys += 1

@@ -20,6 +20,7 @@ from taper import dtypes
 from taper.autograd.conjugate import ConjugateView
 from taper.autograd.views import requires_grad
 from taper.device import device, layout, memory_format
+from taper.files.locations import location_tag
 from taper.files.safe_globals import as_pytorch
 from taper.memory import all_bytes
 from taper.nn.parameter import Parameter
@@ -100,7 +101,7 @@ class CheckpointPickler(pickle._Pickler):
             return None
         written = self._reference(obj._memory, dtype)
         kind = _UNTYPED if dtype is None else _STORAGE_CLASSES[dtype]
-        reference = ("storage", kind, written.key, "cpu", written.numel)
+        reference = ("storage", kind, written.key, location_tag(obj), written.numel)
         return (*reference, None) if self._legacy else reference
 
     def _reference(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> Written:
@@ -178,7 +179,7 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """A tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
     conjugated = type(tensor) is ConjugateView
-    array: np.ndarray = tensor._memory if conjugated else tensor._array
+    array: np.ndarray = getattr(tensor, "_memory" if conjugated else "_array")
     dtype, memory = dtypes.FROM_NUMPY[array.dtype], all_bytes(array)
     offset = (array.ctypes.data - memory.ctypes.data) // array.itemsize if array.size else 0
     arguments: tuple[Any, ...] = (

@@ -19,7 +19,6 @@ from taper import dtypes
 from taper.files.atomic import replacing, write_all
 from taper.files.rebuild import check_truth_values
 from taper.files.sources import fill
-from taper.storage import storage_of
 from taper.tensor import Tensor, wrap
 
 LARGEST_HEADER = 100_000_000
@@ -136,10 +135,10 @@ def _refuse_sharing(tensors: Mapping[str, Tensor]) -> None:
         if array.size and not hasattr(tensor, "_memory"):  # a conjugate view is computed
             last = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
             start = array.ctypes.data
-            spans.append((start, start + last + array.itemsize, name, storage_of(tensor)))
-    spans.sort(key=lambda span: span[:2])
+            spans.append((start, start + last + array.itemsize, name))
+    spans.sort()
     end, owner = 0, ""
-    for start, stop, name, _ in spans:
+    for start, stop, name in spans:
         if start < end:
             raise RuntimeError(
                 "Some tensors share memory, this will lead to duplicate memory on disk and "

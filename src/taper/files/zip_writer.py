@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 CLASSIC_LIMIT = 0xFFFFFFFF
 """Sizes and offsets from here on need the 64-bit fields."""
 
-_FLAGS = 0x0808  # names are UTF-8; checksum and sizes follow the data
+_UTF8 = 0x0800
+_SIZES_FOLLOW = 0x0008  # checksum and sizes stand behind the data
 _PADDING = 0x4246  # the extra field "FB" that fills up to the alignment
 _ZIP64 = 1
 
@@ -27,6 +28,11 @@ class Entry(NamedTuple):
     checksum: int
     size: int
     offset: int
+
+    @property
+    def flags(self) -> int:
+        """Empty records have nothing behind them."""
+        return _UTF8 | _SIZES_FOLLOW if self.size else _UTF8
 
     def wide_fields(self) -> bytes:
         """The extra field with what does not fit into 32 bits; empty if everything does."""
@@ -73,13 +79,14 @@ class ZipWriter:
         size = CLASSIC_LIMIT if entry.size >= CLASSIC_LIMIT else 0
         lengths = (len(entry.name), len(extra))
         self._put(
-            struct.pack("<4s5H3I2H", b"PK\3\4", 0, _FLAGS, 0, 0, 0, 0, size, size, *lengths)
+            struct.pack("<4s5H3I2H", b"PK\3\4", 0, entry.flags, 0, 0, 0, 0, size, size, *lengths)
             + entry.name
             + extra
         )
         self._put(data)
-        form = "<4sIQQ" if size else "<4sIII"
-        self._put(struct.pack(form, b"PK\7\x08", checksum, entry.size, entry.size))
+        if entry.size:
+            form = "<4sIQQ" if size else "<4sIII"
+            self._put(struct.pack(form, b"PK\7\x08", checksum, entry.size, entry.size))
         self._entries.append(entry)
 
     def fingerprint(self) -> bytes:
@@ -110,6 +117,6 @@ class ZipWriter:
 def _directory_entry(entry: Entry) -> bytes:
     wide = entry.wide_fields()
     size, offset = min(entry.size, CLASSIC_LIMIT), min(entry.offset, CLASSIC_LIMIT)
-    fixed = (0, 0, _FLAGS, 0, 0, 0, entry.checksum, size, size)
+    fixed = (0, 0, entry.flags, 0, 0, 0, entry.checksum, size, size)
     tail = (len(entry.name), len(wide), 0, 0, 0, 0, offset)
     return struct.pack("<4s6H3I5H2I", b"PK\1\2", *fixed, *tail) + entry.name + wide

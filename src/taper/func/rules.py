@@ -292,6 +292,13 @@ def _strided(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
     return whole, (level.size, *size), (whole.stride(0), *stride), start
 
 
+def _refused(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
+    raise RuntimeError(
+        f"Error: aten::{op.name} requires special handling, and does not yet have a batching rule. "
+        "Feel free to file a github issue!"
+    )
+
+
 def _repeated(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
     source, repeats = arguments
     return padded(source._whole, len(repeats) - source._array.ndim), (1, *repeats)
@@ -336,6 +343,8 @@ def _register() -> None:
         expand=_expanded,
         permute=_permuted,
         as_strided=_strided,
+        as_strided_scatter=_refused,
+        strided_copy=_strided,
         repeat=_repeated,
         cat=_together(0),
         stack=_together(1),

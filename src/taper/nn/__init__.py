@@ -1,6 +1,10 @@
 """Neural networks: modules, their functions, initial values, parameters."""
 
+import importlib
+from typing import Any
+
 from taper.nn import functional, init, modules, parallel, parameter, utils
+from taper.nn.factory_options import factory_kwargs
 from taper.nn.modules import *  # noqa: F403 - the list is in `modules`
 from taper.nn.modules import __all__ as _modules
 from taper.nn.parallel import DataParallel
@@ -12,6 +16,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "factory_kwargs",
     "functional",
     "init",
     "modules",
@@ -20,3 +25,16 @@ __all__ = [
     "utils",
     *_modules,
 ]
+
+# What few programs use is imported when they do.
+_ON_DEMAND = ("attention", "common_types", "grad")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"taper.nn.{name}")
+    raise AttributeError(f"module 'taper.nn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})

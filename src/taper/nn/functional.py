@@ -3,6 +3,7 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
+from taper.nn.linear_cross_entropy import linear_cross_entropy
 from taper.ops.adaptive_pool import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -104,7 +105,6 @@ from taper.ops.interpolate import (
     upsample_nearest,
 )
 from taper.ops.linear import bilinear, linear
-from taper.ops.linear_loss import linear_cross_entropy
 from taper.ops.loss import (
     gaussian_nll_loss,
     huber_loss,

@@ -132,6 +132,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     False
     """
 
+    persistent: bool
+
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = empty(0)

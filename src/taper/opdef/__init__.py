@@ -425,6 +425,8 @@ def composite(
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         label = name or function.__name__
+        if name:
+            function.__qualname__ = name  # which Python's errors about arguments show
         if arrays:
             function = seen_whole(label, function)
         named_composites.append((label, function))

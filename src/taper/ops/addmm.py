@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import SAME, Array, derivative, methods, op, tangent_of
+from taper.opdef import SAME, Array, composites, derivative, methods, op, tangent_of
 from taper.ops.matmul import (
     adjoint,
     batched_product,
@@ -414,3 +414,4 @@ methods["addr_"] = _checked_addr
 _sized_inplace("addmm_", f"{_OTHER_SHAPE}|{_NO_EXPANSION}")
 for _name in ("addmv_", "baddbmm_", "addbmm_"):
     _sized_inplace(_name, _OTHER_SHAPE)
+composites["addmv_"] = methods["addmv_"]  # of all these, PyTorch has one as a function

@@ -15,7 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.views import requires_grad
+from taper.backends.cuda import sdp_allowed
 from taper.opdef import Array, composite, composites, derivative, op, tangent_of
 from taper.ops import dropout as _dropout  # noqa: F401 - provides the composite
 from taper.ops.join import repeat_interleave
@@ -314,6 +316,10 @@ def scaled_dot_product_attention(
     tensor([[[[1.0000, 0.0000],
               [0.3302, 0.6698]]]])
     """
+    if attn_mask is not None and overrider(attn_mask) is not None:
+        options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale}
+        values = (query, key, value, attn_mask)
+        return _by_class(values, {**options, "enable_gqa": enable_gqa})
     check_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
     _check(query, key, value, attn_mask)
     dropout_p, scale = float(dropout_p), None if scale is None else float(scale)
@@ -322,11 +328,31 @@ def scaled_dot_product_attention(
         mask = _additive(mask, query)
     if not (query.numel() and key.numel() and value.numel()):
         return _of_nothing(query, key, value)
-    if _fits_blocks(query, key, value, mask, dropout_p, enable_gqa):
+    in_blocks = sdp_allowed["flash"]
+    if in_blocks and _fits_blocks(query, key, value, mask, dropout_p, enable_gqa):
         found = attention_in_blocks(query, key, value, dropout_p, is_causal, mask, scale)
         output: Tensor = found[0]
         return output
+    _check_math(in_blocks)
     return _by_operators(query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _by_class(values: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    """Attention as the class of the mask has it, such as a causal bias."""
+    found: Tensor = call_overrider(values[3], scaled_dot_product_attention, values, options)
+    return found
+
+
+def _check_math(in_blocks: bool) -> None:
+    """Raise if the way by operators is switched off (`nn.attention.sdpa_kernel`)."""
+    if sdp_allowed["math"]:
+        return
+    if in_blocks:
+        raise RuntimeError("No available kernel.  Aborting execution.")
+    raise RuntimeError(
+        "No viable backend for scaled_dot_product_attention was found. This is likely due to "
+        "turning off both the math kernel and the fused kernels."
+    )
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> None:

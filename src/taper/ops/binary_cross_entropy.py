@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
-from taper.ops.loss import clipped, elementwise_tangent, reduced_array, reduction_number, weighted
+from taper.ops.loss import (
+    NONE,
+    check_number,
+    clipped,
+    elementwise_tangent,
+    reduced_array,
+    reduction_number,
+    weighted,
+)
 from taper.ops.unary import abs, exp, log, log1p, sigmoid
 from taper.reduction import not_implemented, scalar_type
 from taper.size import Size
@@ -191,6 +199,24 @@ def binary_cross_entropy_with_logits_tangent(
     of_self = _logit_slope(self, target, weight, pos_weight)
     of_target = _logit_target_slope(self, weight, pos_weight)
     return elementwise_tangent(self_t, target_t, of_self, of_target, reduction)
+
+
+@composite(name="binary_cross_entropy_with_logits", method=False)
+def numbered_binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = NONE,
+) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.binary_cross_entropy_with_logits(taper.tensor([0.0]), taper.tensor([1.0]))
+    tensor([0.6931])
+    """
+    number = check_number("binary_cross_entropy_with_logits", reduction)
+    return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)
 
 
 @composite(public=False, method=False)

@@ -70,6 +70,8 @@ def conj(input: Any) -> Any:
 def _conjugate_view(input: Tensor) -> Tensor:
     """The conjugate as a view, with the history of computing it."""
     computed = _conj(input)
+    if local.state.transforms:  # the memory of a batched tensor is not at hand
+        return computed
     mode = local.state.mode
     creation = Creation.PLAIN
     if mode & INFERENCE:

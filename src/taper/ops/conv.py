@@ -131,9 +131,9 @@ def _from_parts(
 
     real, imaginary = parts(input)
     weight_real, weight_imaginary = parts(weight)
-    if bias is None:
-        bias_real = bias_sum = None
-    else:
+    bias_real: Any = None
+    bias_sum = None
+    if bias is not None:
         bias_real, bias_imaginary = parts(bias)
     first = function(rank, real, weight_real, bias_real, *settings)
     second = function(rank, imaginary, weight_imaginary, None, *settings)

@@ -29,7 +29,7 @@ from taper.factory import (
 )
 from taper.opdef import composite
 from taper.scalars import filler
-from taper.strides import Shape, empty_with, format_strides
+from taper.strides import Shape, empty_with, format_strides, row_major
 from taper.tensor import Tensor
 
 
@@ -187,6 +187,45 @@ def empty_strided(
     """
     which = options("empty_strided", dtype, layout, device, pin_memory)
     return _strided("empty_strided", size, stride, which, requires_grad)
+
+
+@composite(method=False)
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An uninitialised tensor whose dimensions lie in memory in the order of `physical_layout`.
+
+    >>> import taper
+    >>> taper.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+    (12, 1, 3)
+    """
+    which = options("empty_permuted", dtype, layout, device, pin_memory)
+    shape = shape_argument("empty_permuted", "size", 1, size)
+    order = shape_argument("empty_permuted", "physical_layout", 2, physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    for place, dim in enumerate(order):
+        if not 0 <= dim < len(shape):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got "
+                f"{dim} at index {place}).  NB: negative dims not currently supported; file an "
+                "issue if you want it."
+            )
+        if dim in order[:place]:
+            raise RuntimeError("Duplicate dim not allowed")
+    strides = dict(zip(order, row_major([shape[dim] for dim in order]), strict=True))
+    steps = [strides[dim] for dim in range(len(shape))]
+    return _strided("empty_permuted", shape, steps, which, requires_grad)
 
 
 def _strided(

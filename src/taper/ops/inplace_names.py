@@ -5,7 +5,8 @@ Owns: the list of names.
 
 from __future__ import annotations
 
-from taper.opdef import composites, methods
+from taper.factory import tensor_argument
+from taper.opdef import composite, composites, methods
 from taper.ops import (
     activation,
     bits,
@@ -19,6 +20,7 @@ from taper.ops import (
     trigonometry,
     unary,
 )
+from taper.tensor import Tensor
 
 _METHODS = (
     "abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ "
@@ -38,3 +40,16 @@ composites.update(
     selu_=smooth_activation.selu_in_place,
     threshold_=activation.threshold_in_place,
 )
+
+
+@composite(method=False)
+def detach_(input: Tensor) -> Tensor:
+    """Cut the tensor's history in place.
+
+    >>> import taper
+    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+    tensor([2., 2.])
+    """
+    tensor_argument("detach_", "input", input)
+    result: Tensor = input.detach_()
+    return result

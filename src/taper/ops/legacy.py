@@ -145,7 +145,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made
 
 
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
+Tensor._make_subclass = staticmethod(_make_subclass)
 
 
 # --- one class for each dtype ----------------------------------------------------------------

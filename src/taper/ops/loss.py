@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
+from taper.factory import refuse
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
 from taper.operands import broadcast_clash
 from taper.ops.reduce import mean_all, sum_all
@@ -55,6 +56,16 @@ def legacy_reduction(size_average: Any, reduce: Any) -> str:
         f"size_average and reduce args will be deprecated, please use reduction='{found}' instead."
     )
     return found
+
+
+def check_number(function: str, reduction: Any) -> int:
+    """The number of a reduction, as PyTorch's functions outside of `nn` take it.
+
+    Their default is said to be the mean and is none; what is no known number means none.
+    """
+    if type(reduction) is not int:
+        refuse(function, "reduction", 0, "int", reduction)
+    return reduction if reduction in (MEAN, SUM) else NONE
 
 
 def reduced(losses: Tensor, reduction: int) -> Tensor:
@@ -420,6 +431,23 @@ def refuse_gradient(function: str, argument: str, value: Tensor | None) -> None:
 # --- kl_div, poisson_nll_loss, gaussian_nll_loss ---------------------------------------------
 
 
+@composite(name="kl_div", method=False)
+def numbered_kl_div(
+    input: Tensor, target: Tensor, reduction: int = NONE, *, log_target: bool = False
+) -> Tensor:
+    """`nn.functional.kl_div` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]))
+    tensor([1.])
+    """
+    number = check_number("kl_div", reduction)
+    if input._array.dtype.kind in "iub" and target._array.dtype.kind in "iub":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    losses = exp(target) * (target - input) if log_target else target.xlogy(target) - target * input
+    return reduced(losses, number)
+
+
 @composite(public=False, method=False)
 def kl_div(
     input: Tensor,
@@ -449,11 +477,30 @@ def kl_div(
                 "major release."
             )
         number = SUM if reduction == "batchmean" else reduction_number(reduction)
-    if input._array.dtype.kind in "iub" and target._array.dtype.kind in "iub":
-        raise RuntimeError("kl_div: Integral inputs not supported.")
-    losses = exp(target) * (target - input) if log_target else target.xlogy(target) - target * input
-    result = reduced(losses, number)
+    result = numbered_kl_div(input, target, number, log_target=log_target)
     return result / input._array.shape[0] if reduction == "batchmean" and input.ndim else result
+
+
+@composite(name="poisson_nll_loss", method=False)
+def numbered_poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    """`nn.functional.poisson_nll_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.poisson_nll_loss(taper.zeros(1), taper.full((1,), 2.0), True, False, 1e-8, 0)
+    tensor([1.])
+    """
+    number = check_number("poisson_nll_loss", reduction)
+    if log_input:
+        losses = exp(input) - target * input
+    else:
+        losses = input - target * log(add_scalar(input, eps))
+    if full:
+        spread = mul_scalar(log(mul_scalar(target, 2 * math.pi)), 0.5)
+        stirling = target * log(target) - target + spread
+        losses = losses + stirling.masked_fill(target <= 1, 0.0)
+    return reduced(losses, number)
 
 
 @composite(public=False, method=False)
@@ -480,15 +527,7 @@ def poisson_nll_loss(
         reduction = legacy_reduction(size_average, reduce)
     if reduction not in _NUMBERS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    if log_input:
-        losses = exp(input) - target * input
-    else:
-        losses = input - target * log(add_scalar(input, eps))
-    if full:
-        spread = mul_scalar(log(mul_scalar(target, 2 * math.pi)), 0.5)
-        stirling = target * log(target) - target + spread
-        losses = losses + stirling.masked_fill(target <= 1, 0.0)
-    return reduced(losses, _NUMBERS[reduction])
+    return numbered_poisson_nll_loss(input, target, log_input, full, eps, _NUMBERS[reduction])
 
 
 @composite(public=False, method=False, arrays=True)

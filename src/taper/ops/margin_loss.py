@@ -12,7 +12,7 @@ from taper.opdef import composite
 from taper.ops.blend import where
 from taper.ops.clamping import clamp_min, minimum
 from taper.ops.compare import eq, ne
-from taper.ops.loss import common_shape, reduced, reduction_number
+from taper.ops.loss import NONE, check_number, common_shape, reduced, reduction_number
 from taper.ops.reduce import sum_dim
 from taper.ops.scalar import add_scalar, from_number, sub_scalar
 from taper.ops.unary import sqrt
@@ -75,6 +75,22 @@ def pairwise_distance(
 # --- losses of pairs and triples -------------------------------------------------------------
 
 
+@composite(name="hinge_embedding_loss", method=False)
+def numbered_hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = NONE
+) -> Tensor:
+    """`nn.functional.hinge_embedding_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.hinge_embedding_loss(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]))
+    tensor([0.5000, 0.7500])
+    """
+    number = check_number("hinge_embedding_loss", reduction)
+    far = where(ne(target, 1), clamp_min(from_number(margin, input), 0), 0.0)
+    near = where(ne(target, -1), input, 0.0)
+    return reduced(far + near, number)
+
+
 @composite(public=False, method=False)
 def hinge_embedding_loss(
     input: Tensor,
@@ -92,9 +108,21 @@ def hinge_embedding_loss(
     tensor([0.5000, 0.7500])
     """
     number = reduction_number(reduction, size_average, reduce)
-    far = where(ne(target, 1), clamp_min(from_number(margin, input), 0), 0.0)
-    near = where(ne(target, -1), input, 0.0)
-    return reduced(far + near, number)
+    return numbered_hinge_embedding_loss(input, target, margin, number)
+
+
+@composite(name="margin_ranking_loss", method=False)
+def numbered_margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
+) -> Tensor:
+    """`nn.functional.margin_ranking_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.margin_ranking_loss(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
+    tensor([2.])
+    """
+    number = check_number("margin_ranking_loss", reduction)
+    return reduced(clamp_min(add_scalar(-target * (input1 - input2), margin), 0), number)
 
 
 @composite(public=False, method=False)
@@ -122,7 +150,37 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {first}, input2: {second}, target: {third} "
         )
-    return reduced(clamp_min(add_scalar(-target * (input1 - input2), margin), 0), number)
+    return numbered_margin_ranking_loss(input1, input2, target, margin, number)
+
+
+@composite(name="cosine_embedding_loss", method=False)
+def numbered_cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
+) -> Tensor:
+    """`nn.functional.cosine_embedding_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
+    >>> taper.cosine_embedding_loss(a, b, taper.tensor([1]))
+    tensor([1.])
+    """
+    number = check_number("cosine_embedding_loss", reduction)
+    wanted = target.ndim + 1
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.ndim != wanted or input2.ndim != wanted:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with "
+            f"sizes {list(input1._array.shape)} and {list(input2._array.shape)}."
+        )
+    dim = (target.ndim,)
+    squares = add_scalar(sum_dim(input1 * input1, dim), _TINY) * add_scalar(
+        sum_dim(input2 * input2, dim), _TINY
+    )
+    cosine = sum_dim(input1 * input2, dim) / sqrt(squares)
+    alike = where(eq(target, 1), from_number(1, cosine), 0.0)
+    unlike = where(eq(target, -1), clamp_min(sub_scalar(cosine, margin), 0), 0.0)
+    return reduced(alike + unlike, number)
 
 
 @composite(public=False, method=False)
@@ -143,22 +201,34 @@ def cosine_embedding_loss(
     tensor(1.)
     """
     number = reduction_number(reduction, size_average, reduce)
-    wanted = target.ndim + 1
-    if target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input1.ndim != wanted or input2.ndim != wanted:
-        raise RuntimeError(
-            f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with "
-            f"sizes {list(input1._array.shape)} and {list(input2._array.shape)}."
-        )
-    dim = (target.ndim,)
-    squares = add_scalar(sum_dim(input1 * input1, dim), _TINY) * add_scalar(
-        sum_dim(input2 * input2, dim), _TINY
-    )
-    cosine = sum_dim(input1 * input2, dim) / sqrt(squares)
-    alike = where(eq(target, 1), from_number(1, cosine), 0.0)
-    unlike = where(eq(target, -1), clamp_min(sub_scalar(cosine, margin), 0), 0.0)
-    return reduced(alike + unlike, number)
+    return numbered_cosine_embedding_loss(input1, input2, target, margin, number)
+
+
+@composite(name="triplet_margin_loss", method=False)
+def numbered_triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = NONE,
+) -> Tensor:
+    """`nn.functional.triplet_margin_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
+    >>> taper.triplet_margin_loss(a, b, c, margin=2.0)
+    tensor([0.5858])
+    """
+    number = check_number("triplet_margin_loss", reduction)
+    _check_triplet(anchor, positive, negative)
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced(clamp_min(add_scalar(near, margin) - far, 0), number)
 
 
 @composite(public=False, method=False)
@@ -186,12 +256,7 @@ def triplet_margin_loss(
     number = reduction_number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    _check_triplet(anchor, positive, negative)
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(clamp_min(add_scalar(near, margin) - far, 0), number)
+    return numbered_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
 
 
 @composite(public=False, method=False)

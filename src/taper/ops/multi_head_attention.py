@@ -158,8 +158,8 @@ def _packed(
         return _several(query, weight, bias, 3)
     sizes = [width, width * 2]
     parts = weight.split(sizes)
-    biases = (None, None) if bias is None else bias.split(sizes)
-    return [linear(query, parts[0], biases[0]), *_several(key, parts[1], biases[1], 2)]
+    first, rest = (None, None) if bias is None else bias.split(sizes)
+    return [linear(query, parts[0], first), *_several(key, parts[1], rest, 2)]
 
 
 def _separate(inputs: Any, weights: Any, bias: Tensor | None) -> list[Tensor]:

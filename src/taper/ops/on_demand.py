@@ -27,6 +27,9 @@ PROVIDES: dict[str, str] = {
     "batch_norm": """
         batch_norm() instance_norm()
     """,
+    "binary_cross_entropy": """
+        binary_cross_entropy_with_logits()
+    """,
     "binomial": """
         binomial()
     """,
@@ -84,6 +87,9 @@ PROVIDES: dict[str, str] = {
     "gather": """
         gather scatter scatter_ scatter_add scatter_add_ take_along_dim
     """,
+    "gradient": """
+        gradient()
+    """,
     "grid": """
         affine_grid_generator() grid_sampler() grid_sampler_2d() grid_sampler_3d()
     """,
@@ -95,13 +101,13 @@ PROVIDES: dict[str, str] = {
         take
     """,
     "inplace_names": """
-        abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
-        atanh_ ceil ceil_ celu_() clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
-        deg2rad_ digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ exp2_ exp_ expm1_ fix fix_
-        floor floor_ frac frac_ gcd_ lcm_ ldexp_ lgamma lgamma_ log10_ log1p_ log2_ log_ logit_
-        nan_to_num nan_to_num_ neg_ negative_ polygamma polygamma_ rad2deg_ reciprocal_ relu_
-        round round_ rrelu_() rsqrt_ selu_() sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
-        threshold_() trunc trunc_ xlogy_
+        abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_
+        atan_ atanh_ ceil ceil_ celu_() clamp_ clamp_max_ clamp_min_ clip_ conj_physical_
+        cos_ cosh_ deg2rad_ detach_() digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_
+        exp2_ exp_ expm1_ fix fix_ floor floor_ frac frac_ gcd_ lcm_ ldexp_ lgamma lgamma_
+        log10_ log1p_ log2_ log_ logit_ nan_to_num nan_to_num_ neg_ negative_ polygamma
+        polygamma_ rad2deg_ reciprocal_ relu_ round round_ rrelu_() rsqrt_ selu_() sigmoid_
+        sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_() trunc trunc_ xlogy_
     """,
     "join": """
         block_diag() cartesian_prod() combinations() cross kron meshgrid() repeat
@@ -149,8 +155,12 @@ PROVIDES: dict[str, str] = {
     "linear": """
         bilinear()
     """,
+    "loss": """
+        kl_div() poisson_nll_loss()
+    """,
     "margin_loss": """
-        cosine_similarity() pairwise_distance()
+        cosine_embedding_loss() cosine_similarity() hinge_embedding_loss()
+        margin_ranking_loss() pairwise_distance() triplet_margin_loss()
     """,
     "masked": """
         masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select
@@ -232,7 +242,7 @@ PROVIDES: dict[str, str] = {
         unsqueeze_copy() view_as_complex_copy() view_as_real_copy() view_copy()
     """,
     "view_scatter": """
-        diagonal_scatter fill_diagonal_ select_scatter slice_scatter
+        as_strided_scatter diagonal_scatter fill_diagonal_ select_scatter slice_scatter
     """,
     "weight_norm": """
         _weight_norm() _weight_norm_interface() norm_except_dim()
@@ -244,8 +254,8 @@ PROVIDES: dict[str, str] = {
 
 # Families without public names of their own: `nn.functional` imports them.
 FOR_FUNCTIONAL_ONLY = """
-    attention binary_cross_entropy categories class_margin_loss cross_entropy fold fractional_pool
-    functional_activation interpolate linear_loss loss multi_head_attention packing scalar unpool
+    attention categories class_margin_loss cross_entropy fold fractional_pool functional_activation
+    interpolate linear_loss multi_head_attention packing scalar unpool
 """
 
 # The same for `linalg`.

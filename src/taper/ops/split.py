@@ -326,7 +326,7 @@ def iterate(self: Tensor) -> Any:
     return iter(unbind(self, 0))
 
 
-Tensor.__iter__ = iterate  # type: ignore[attr-defined]
+Tensor.__iter__ = iterate  # type: ignore[assignment,method-assign]
 
 
 # --- cat and stack ---------------------------------------------------------------------------

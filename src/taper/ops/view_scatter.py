@@ -7,24 +7,35 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.copy import copied
 from taper.ops.parts import diagonal, select_at, slice_dim
-from taper.ops.strided import strided_view
-from taper.tensor import Tensor, wrap
+from taper.ops.strided import (
+    Geometry,
+    as_strided_backward,
+    as_strided_values,
+    carry,
+    strided_view,
+)
+from taper.strides import Shape, integers, overlaps, owner_of, row_major, within
+from taper.tensor import Tensor, element_strides, geometry, wrap
 
 
 def _written(array: ndarray, src: ndarray, view: Any, *arguments: Any) -> ndarray:
     """A copy of `array` whose view, made by an operator with these arguments, is `src`."""
     result = copied(array, array.dtype)
     part = view.op.kernel(result, *arguments)
+    _check_part(part, src)
+    np.copyto(part, src, casting="unsafe")
+    return result
+
+
+def _check_part(part: ndarray, src: ndarray) -> None:
     if part.shape != src.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(part.shape)}"
         )
-    np.copyto(part, src, casting="unsafe")
-    return result
 
 
 def _cleared(grad: Any, view: Any, *arguments: Any) -> Any:
@@ -125,6 +136,91 @@ def diagonal_scatter_self(grad: Array, offset: int, dim1: int, dim2: int) -> Arr
 @derivative(diagonal_scatter, wrt="src")
 def diagonal_scatter_src(grad: Array, offset: int, dim1: int, dim2: int) -> Array:
     return diagonal(grad, offset, dim1, dim2)
+
+
+# --- as_strided_scatter ----------------------------------------------------------------------
+
+
+@op(name="as_strided_scatter", public=False, method=False)
+def strided_scatter(
+    self: Array, src: Array, size: Shape, stride: Shape, storage_offset: int | None = None
+) -> Array:
+    """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`."""
+    shape, strides, offset = _written_geometry(geometry(self))
+    if strides == element_strides(self):  # else elements overlap, and are written apart
+        storage = np.array(owner_of(self))
+    else:
+        storage = np.array(self, order="C")
+    steps = tuple([step * self.itemsize for step in strides])
+    result = within(storage, shape, steps, offset * self.itemsize, self.dtype)
+    part = strided_view.op.kernel(result, size, stride, storage_offset)
+    _check_part(part, src)
+    np.copyto(part, src, casting="unsafe")
+    return result
+
+
+@derivative(strided_scatter, wrt="self")
+def strided_scatter_self(
+    grad: Array, self_geometry: Geometry, size: Shape, stride: Shape, storage_offset: int | None
+) -> Array:
+    return _kept(grad, *_places(self_geometry, size, stride, storage_offset))
+
+
+@derivative(strided_scatter, wrt="src")
+def strided_scatter_src(
+    grad: Array, self_geometry: Geometry, size: Shape, stride: Shape, storage_offset: int | None
+) -> Array:
+    return as_strided_values(grad, *_places(self_geometry, size, stride, storage_offset))
+
+
+@tangent_of(strided_scatter)
+def strided_scatter_tangent(
+    self_t: Any, src_t: Any, self: Any, size: Shape, stride: Shape, storage_offset: int | None
+) -> Any:
+    """Not the operator on the tangents: their memory is laid out in another way."""
+    places = _places(geometry(self._array), size, stride, storage_offset)
+    kept = None if self_t is None else _kept(self_t, *places)
+    if src_t is None:
+        return kept
+    written = as_strided_backward(src_t, *places)
+    return written if kept is None else kept + written
+
+
+def _places(
+    source: Geometry, size: Shape, stride: Shape, storage_offset: int | None
+) -> tuple[Geometry, Geometry]:
+    """What is written, and what it is written into."""
+    written = _written_geometry(source)
+    return (size, stride, written[2] if storage_offset is None else storage_offset), written
+
+
+def _kept(values: Any, view: Geometry, written: Geometry) -> Any:
+    """Values with zeros where the view is; arrays and Tensors."""
+    mask = carry(np.ones(view[0], _array(values).dtype), view, written, written) == 0
+    return values * (wrap(mask) if isinstance(values, Tensor) else mask)
+
+
+def _written_geometry(source: Geometry) -> Geometry:
+    """The copy that is written into: laid out as its source, unless elements overlap in that."""
+    shape, strides, _ = source
+    return (shape, row_major(shape), 0) if overlaps(shape, strides) else source
+
+
+@composite()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`.
+
+    Differs: the gradient of `input` is zero where it was replaced; in PyTorch it is zero elsewhere.
+
+    >>> import taper
+    >>> taper.as_strided_scatter(taper.zeros(6), taper.ones(2), (2,), (3,))
+    tensor([1., 0., 0., 1., 0., 0.])
+    """
+    shape = integers("as_strided_scatter", "size", size, 3)
+    steps = integers("as_strided_scatter", "stride", stride, 4)
+    return strided_scatter(input, src, shape, steps, storage_offset)
 
 
 @composite(public=False)

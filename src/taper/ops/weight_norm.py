@@ -114,7 +114,8 @@ def weight_norm_interface(v: Array, g: Array, dim: int = 0) -> tuple[Array, Arra
     wide = FLOAT32 if v.dtype in LOW_PRECISION else v.dtype
     values = v.reshape(matrix).astype(wide, copy=False)
     norms = np.sqrt(np.add.reduce(values * values, added, keepdims=True))
-    result = values * (g.reshape(beside).astype(wide, copy=False) / norms)
+    factors = g.reshape(beside).astype(wide, copy=False) / norms
+    result = np.multiply(values, factors, order="C")
     return result.reshape(v.shape).astype(v.dtype, copy=False), norms.reshape(g.shape)
 
 

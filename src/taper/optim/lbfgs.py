@@ -191,7 +191,7 @@ class Memory:
         self.changes: Any = state.get("old_stps")
         self.inverses: Any = state.get("ro")
         self.scale: Any = state.get("H_diag")
-        self.grad = state.get("prev_flat_grad")
+        self.grad: Any = state.get("prev_flat_grad")
         self.loss: Any = state.get("prev_loss")
 
     def save(self, state: dict[str, Any], step: Any) -> None:

@@ -99,11 +99,18 @@ class Alone:
         self, ready: list[Tensor], position: int, states: Any, names: tuple[str, ...]
     ) -> bool:
         """Whether it may still be updated alone, with these states."""
+        param, state = self.params[0], self.state
         return (
             len(ready) == self.neighbours
             and self.names == names
-            and self.params[0]._array.dtype is self.dtype
-            and (self.state is None or states.get(self.params[0]) is self.state)
+            and param._array.dtype is self.dtype
+            and (
+                state is None
+                or (
+                    states.get(param) is state
+                    and all(state.get(name) is not None for name in names)
+                )
+            )
         )
 
     def common_scalars(self) -> tuple[float, ...]:

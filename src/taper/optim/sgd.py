@@ -20,7 +20,7 @@ class SGDNumbers(Numbers):
         super().__init__(group, scalars, dtype)
         self.lr = self.number(self.option(group["lr"]))
         self.set_decay(group)
-        self.keep = self.number(group["momentum"])
+        self.keep = self.number(group["momentum"]) if group["momentum"] else None
         dampening = group["dampening"]
         self.new = self.number(1 - dampening) if dampening else None
         self.nesterov = group["nesterov"]

@@ -21,6 +21,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from taper import dtypes
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
 from taper.autograd.views import version_counter
 from taper.ops.blend import where
@@ -104,6 +105,9 @@ recorded = Recorded()
 def computed_in(dtype: np.dtype) -> np.dtype:
     """The dtype that a rule works in for parameters of `dtype`."""
     found: np.dtype = _COMPUTED_IN.get(dtype, dtype)
+    if found.kind != "f":
+        name = dtypes.FROM_NUMPY[dtype].scalar_type
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
     return found
 
 

@@ -1,5 +1,6 @@
 """The modules, one family a file."""
 
+from taper.nn.modules import activation, batchnorm, container, loss, normalization
 from taper.nn.modules.activation import (
     CELU,
     ELU,
@@ -30,6 +31,7 @@ from taper.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from taper.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from taper.nn.modules.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -59,6 +61,7 @@ from taper.nn.modules.conv import (
     LazyConvTranspose2d,
     LazyConvTranspose3d,
 )
+from taper.nn.modules.deprecated import Container, NLLLoss2d
 from taper.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from taper.nn.modules.dropout import (
     AlphaDropout,
@@ -79,6 +82,11 @@ from taper.nn.modules.instancenorm import (
     LazyInstanceNorm3d,
 )
 from taper.nn.modules.linear import Bilinear, Identity, LazyLinear, Linear
+from taper.nn.modules.linear_cross_entropy import (
+    LinearCrossEntropyLoss,
+    LinearCrossEntropyOptions,
+)
+from taper.nn.modules.local_response import CrossMapLRN2d, LocalResponseNorm
 from taper.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -156,6 +164,7 @@ from taper.nn.modules.rnn import (
     RNNCellBase,
 )
 from taper.nn.modules.sparse import Embedding, EmbeddingBag
+from taper.nn.modules.sync_batchnorm import SyncBatchNorm
 from taper.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,
@@ -168,6 +177,7 @@ from taper.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, Upsampli
 __all__ = [
     "Module",
     # containers
+    "Container",
     "ModuleDict",
     "ModuleList",
     "ParameterDict",
@@ -224,6 +234,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "CrossMapLRN2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -234,8 +245,11 @@ __all__ = [
     "InstanceNorm2d",
     "InstanceNorm3d",
     "LayerNorm",
+    "LocalResponseNorm",
     "RMSNorm",
+    "SyncBatchNorm",
     # losses and distances
+    "AdaptiveLogSoftmaxWithLoss",
     "BCELoss",
     "BCEWithLogitsLoss",
     "CTCLoss",
@@ -247,12 +261,15 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
     "NLLLoss",
+    "NLLLoss2d",
     "PairwiseDistance",
     "PoissonNLLLoss",
     "SmoothL1Loss",
@@ -332,3 +349,14 @@ __all__ = [
     "LazyInstanceNorm3d",
     "LazyLinear",
 ]
+
+# PyTorch has these in other files, and programs import them from there.
+for _file, _classes in {
+    activation: (MultiheadAttention,),
+    batchnorm: (SyncBatchNorm,),
+    container: (Container,),
+    loss: (LinearCrossEntropyLoss, NLLLoss2d),
+    normalization: (CrossMapLRN2d, LocalResponseNorm),
+}.items():
+    for _class in _classes:
+        setattr(_file, _class.__name__, _class)

@@ -75,6 +75,7 @@ class _Layer(Module):
     """What both layers end with: a linear map, an activation, and a linear map back."""
 
     __constants__ = ["norm_first"]  # noqa: RUF012 - as PyTorch's
+    activation: Any
 
     def _add_feed_forward(
         self, width: int, inner: int, dropout: float, bias: bool, factory: dict[str, Any]
@@ -345,9 +346,7 @@ class TransformerEncoder(Module):
             padding = src.new_zeros(dropped.shape).masked_fill_(dropped, -math.inf)
         output = src
         for layer in self.layers:
-            output = layer(
-                output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding
-            )
+            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         if dropped is not None:
             output = output.masked_fill(dropped.unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
@@ -513,9 +512,7 @@ class Transformer(Module):
         return result
 
     @staticmethod
-    def generate_square_subsequent_mask(
-        sz: int, device: Any = None, dtype: Any = None
-    ) -> Tensor:
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """The causal mask: a place sees itself and those before it.
 
         >>> import taper

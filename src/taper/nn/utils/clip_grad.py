@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Iterable
 from typing import Any
 
 from taper.autograd.grad_mode import no_grad
+from taper.ops.clamping import clamp
 from taper.ops.creation import zeros
 from taper.ops.join import stack
 from taper.ops.vector_norm import vector_norm
@@ -36,9 +38,15 @@ def get_total_norm(
     tensor(5.)
     """
     order = float(norm_type)
-    norms = [vector_norm(each, order) for each in _as_list(tensors)]
-    if not norms:
+    listed = _as_list(tensors)
+    if not listed:
         return zeros(())
+    if order == math.inf and foreach is not False and any(not each.numel() for each in listed):
+        raise RuntimeError(
+            "_foreach_norm cannot compute the infinity norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    norms = [vector_norm(each, order) for each in listed]
     total = vector_norm(stack(norms), order)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
@@ -54,7 +62,7 @@ def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale the gradients, whose norm is `total_norm`, down to `max_norm` if they exceed it."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for grad in _grads(parameters):
         grad.mul_(factor)
 
@@ -110,3 +118,8 @@ def clip_grad_value_(
     limit = float(clip_value)
     for grad in _grads(parameters):
         grad.clamp_(min=-limit, max=limit)
+
+
+# PyTorch's private names of the two parts.
+_get_total_norm = get_total_norm
+_clip_grads_with_norm_ = clip_grads_with_norm_

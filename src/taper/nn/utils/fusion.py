@@ -55,7 +55,7 @@ def fuse_conv_bn_eval(conv: ConvT, bn: Any, transpose: bool = False) -> ConvT:
         bn.bias,
         transpose,
     )
-    return fused  # type: ignore[no-any-return]
+    return fused
 
 
 def fuse_conv_bn_weights(
@@ -102,7 +102,7 @@ def fuse_linear_bn_eval(linear: LinearT, bn: Any) -> LinearT:
     fused.weight, fused.bias = fuse_linear_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
     )
-    return fused  # type: ignore[no-any-return]
+    return fused
 
 
 def fuse_linear_bn_weights(

@@ -31,10 +31,10 @@ def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
 
 
 def _convert(module: _M, memory_format: Any, kinds: tuple[type, ...]) -> _M:
-    for each in module.modules():
-        if isinstance(each, kinds):
-            if memory_format is preserve_format:
-                raise RuntimeError("Unsupported memory formatPreserve")
-            weight: Any = each.weight
-            weight.data = weight.detach().clone(memory_format=memory_format)
+    found: list[Any] = [each for each in module.modules() if isinstance(each, kinds)]
+    for each in found:
+        if memory_format is preserve_format:
+            raise RuntimeError("Unsupported memory formatPreserve")
+        weight = each.weight
+        weight.data = weight.detach().clone(memory_format=memory_format)
     return module

@@ -7,7 +7,7 @@ from typing import Any
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
-from taper.nn import functional as F  # noqa: N812 - PyTorch's name
+from taper.nn import functional as F
 from taper.nn.modules.module import Module
 from taper.nn.utils import parametrize
 from taper.nn.utils.spectral_norm import TRANSPOSED
@@ -44,7 +44,7 @@ class _OrthMaps(Enum):
     householder = auto()
 
 
-def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:  # noqa: N803
+def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:
     """Whether the columns are orthonormal, up to rounding."""
     rows, columns = Q.size(-2), Q.size(-1)
     identity = eye(columns, dtype=Q.dtype)
@@ -53,10 +53,10 @@ def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:  # noqa: N803
     return allclose(Q.mH @ Q, identity, atol=eps)
 
 
-def _make_orthogonal(A: Tensor) -> Tensor:  # noqa: N803
+def _make_orthogonal(A: Tensor) -> Tensor:
     """The Q of the QR decomposition in which R has a positive diagonal."""
     factors, tau = geqrf(A)
-    Q = householder_product(factors, tau)  # noqa: N806
+    Q = householder_product(factors, tau)
     return Q * factors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
@@ -79,44 +79,42 @@ class _Orthogonal(Module):
         if use_trivialization:
             self.register_buffer("base", None)
 
-    def forward(self, X: Tensor) -> Any:  # noqa: N803
+    def forward(self, X: Tensor) -> Any:
         wide = X.size(-2) < X.size(-1)
         if wide:
-            X = X.mT  # noqa: N806
+            X = X.mT
         if self.orthogonal_map == _OrthMaps.householder:
-            Q = self._reflected(X)  # noqa: N806
+            Q = self._reflected(X)
         else:
-            Q = self._rotated(X)  # noqa: N806
+            Q = self._rotated(X)
         if hasattr(self, "base"):
-            Q = self.base @ Q  # noqa: N806
+            Q = self.base @ Q
         return Q.mT if wide else Q
 
-    def _rotated(self, X: Tensor) -> Any:  # noqa: N803
+    def _rotated(self, X: Tensor) -> Any:
         """A function of the skew-symmetric matrix that the lower triangle of X gives."""
         rows, columns = X.size(-2), X.size(-1)
-        X = X.tril()  # noqa: N806
+        X = X.tril()
         if rows != columns:
             rest = X.new_zeros(rows, rows - columns).expand(*X.shape[:-2], -1, -1)
-            X = cat([X, rest], dim=-1)  # noqa: N806
+            X = cat([X, rest], dim=-1)
         skew = X - X.mH
         if self.orthogonal_map == _OrthMaps.matrix_exp:
-            Q = matrix_exp(skew)  # noqa: N806
+            Q = matrix_exp(skew)
         else:
             identity = eye(rows, dtype=skew.dtype)
-            Q = solve(  # noqa: N806
-                add(identity, skew, alpha=-0.5), add(identity, skew, alpha=0.5)
-            )
+            Q = solve(add(identity, skew, alpha=-0.5), add(identity, skew, alpha=0.5))
         return Q if rows == columns else Q[..., :columns]
 
-    def _reflected(self, X: Tensor) -> Any:  # noqa: N803
+    def _reflected(self, X: Tensor) -> Any:
         """The product of the reflections below the diagonal of X, which holds signs."""
         below = X.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (below * below).sum(dim=-2))
-        Q = householder_product(below, tau)  # noqa: N806
+        Q = householder_product(below, tau)
         return Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
 
     @no_grad()
-    def right_inverse(self, Q: Tensor) -> Any:  # noqa: N803
+    def right_inverse(self, Q: Tensor) -> Any:
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
@@ -124,14 +122,15 @@ class _Orthogonal(Module):
             )
         wide = Q.size(-2) < Q.size(-1)
         if wide:
-            Q = Q.mT  # noqa: N806
+            Q = Q.mT
         if hasattr(self, "base"):
-            X = self._rebased(Q)  # noqa: N806
+            X = self._rebased(Q)
         elif self.orthogonal_map == _OrthMaps.householder:
-            X, _ = geqrf(Q)  # noqa: N806
+            X, tau = geqrf(Q)
             signs = X.diagonal(dim1=-2, dim2=-1)
             signs.sign_()
-            signs[signs == 0.0] = 1.0
+            # LAPACK leaves out a reflection that has nothing to do; `forward` does reflect.
+            signs[tau == 0.0] *= -1
         else:
             raise NotImplementedError(
                 "It is not possible to assign to the matrix exponential or the Cayley "
@@ -139,10 +138,9 @@ class _Orthogonal(Module):
             )
         return X.mT if wide else X
 
-    def _rebased(self, Q: Tensor) -> Tensor:  # noqa: N803
-        """Take Q, made square and orthogonal, as the base; minus the identity then gives Q.
-
-        All maps give the identity for it, up to what they leave unused: the diagonal.
+    def _rebased(self, Q: Tensor) -> Tensor:
+        """Take Q, made square and orthogonal, as the base; returns the X that every map takes to
+        the identity: minus the identity.
         """
         rows, columns = Q.size(-2), Q.size(-1)
         if rows == columns:

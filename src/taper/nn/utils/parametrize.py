@@ -265,7 +265,7 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     known = memo.get(id(self))
     if known is not None:
         return known
-    replica = memo[id(self)] = type(self).__new__(type(self))
+    replica = memo[id(self)] = self.__new__(type(self))
     replica.__dict__.update(copy.deepcopy(self.__dict__, memo))
     for slot in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
         if hasattr(self, slot):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from taper.autograd.grad_mode import no_grad
-from taper.nn import functional as F  # noqa: N812 - PyTorch's name
+from taper.nn import functional as F
 from taper.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from taper.nn.modules.module import Module
-from taper.nn.parameter import Parameter
+from taper.nn.parameter import Parameter, is_lazy
 from taper.ops.matmul import dot, mv
 from taper.tensor import Tensor
 
@@ -106,6 +106,11 @@ class SpectralNorm:
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make "
+                "sure to run the dummy forward before applying spectral normalization"
+            )
         with no_grad():
             rows, columns = made.reshape_weight_to_matrix(weight).size()
             u = F.normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from taper.nn.modules.module import Module
-from taper.nn.parameter import Parameter
+from taper.nn.parameter import Parameter, is_lazy
 from taper.ops.weight_norm import norm_except_dim
 from taper.ops.weight_norm import weight_norm as normed_weight
 from taper.tensor import Tensor
@@ -51,6 +51,11 @@ class WeightNorm:
                 )
         made = WeightNorm(name, dim)
         weight: Tensor = getattr(module, name)
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure "
+                "to run the dummy forward before applying weight normalization"
+            )
         lengths = norm_except_dim(weight, 2, made.dim).data
         del module._parameters[name]
         module.register_parameter(name + "_g", Parameter(lengths))

@@ -1,0 +1,134 @@
+"""`nn.attention`: which way `scaled_dot_product_attention` may go, and biases for it.
+
+There are two ways on the CPU, in blocks (FLASH_ATTENTION) and by other operators (MATH); the names
+of the others can be allowed and forbidden, too.  The switches are `taper.backends.cuda`'s.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from taper.backends import cuda
+from taper.nn.attention import bias
+
+__all__ = [
+    "WARN_FOR_UNFUSED_KERNELS",
+    "SDPBackend",
+    "activate_flash_attention_impl",
+    "bias",
+    "current_flash_attention_impl",
+    "flex_attention",
+    "list_flash_attention_impls",
+    "register_flash_attention_impl",
+    "restore_flash_attention_impl",
+    "sdpa_kernel",
+]
+
+WARN_FOR_UNFUSED_KERNELS = False
+
+
+class SDPBackend(Enum):
+    """The ways that PyTorch has for attention.
+
+    >>> from taper.nn.attention import SDPBackend
+    >>> SDPBackend.MATH
+    <SDPBackend.MATH: 0>
+    """
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+
+_SWITCHES = {
+    SDPBackend.CUDNN_ATTENTION: "cudnn",
+    SDPBackend.FLASH_ATTENTION: "flash",
+    SDPBackend.EFFICIENT_ATTENTION: "mem_efficient",
+    SDPBackend.MATH: "math",
+    SDPBackend.OVERRIDEABLE: "overrideable",
+}
+
+
+def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
+    """The ways that are allowed now."""
+    return [each for each, name in _SWITCHES.items() if cuda.sdp_allowed[name]]
+
+
+@contextmanager
+def sdpa_kernel(
+    backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Allow only these ways through attention inside the block.
+
+    >>> import taper
+    >>> from taper.nn.attention import SDPBackend, sdpa_kernel
+    >>> x = taper.ones(1, 1, 2, 4, requires_grad=True)
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     taper.nn.functional.scaled_dot_product_attention(x, x, x).grad_fn.name()
+    'UnsafeViewBackward0'
+    """
+    if not isinstance(backends, list | SDPBackend):
+        raise AssertionError(
+            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+            f"{type(backends).__name__}"
+        )
+    wanted = [backends] if isinstance(backends, SDPBackend) else backends
+    before = dict(cuda.sdp_allowed)
+    try:
+        cuda.sdp_allowed.update({name: way in wanted for way, name in _SWITCHES.items()})
+        yield {}
+    finally:
+        cuda.sdp_allowed.update(before)
+
+
+# Implementations of FLASH_ATTENTION that others bring along.
+
+_implementations: dict[str, Callable[..., Any]] = {}
+_active: list[str] = []
+
+
+def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
+    """Give a name to a function that puts another implementation in place."""
+    _implementations[impl] = register_fn
+
+
+def list_flash_attention_impls() -> list[str]:
+    """The names that were registered."""
+    return sorted(_implementations)
+
+
+def current_flash_attention_impl() -> str | None:
+    """The name of the implementation that was activated last, or None."""
+    return _active[-1] if _active else None
+
+
+def activate_flash_attention_impl(impl: str) -> None:
+    """Call the function that was registered under a name."""
+    if impl not in _implementations:
+        raise ValueError(
+            f"Unknown flash attention impl '{impl}'. Available implementations: "
+            f"{list_flash_attention_impls()}"
+        )
+    if _implementations[impl]() is not None:
+        _active.append(impl)
+
+
+def restore_flash_attention_impl() -> None:
+    """Back to the own implementation."""
+    _active.clear()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "flex_attention":
+        return importlib.import_module(f"{__name__}.flex_attention")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

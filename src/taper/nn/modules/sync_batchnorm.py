@@ -1,0 +1,81 @@
+"""SyncBatchNorm: batch normalisation over all processes, of which there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper.nn.modules.batchnorm import _BatchNorm
+from taper.nn.modules.module import Module
+from taper.tensor import Tensor
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm of inputs with any number of dimensions, with the statistics of all processes.
+
+    >>> import taper
+    >>> taper.nn.SyncBatchNorm(3)(taper.rand(4, 3, 5)).shape
+    torch.Size([4, 3, 5])
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            device=device,
+            dtype=dtype,
+            bias=bias,
+        )
+        if process_group is not None:
+            raise NotImplementedError(
+                "SyncBatchNorm: there are no process groups; leave process_group out."
+            )
+        self.process_group = None
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with every BatchNorm in it replaced; parameters and buffers are shared.
+
+        >>> from taper import nn
+        >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(2)))
+        Sequential(
+          (0): SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, \
+track_running_stats=True)
+        )
+        """
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            result._parameters.update(module._parameters)
+            result._buffers.update(module._buffers)
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
