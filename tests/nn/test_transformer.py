@@ -240,6 +240,15 @@ def test_rows_without_any_key_are_the_same_with_and_without_gradients():
     assert bool(found.isfinite().all())
 
 
+def test_pytorchs_warning_of_nested_tensors():
+    taper.set_warn_always(True)
+    try:
+        with taper.no_grad(), pytest.warns(UserWarning, match="API of nested tensors is in proto"):
+            encoder().eval()(taper.randn(2, 3, 4), None, taper.tensor(PADDING))
+    finally:
+        taper.set_warn_always(False)
+
+
 def test_why_padding_stays_is_said():
     layer = nn.TransformerEncoderLayer(4, 2, 8)
     with pytest.warns(UserWarning, match=r"because encoder_layer\.self_attn\.batch_first was not"):

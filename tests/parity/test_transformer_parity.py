@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import pytest
 import torch as pytorch
 
+import taper
 from both_packages import assert_same
+
+
+@pytest.fixture(autouse=True, scope="module")
+def said_before():
+    """The warning that both give once in a process: who gives it first depends on the order."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for package in (taper, pytorch):
+            layer = package.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+            with package.no_grad():
+                module = package.nn.TransformerEncoder(layer, 1).eval()
+                module(package.ones(2, 3, 4), None, padding_of(package, "bool", 3))
+
 
 MASKS = (None, "causal", "causal bool", "added", "for heads")
 PADDINGS = (None, "bool", "float")

@@ -19,6 +19,7 @@ _OPERATORS = {
     "as_strided_values": "as_strided",
     "div_scalar": "div",
     "embedding_without_padding": "embedding",
+    "expanded_copy": "expand_copy",
     "fill_BernoulliBackward2": "bernoulli_",
     "fill_CauchyBackward0": "cauchy_",
     "fill_ExponentialBackward0": "exponential_",
@@ -35,23 +36,36 @@ _OPERATORS = {
     "index_fill_tensor": "index_fill",
     "masked_fill_tensor": "masked_fill",
     "mul_scalar": "mul",
+    "pairs_copy": "view_as_real_copy",
+    "permuted_copy": "permute_copy",
     "scatter_combined": "scatter",
     "scatter_value": "scatter",
     "search_sorted": "searchsorted",
+    "selected_copy": "select_copy",
+    "sliced_copy": "slice_copy",
+    "split_sizes_copy": "split_with_sizes_copy",
+    "split_tensor_copy": "split_copy",
+    "squeeze_all_copy": "squeeze_copy",
     "squeeze_dim": "squeeze",
     "squeeze_dim_": "squeeze_",
+    "squeeze_dim_copy": "squeeze_copy",
     "squeeze_dims": "squeeze",
     "squeeze_dims_": "squeeze_",
+    "squeeze_dims_copy": "squeeze_copy",
+    "strided_copy": "as_strided_copy",
     "sub_scalar": "sub",
+    "unbound_copy": "unbind_copy",
     "unique_consecutive_slices": "unique_consecutive",
+    "viewed_copy": "view_copy",
 }
 
 # Operators that PyTorch has not: parts of others, and derivatives that it writes in another way.
 _OURS = frozenset(
     """
-    _cleared_at _plain_index _spread _to_integers as_strided_backward border border_backward
-    channel_window_mean cleared_places index_backward lobpcg_pairs max_pool_values put_along
-    repeat_backward reverse_cumsum take_along take_backward
+    _cleared_at _fft_doubled _packed_rows _plain_index _rnn_layer _rnn_layer_backward _spread
+    _to_integers as_strided_backward border border_backward channel_window_mean cleared_places
+    index_backward lobpcg_pairs max_pool_values put_along repeat_backward reverse_cumsum
+    take_along take_backward
     """.split()
 )
 
@@ -65,6 +79,7 @@ _COMPOSITES = {
     "dropout2d": "feature_dropout",
     "dropout3d": "feature_dropout",
     "fold": "col2im",
+    "functional_embedding_bag": "embedding_bag",
     "grid_sample": "grid_sampler",
     "nll_loss": "nll_loss_nd",
     "norm": "linalg_vector_norm",
@@ -80,12 +95,13 @@ _COMPOSITES = {
 _NOT_SHOWN = frozenset(
     """
     apply_ as_subclass as_tensor asarray broadcast_shapes cuda frombuffer gaussian_nll_loss
-    get_device interpolate is_complex is_conj is_contiguous is_floating_point is_inference is_neg
-    is_shared is_signed is_storage is_tensor lobpcg local_response_norm lp_pool1d lp_pool2d
-    lp_pool3d lu map2_ map_ max_unpool1d multilabel_soft_margin_loss new new_tensor normalize numel
+    get_device gumbel_softmax interpolate is_complex is_conj is_contiguous is_floating_point
+    is_inference is_neg is_shared is_signed is_storage is_tensor linear_cross_entropy lobpcg
+    local_response_norm lp_pool1d lp_pool2d lp_pool3d lu map2_ map_ max_unpool1d
+    multi_head_attention_forward multilabel_soft_margin_loss new new_tensor normalize numel
     numpy pca_lowrank share_memory_ storage svd_lowrank tensor tolist
-    triplet_margin_with_distance_loss typename untyped_storage upsample upsample_bilinear
-    upsample_nearest
+    triplet_margin_with_distance_loss typename unravel_index untyped_storage upsample
+    upsample_bilinear upsample_nearest
     """.split()
 )
 
