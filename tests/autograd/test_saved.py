@@ -505,3 +505,20 @@ def test_s13_packed_values_with_a_version_of_their_own(torch):
     y.detach().add_(100)
     z.backward()
     assert values(x.grad) == [4.0]
+
+
+def test_s19_saved_tensors_may_wait_on_disk(torch, tmp_path):
+    names = (str(tmp_path / f"{number}.pt") for number in range(100))
+
+    def pack(tensor):
+        name = next(names)
+        torch.save(tensor, name)
+        return name
+
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, torch.load):
+        y = (x.exp() * x.sin()).sum()
+    assert len(list(tmp_path.iterdir())) >= 3
+    y.backward()
+    expected = x.detach().exp() * (x.detach().sin() + x.detach().cos())
+    assert torch.allclose(x.grad, expected)
