@@ -8,6 +8,7 @@ change nothing but what PyTorch refuses for them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from taper import dtypes
 from taper.autograd.grad_mode import set_grad_enabled
 from taper.autograd.interception import announce_write
 from taper.autograd.meta import INFERENCE_COUNTER
-from taper.autograd.provenance import here
+from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import check_inplace
 from taper.ops.complexes import view_as_real
@@ -43,6 +44,8 @@ class RuleOptimizer(Optimizer):
     _rule: ClassVar[Rule]
     _numbers: ClassVar[type[Numbers]]
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
+    # Of a rule without scalars: gets the options that its coefficients come from.
+    _read_options: ClassVar[Any] = None
     # Options that groups saved by old versions lack.
     _late_options: ClassVar[tuple[tuple[str, Any], ...]] = ()
     # What PyTorch wants on a GPU for `capturable`, and whether it adds "xla" to the devices it
@@ -58,7 +61,7 @@ class RuleOptimizer(Optimizer):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self._runs: dict[Tensor, Pack | Alone] = {}  # of earlier steps, by their first parameter
-        self._last_numbers: dict[Any, tuple[list[Any], Numbers]] = {}
+        self._last_numbers: dict[Any, tuple[Any, Numbers]] = {}
         super().__init__(params, defaults)
         if defaults.get("fused"):
             if defaults["differentiable"]:
@@ -111,7 +114,8 @@ class RuleOptimizer(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; returns what `closure` returns."""
         loss = self._evaluated(closure)
-        place = here()
+        frame = user_frame(sys._getframe(1))
+        place = frame.f_code, frame.f_lasti
         groups = [(group, ready_parameters(group)) for group in self.param_groups]
         for group, ready in groups:
             if ready and (group["foreach"] or group.get("capturable")):
@@ -158,16 +162,17 @@ class RuleOptimizer(Optimizer):
     def _numbers_for(
         self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype
     ) -> Numbers:
-        """The coefficients of a step; without scalars those of the last one will do (2 us less)."""
+        """The coefficients of a step; if they do not change, those of the last one (2 us less)."""
+        read = self._read_options
         plain = group["lr"].__class__ is float and group.get("weight_decay").__class__ is not Tensor
-        if scalars or not plain:
+        if read is None or not plain:
             return self._numbers(group, scalars, computed_in(dtype))
-        options = [value for name, value in group.items() if name != "params"]
-        known = self._last_numbers.get((id(group), dtype))
+        options = read(group)
+        known = self._last_numbers.get(dtype)
         if known is not None and known[0] == options:
             return known[1]
         numbers = self._numbers(group, scalars, computed_in(dtype))
-        self._last_numbers[id(group), dtype] = options, numbers
+        self._last_numbers[dtype] = options, numbers
         return numbers
 
     def _next_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,9 @@ class SGD(RuleOptimizer):
     _rule = staticmethod(sgd_rule)
     _numbers = SGDNumbers
     _scalars = ()
+    _read_options = staticmethod(
+        itemgetter("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
+    )
     _late_options = (
         ("nesterov", False),
         ("maximize", False),
