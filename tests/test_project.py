@@ -88,7 +88,15 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
     ("makers and copiers of tensors", ("factory", "dlpack", "pickling", "random", "dtype_checks")),
     (
         "the operator table",
-        ("opdef", "opcompile", "operands", "opnodes", "opwrite", "autograd.tangents"),
+        (
+            "opdef",
+            "opbackward",
+            "opcompile",
+            "operands",
+            "opnodes",
+            "opwrite",
+            "autograd.tangents",
+        ),
     ),
     ("operators", ("ops",)),
     ("autograd for users", ("autograd",)),

@@ -13,7 +13,8 @@ import textwrap
 from collections.abc import Sequence
 
 import taper  # the operators register themselves
-from taper.opcompile import apply_source, wrapper_source
+from taper.opbackward import apply_source
+from taper.opcompile import wrapper_source
 from taper.opdef import Formula, Op, registry
 from taper.ops import load_all
 

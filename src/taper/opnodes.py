@@ -2,7 +2,7 @@
 
 Owns: the base classes of generated node classes, their `_saved_*` attributes, the generic backward
 (used under `create_graph=True` and for packed values) and the generic recording (used in place).
-`opcompile` generates the fast form of both; tests hold the two equal.
+`opbackward` and `opcompile` generate the fast forms; tests hold the two equal.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ManyOutputsNode(TableNode):
 def apply_slowly(
     node: Any, grads: list[Any], tensors: bool, needs: Sequence[bool] | None = None
 ) -> Sequence[Any]:
-    """The formulas of a node on arrays or Tensors, by name; `opcompile.apply_source` unrolls it.
+    """The formulas of a node on arrays or Tensors, by name; `opbackward.apply_source` unrolls it.
 
     `needs` says which edges are of interest, if not all are; saved values are unpacked all the
     same, as in PyTorch.

@@ -96,7 +96,7 @@ _NOT_SHOWN = frozenset(
     """
     apply_ as_subclass as_tensor asarray broadcast_shapes cuda frombuffer gaussian_nll_loss
     get_device gumbel_softmax interpolate is_complex is_conj is_contiguous is_floating_point
-    is_inference is_neg is_shared is_signed is_storage is_tensor linear_cross_entropy lobpcg
+    is_inference is_neg is_shared is_signed is_storage is_tensor lobpcg
     local_response_norm lp_pool1d lp_pool2d lp_pool3d lu map2_ map_ max_unpool1d
     multi_head_attention_forward multilabel_soft_margin_loss new new_tensor normalize numel
     numpy pca_lowrank share_memory_ storage svd_lowrank tensor tolist

@@ -14,7 +14,7 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.backward import backward as run_backward
-from taper.autograd.conjugate import ConjugateCounter, ConjugateView
+from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
 from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.meta import (
@@ -36,11 +36,10 @@ from taper.autograd.views import (
     meta_of,
     replay,
     requires_grad,
-    same_elements,
     version_counter,
     wants_grad,
 )
-from taper.tensor import Tensor, element_strides, storage_offset
+from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 
 def attach(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -449,9 +448,11 @@ def detach_(self: Tensor) -> Tensor:
 
 def _get_data(self: Tensor) -> Tensor:
     """The same memory without history and with a version counter of its own."""
-    tensor = same_elements(self)
     if type(self) is ConjugateView:
+        tensor: Tensor = on_memory(self._memory)
         tensor._counter = ConjugateCounter(VersionCounter())
+    else:
+        tensor = wrap(self._array)
     tensor._requires_grad = cut_here("reading .data") if wants_grad(self) else cut_of(self)
     if self._counter is INFERENCE_COUNTER:
         tensor._counter = INFERENCE_COUNTER

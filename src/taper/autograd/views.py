@@ -210,14 +210,9 @@ def tracked(view: Tensor, source: Tensor, creation: str, step: Any) -> Tensor:
 
 def alias(source: Tensor) -> Tensor:
     """A tensor on the same memory and counter without history: `detach()`."""
-    tensor = same_elements(source)
+    tensor = on_memory(source._memory) if type(source) is ConjugateView else wrap(source._array)
     tensor._counter = version_counter(source)
     return tensor
-
-
-def same_elements(source: Tensor) -> Tensor:
-    """A tensor on the same memory without history, with a counter of its own."""
-    return on_memory(source._memory) if type(source) is ConjugateView else wrap(source._array)
 
 
 def replay(link: Any, base: Tensor) -> Tensor:

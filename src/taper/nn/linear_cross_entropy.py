@@ -16,7 +16,6 @@ from taper.ops.blend import where
 from taper.ops.cross_entropy import cross_entropy
 from taper.ops.data import tensor
 from taper.ops.linear import linear
-from taper.ops.linear_loss import linear_cross_entropy as at_once
 from taper.ops.ranges import arange
 from taper.ops.softmax import softmax
 from taper.tensor import Tensor
@@ -100,7 +99,7 @@ def linear_cross_entropy(
                 input, linear_weight, target, linear_bias, weight, reduction, ignored, options
             )
         _warn_ignored(reduction, label_smoothing, target, linear_weight, linear_bias)
-    return at_once(
+    return _at_once(
         input,
         linear_weight,
         target,
@@ -109,6 +108,31 @@ def linear_cross_entropy(
         reduction=reduction,
         ignore_index=ignore_index,
         label_smoothing=max(label_smoothing, 0.0),
+    )
+
+
+def _at_once(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    linear_bias: Tensor | None,
+    weight: Tensor | None,
+    reduction: str,
+    ignore_index: int | None,
+    label_smoothing: float,
+) -> Tensor:
+    *outputs, features = linear_weight.shape
+    if len(outputs) > 1:
+        linear_weight = linear_weight.reshape(-1, features)
+        linear_bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight, linear_bias).view(*input.shape[:-1], *outputs)
+    return cross_entropy(
+        logits,
+        target,
+        weight=weight,
+        ignore_index=_IGNORED if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
     )
 
 

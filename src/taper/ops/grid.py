@@ -83,71 +83,6 @@ def grid_sampler_2d(
     return sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@derivative(grid_sampler_2d, wrt=("input", "grid"))
-def grid_sampler_2d_all(grad, input, grid, interpolation_mode, padding_mode, align_corners, needs):
-    found = grid_sampler_2d_backward(
-        grad, input, grid, interpolation_mode, padding_mode, align_corners, needs
-    )
-    return found[0] if needs[0] else None, found[1] if needs[1] else None
-
-
-@tangent_of(grid_sampler_2d)
-def grid_sampler_2d_tangent(
-    input, grid, interpolation_mode, padding_mode, align_corners, input_t, grid_t
-):
-    settings = (interpolation_mode, padding_mode, align_corners)
-    return second(input_t, grid_t, None, input, grid, settings)[0]
-
-
-@op(outputs=("result0", "result1"), upcast=True, public=False, method=False)
-def grid_sampler_2d_backward(
-    grad_output: Array,
-    input: Array,
-    grid: Array,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: tuple[bool, bool],
-) -> tuple[Array, Array]:
-    """The gradients of pictures and grid."""
-    return sampled_backward(
-        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
-    )
-
-
-@tangent_of(grid_sampler_2d_backward)
-def grid_sampler_2d_backward_tangent(
-    grad_output,
-    input,
-    grid,
-    interpolation_mode,
-    padding_mode,
-    align_corners,
-    output_mask,
-    grad_output_t,
-    input_t,
-    grid_t,
-):
-    settings = (interpolation_mode, padding_mode, align_corners)
-    given = (grad_output, input, grid, grad_output_t, input_t, grid_t)
-    return backward_tangent(grid_sampler_2d_backward, given, settings, output_mask)
-
-
-@derivative(grid_sampler_2d_backward, wrt=("grad_output", "input", "grid"))
-def grid_sampler_2d_backward_all(
-    grad_output,
-    input,
-    grid,
-    interpolation_mode,
-    padding_mode,
-    align_corners,
-    grad_result0=None,
-    grad_result1=None,
-):
-    settings = (interpolation_mode, padding_mode, align_corners)
-    return second(grad_result0, grad_result1, grad_output, input, grid, settings)
-
-
 @op(upcast=True, check=_same_dtypes, method=False)
 def grid_sampler_3d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -166,20 +101,20 @@ def grid_sampler_3d(
     return sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@derivative(grid_sampler_3d, wrt=("input", "grid"))
-def grid_sampler_3d_all(grad, input, grid, interpolation_mode, padding_mode, align_corners, needs):
-    found = grid_sampler_3d_backward(
-        grad, input, grid, interpolation_mode, padding_mode, align_corners, needs
+@op(outputs=("result0", "result1"), upcast=True, public=False, method=False)
+def grid_sampler_2d_backward(
+    grad_output: Array,
+    input: Array,
+    grid: Array,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, bool],
+) -> tuple[Array, Array]:
+    """The gradients of pictures and grid."""
+    return sampled_backward(
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
-    return found[0] if needs[0] else None, found[1] if needs[1] else None
-
-
-@tangent_of(grid_sampler_3d)
-def grid_sampler_3d_tangent(
-    input, grid, interpolation_mode, padding_mode, align_corners, input_t, grid_t
-):
-    settings = (interpolation_mode, padding_mode, align_corners)
-    return second(input_t, grid_t, None, input, grid, settings)[0]
 
 
 @op(outputs=("result0", "result1"), upcast=True, public=False, method=False)
@@ -198,8 +133,32 @@ def grid_sampler_3d_backward(
     )
 
 
+def _backward_of(grid: Any) -> Any:
+    """The operator for the gradients, by the rank of the pictures that a grid is for."""
+    return grid_sampler_2d_backward if grid.ndim == 4 else grid_sampler_3d_backward
+
+
+@derivative(grid_sampler_3d, wrt=("input", "grid"))
+@derivative(grid_sampler_2d, wrt=("input", "grid"))
+def grid_sampler_all(grad, input, grid, interpolation_mode, padding_mode, align_corners, needs):
+    found = _backward_of(grid)(
+        grad, input, grid, interpolation_mode, padding_mode, align_corners, needs
+    )
+    return found[0] if needs[0] else None, found[1] if needs[1] else None
+
+
+@tangent_of(grid_sampler_3d)
+@tangent_of(grid_sampler_2d)
+def grid_sampler_tangent(
+    input, grid, interpolation_mode, padding_mode, align_corners, input_t, grid_t
+):
+    settings = (interpolation_mode, padding_mode, align_corners)
+    return second(input_t, grid_t, None, input, grid, settings)[0]
+
+
 @tangent_of(grid_sampler_3d_backward)
-def grid_sampler_3d_backward_tangent(
+@tangent_of(grid_sampler_2d_backward)
+def grid_sampler_backward_tangent(
     grad_output,
     input,
     grid,
@@ -213,11 +172,12 @@ def grid_sampler_3d_backward_tangent(
 ):
     settings = (interpolation_mode, padding_mode, align_corners)
     given = (grad_output, input, grid, grad_output_t, input_t, grid_t)
-    return backward_tangent(grid_sampler_3d_backward, given, settings, output_mask)
+    return backward_tangent(_backward_of(grid), given, settings, output_mask)
 
 
 @derivative(grid_sampler_3d_backward, wrt=("grad_output", "input", "grid"))
-def grid_sampler_3d_backward_all(
+@derivative(grid_sampler_2d_backward, wrt=("grad_output", "input", "grid"))
+def grid_sampler_backward_all(
     grad_output,
     input,
     grid,

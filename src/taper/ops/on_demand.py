@@ -255,7 +255,7 @@ PROVIDES: dict[str, str] = {
 # Families without public names of their own: `nn.functional` imports them.
 FOR_FUNCTIONAL_ONLY = """
     attention categories class_margin_loss cross_entropy fold fractional_pool functional_activation
-    interpolate linear_loss multi_head_attention packing scalar unpool
+    interpolate multi_head_attention packing scalar unpool
 """
 
 # The same for `linalg`.
