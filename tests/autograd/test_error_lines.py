@@ -130,3 +130,14 @@ def test_e5_the_pass_that_freed_the_graph_is_named(torch):
     text = str(caught.value)
     assert text.startswith("Trying to backward through the graph a second time")
     assert "# first" in text and "# shared" in text
+
+
+def test_l4_the_warning_names_the_line_that_computed_the_tensor(torch):
+    w = torch.ones(2, requires_grad=True)
+    y = w * 2  # no leaf
+    with pytest.warns(UserWarning) as caught:
+        assert y.grad is None
+    first, rest = str(caught[0].message).split("\n")
+    assert first.endswith("pull/30531 for more information.")
+    assert rest.startswith("It was computed by MulBackward0 at ")
+    assert rest.endswith("y = w * 2  # no leaf")

@@ -28,6 +28,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.node import Node
 from taper.autograd.overrides import Default
+from taper.autograd.provenance import describe
 from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
 from taper.autograd.transforms import mark_made, refuse_requires_grad, refuse_retain_grad
@@ -136,14 +137,16 @@ def _get_grad(self: Tensor) -> Tensor | None:
     meta = self._meta
     if meta is not None and meta.grad is not None:
         return meta.grad
-    if self._grad_fn is not None and not (meta is not None and meta.retains_grad):
+    node = self._grad_fn
+    if node is not None and not (meta is not None and meta.retains_grad):
         warnings.warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
             ".grad attribute won't be populated during autograd.backward(). If you indeed want "
             "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
             "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
             "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
-            "information.",
+            f"information.\nIt was computed by {node._class_name()} at "
+            f"{describe((node._code, node._offset))}",
             UserWarning,
             stacklevel=2,
         )
