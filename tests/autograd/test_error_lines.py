@@ -141,3 +141,19 @@ def test_l4_the_warning_names_the_line_that_computed_the_tensor(torch):
     assert first.endswith("pull/30531 for more information.")
     assert rest.startswith("It was computed by MulBackward0 at ")
     assert rest.endswith("y = w * 2  # no leaf")
+
+
+def test_e2_a_backward_pass_is_named_as_what_records_nothing(torch):
+    w = torch.ones(2, requires_grad=True)
+    texts = []
+
+    def hook(grad):
+        texts.append(reason((w * 2).sum()))
+
+    y = w * 3
+    y.register_hook(hook)
+    y.sum().backward()
+    assert texts == [
+        "Its history ends at a backward pass, which records only with create_graph=True"
+    ]
+    assert (w * 2).requires_grad and "constants" in reason(torch.ones(1).sum())

@@ -24,7 +24,7 @@ class Cut(tuple[()]):
     An empty tuple, because the truth of one is found as quickly as that of False.
     """
 
-    origin: tuple[str, CodeType, int]  # the reason, and the user's line
+    origin: tuple[str, CodeType | None, int]  # the reason, and the user's line if there is one
 
 
 def cut_here(reason: str) -> Cut:
@@ -33,6 +33,11 @@ def cut_here(reason: str) -> Cut:
     cut = Cut()
     cut.origin = reason, frame.f_code, frame.f_lasti
     return cut
+
+
+# Where histories end in user code that a backward pass calls.
+IN_BACKWARD = Cut()
+IN_BACKWARD.origin = "a backward pass, which records only with create_graph=True", None, 0
 
 
 def cut_of(tensor: Tensor) -> Any:
@@ -64,7 +69,8 @@ def explanation(tensor: Tensor) -> str:
     cut = cut_of(tensor)
     if cut is not False:
         reason, code, offset = cut.origin
-        return f"\nIts history ends at {reason} at {describe((code, offset))}"
+        place = "" if code is None else f" at {describe((code, offset))}"
+        return f"\nIts history ends at {reason}{place}"
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         return f"\nIt is of {tensor.dtype}, which has no gradients."
     return (

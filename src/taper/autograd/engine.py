@@ -28,6 +28,7 @@ from numpy import add, ndarray
 from taper import dtypes
 from taper.autograd import anomaly_mode as anomaly
 from taper.autograd.accumulate import LAST, AccumulateGrad, accumulate_simply
+from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from taper.autograd.meta import UNSET, nobody
 from taper.autograd.node import FREED, LEAF, Node
@@ -170,9 +171,12 @@ def run(roots: Sequence[Root], task: GraphTask) -> dict[int, Any]:
 
 def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]:
     outer, current, hooks = state.graph_task, state.current_node, state.saved_hooks
+    cut = state.cut
     before = state.mode & _OF_A_PASS
     state.graph_task = task
     state.mode = state.mode & ~NO_GRAD | (0 if task.records else NO_GRAD)
+    if not task.records:
+        state.cut = IN_BACKWARD
     try:
         if task.wanted is not None:
             task.needed = nodes_leading_to(task.wanted, [node for node, _, _ in roots])
@@ -189,6 +193,7 @@ def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]
     finally:
         state.mode = state.mode & ~_OF_A_PASS | before
         state.graph_task, state.current_node, state.saved_hooks = outer, current, hooks
+        state.cut = cut
     return task.captured
 
 
