@@ -92,9 +92,12 @@ def observed(program, torch):
         except Exception as error:
             text = str(error).split("\n")[0]
             result = f"{type(error).__name__}: {text}"
-    return result, [
-        f"{each.category.__name__}: {str(each.message).split(' (Triggered')[0]}" for each in caught
-    ]
+    return result, [f"{each.category.__name__}: {first_words(each.message)}" for each in caught]
+
+
+def first_words(warning):
+    """What PyTorch says, without where in its code; taper adds the user's line on a second line."""
+    return str(warning).split("\n")[0].split(" (Triggered")[0]
 
 
 def difference(one, other, path="result"):
