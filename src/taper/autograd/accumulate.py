@@ -106,9 +106,9 @@ def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
                 meta.grad._counter = INFERENCE_COUNTER
 
 
-def accumulate_simply(leaf: Tensor, grads: list[Any]) -> bool:
+def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
     """Do what AccumulateGrad does, if nobody can see that there is none; False if one can."""
-    if leaf._view is not None:
+    if leaf.__class__ is AccumulateGrad or leaf._view is not None:
         return False
     meta = leaf._meta
     if meta is None:

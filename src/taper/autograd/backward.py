@@ -196,6 +196,30 @@ def _calculate_shape(
 # --- backward --------------------------------------------------------------------------------
 
 
+def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
+    """Run the commonest pass, from one number; False, with nothing done, if it is not that.
+
+    Only an abbreviation of what `backward` does: 2.5 us less.
+    """
+    state = local.state
+    array = output._array
+    one = _ONES.get(array.dtype)
+    node = output._grad_fn
+    if (
+        node is None
+        or one is None
+        or array.ndim
+        or output._view is not None
+        or output.__class__ is not Tensor
+        or state.transforms
+        or state.mode & DUAL
+    ):
+        return False
+    task = GraphTask(bool(retain_graph), False, True)
+    run(((node, output._output_nr, one.copy()),), task)
+    return True
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,

@@ -236,6 +236,7 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
     log = task.log = active_logger()
     watched = needed is not None or recorder is not None or log is not None
     watched = watched or (anomaly.enabled and anomaly.check_nan)
+    unseen = not (watched or tensors)  # so that leaves may do without their AccumulateGrad
     upcoming: Node | None = None  # the only ready node needs no heap
     upcoming_entry: Entry = []
     if len(roots) == 1 and roots[0][0]._output_count == 1:
@@ -259,6 +260,9 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
         grads = entry[1]
         entry[1] = None
         state.current_node = node
+        if node._sequence == LAST and unseen and accumulate_simply(node, grads):
+            grads = entry = None  # type: ignore[assignment]
+            continue
         if watched or node._extra is not None or grads[0] is None or node._sequence == LAST:
             results = run_watched(node, grads, task)
             if results is None:

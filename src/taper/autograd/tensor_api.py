@@ -14,6 +14,7 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.backward import backward as run_backward
+from taper.autograd.backward import of_a_loss
 from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
 from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.handles import HookDict, RemovableHandle
@@ -277,7 +278,9 @@ def backward(
     >>> x.grad
     tensor([4., 6.])
     """
-    return run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    if gradient is inputs is None and not create_graph and of_a_loss(self, retain_graph):
+        return
+    run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 # --- hooks -----------------------------------------------------------------------------------

@@ -198,6 +198,8 @@ def mv_sizes_clash(mat: ndarray, vec: ndarray, added: tuple[int, ...]) -> Runtim
 
 @derivative(mv, wrt="self")
 def mv_self(grad, vec):
+    if grad.__class__ is ndarray and vec.dtype.kind == "f":
+        return grad[:, None] * vec  # what follows, 2 us faster
     return unsqueeze(grad, 1) * conjugate(vec)
 
 

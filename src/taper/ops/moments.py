@@ -112,11 +112,13 @@ def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool = Fa
 
 @derivative(var_dim, wrt="self")
 def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim: bool) -> Any:
+    if grad.__class__ is ndarray and self.dtype is FLOAT32 and not dim:
+        freedom = _degrees_of_freedom(self.size, correction)
+        if freedom > 0:
+            centred = self - total_of(self) / self.size
+            centred *= grad.item() * (2.0 / freedom)
+            return centred
     freedom = _degrees_of_freedom(count_of(self.shape, dim), correction)
-    if grad.__class__ is ndarray and self.dtype is FLOAT32 and not dim and freedom > 0:
-        centred = self - total_of(self) / self.size
-        centred *= grad.item() * (2.0 / freedom)
-        return centred
     centred = self - mean_dim(self, dim, True)
     if freedom <= 0 and (dim is None or not self.ndim):
         return grad * filled(

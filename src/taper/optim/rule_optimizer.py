@@ -142,7 +142,8 @@ class RuleOptimizer(Optimizer):
 
     def _update(self, group: dict[str, Any], ready: list[Tensor], place: Place) -> None:
         rule, names = type(self)._rule, tuple(self._arrays(group))
-        known: dict[Any, Numbers] = {}  # the coefficients of this step, for dtype and scalars
+        numbers: Numbers | None = None
+        known: Any = None  # what the coefficients are for
         position = 0
         while position < len(ready):
             run: Pack | Alone | None = self._runs.get(ready[position])
@@ -151,11 +152,10 @@ class RuleOptimizer(Optimizer):
                 scalars = run.common_scalars()
             if run is None or scalars is None:
                 run, scalars, first = self._next_run(group, ready, position, names)
-            key = (run.dtype, first, scalars)
-            numbers = known.get(key)
-            if numbers is None:
-                numbers = known[key] = self._numbers_for(group, scalars, run.dtype)
+            if numbers is None or known != (run.dtype, first, scalars):
+                numbers = self._numbers_for(group, scalars, run.dtype)
                 numbers.first = first
+                known = run.dtype, first, scalars
             run.update(rule, numbers, place)
             position += len(run.params)
 
