@@ -62,6 +62,7 @@ bench: $(ORACLE)/.installed
 	$(ORACLE_BIN)/python benchmarks/import_time.py
 	$(ORACLE_BIN)/python benchmarks/deep_chain.py
 	$(ORACLE_BIN)/python benchmarks/anomaly_cost.py
+	$(ORACLE_BIN)/python benchmarks/memory.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)

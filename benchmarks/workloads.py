@@ -134,6 +134,60 @@ def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str,
     return make
 
 
+def language_model(torch: Any) -> dict[str, Any]:
+    """A GPT of two blocks of 64, four heads, on 16 sequences of 64 characters; AdamW."""
+    torch.manual_seed(0)
+    nn, width, length, alphabet = torch.nn, 64, 64, 65
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.attention, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.wider, self.back = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x: Any) -> Any:
+            parts = self.attention(self.norm1(x)).split(width, dim=2)
+            heads = [each.view(*each.shape[:2], 4, -1).transpose(1, 2) for each in parts]
+            y = nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
+            x = x + self.mix(y.transpose(1, 2).contiguous().view(x.shape))
+            return x + self.back(nn.functional.gelu(self.wider(self.norm2(x))))
+
+    tokens, places = nn.Embedding(alphabet, width), nn.Embedding(length, width)
+    body = nn.Sequential(Block(), Block(), nn.LayerNorm(width), nn.Linear(width, alphabet))
+    model = nn.ModuleList([tokens, places, body])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    text = torch.randint(0, alphabet, (16, length + 1))
+    where = torch.arange(length)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        guesses = body(tokens(text[:, :-1]) + places(where))
+        wanted = text[:, 1:].reshape(-1)
+        nn.functional.cross_entropy(guesses.view(-1, alphabet), wanted).backward()
+        optimizer.step()
+
+    return {"step": step}
+
+
+def many_small_parameters(torch: Any) -> dict[str, Any]:
+    """An optimizer with nothing to compute: 100 parameters of 4x4, gradients at hand."""
+    parameters = [torch.nn.Parameter(torch.ones(4, 4)) for _ in range(100)]
+    for each in parameters:
+        each.grad = torch.ones(4, 4)
+    return {"optimizer": torch.optim.Adam(parameters)}
+
+
+def empty_module(torch: Any) -> dict[str, Any]:
+    """A module whose forward does nothing: what is left is the call."""
+
+    class Same(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x
+
+    return {"module": Same(), "x": torch.ones(2)}
+
+
 # What the compiler of operators puts into every wrapper that records (`opcompile`).
 PROVENANCE = """frame = getframe(1)
         code = frame.f_code
@@ -212,7 +266,12 @@ def all_workloads() -> list[Workload]:
             "step()",
             bar=1.1,
         ),
-        Workload("step: 32-64-64-10, Adam, 32", perceptron((32, 64, 64, 10), 32), "step()"),
+        Workload(
+            "step: 32-64-64-10, Adam, 32", perceptron((32, 64, 64, 10), 32), "step()", bar=0.5
+        ),
+        Workload("Adam, 100 small parameters", many_small_parameters, "optimizer.step()", bar=0.2),
+        Workload("a Module call", empty_module, "y = module(x)", limit=1e-6),
+        Workload("step: GPT, 2 blocks of 64, AdamW", language_model, "step()"),
         Workload("mul 5x5, no_grad", small_matrices, "y = a * b", recorded=False),
         Workload("add_ 5x5, no_grad", small_matrices, "a.add_(b)", recorded=False),
         Workload("provenance of one operation", provenance, PROVENANCE, limit=0.2e-6),
