@@ -10,8 +10,8 @@ from taper.autograd import (
     grad_mode,
     graph,
     probes,
+    resizing,
     tensor_api,
-    variable,
 )
 from taper.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from taper.autograd.backward import (
@@ -47,6 +47,14 @@ def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"taper.autograd.{name}")
     raise AttributeError(f"module 'taper.autograd' has no attribute {name!r}")
+
+
+def variable(*args: Any, **kwargs: Any) -> None:
+    """Raises: `Variable`s are tensors now."""
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+variable.Variable = Variable  # type: ignore[attr-defined]
 
 
 def _get_sequence_nr() -> int:
@@ -103,6 +111,7 @@ __all__ = [
     "probes",
     "profiler",
     "profiler_util",
+    "resizing",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

@@ -14,7 +14,7 @@ from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
-from taper.autograd.state import DUAL, local
+from taper.autograd.state import DUAL, State, local
 from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
 from taper.size import Size
@@ -196,6 +196,14 @@ def _calculate_shape(
 # --- backward --------------------------------------------------------------------------------
 
 
+def _needs_tensors(state: State) -> bool:
+    """Whether formulas run on Tensors, recorded or not (D5).
+
+    In a dual level saved values may have tangents; autocast has a say in what formulas call.
+    """
+    return bool(state.mode & DUAL) or state.autocast is not None
+
+
 def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
     """Run the commonest pass, from one number; False, with nothing done, if it is not that.
 
@@ -213,6 +221,7 @@ def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
         or output.__class__ is not Tensor
         or state.transforms
         or state.mode & DUAL
+        or state.autocast is not None
     ):
         return False
     task = GraphTask(bool(retain_graph), False, True)
@@ -257,7 +266,7 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = _as_sequence(tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    tensors_too = create_graph or bool(state.mode & DUAL)
+    tensors_too = create_graph or _needs_tensors(state)
     roots = _roots(outputs, _tensor_or_tensors_to_tuple(grad_tensors, len(outputs)), tensors_too)
     if create_graph:
         warn_once(
@@ -374,8 +383,7 @@ def grad(
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool
 ) -> list[Any]:
-    # In a dual level formulas run on Tensors, recorded or not: saved values may have tangents (D5).
-    tensors_too = create or bool(local.state.mode & DUAL)
+    tensors_too = create or _needs_tensors(local.state)
     roots = _roots(outputs, grads, tensors_too)
     wanted: Wanted = {}
     for position, each in enumerate(inputs):

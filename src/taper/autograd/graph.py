@@ -10,7 +10,7 @@ import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from taper.autograd.backward import GradientEdge
 from taper.autograd.handles import RemovableHandle
@@ -32,6 +32,7 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
@@ -42,6 +43,14 @@ def __getattr__(name: str) -> Any:
     if name == "allow_mutation_on_saved_tensors":  # few use it, and it is a module of its own
         return importlib.import_module("taper.autograd.mutation").allow_mutation_on_saved_tensors
     raise AttributeError(f"module 'taper.autograd.graph' has no attribute {name!r}")
+
+
+def region_activation_memory_budget(budget: float) -> NoReturn:
+    """Raises, as PyTorch outside of `compile`: nothing is captured; use `utils.checkpoint`."""
+    raise RuntimeError(
+        "torch.autograd.graph.region_activation_memory_budget can only be used inside a "
+        "torch.compile region; it has no effect in eager mode."
+    )
 
 
 class Node(abc.ABC):

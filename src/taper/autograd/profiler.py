@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 from taper.autograd import profiler_recorder
 from taper.autograd.profiler_names import flops_of
 from taper.autograd.profiler_recorder import Options, Record, Recorder
+from taper.autograd.profiler_steps import EnforceUnique, KinetoStepTracker, MemRecordsAcc
 from taper.autograd.profiler_trace import chrome_trace, write_json
 from taper.autograd.profiler_util import (
     USER_SCOPE,
@@ -38,8 +39,11 @@ from taper.autograd.state import local
 from taper.userwarning import warn_user
 
 __all__ = [
+    "EnforceUnique",
     "EventList",
     "FunctionEvent",
+    "KinetoStepTracker",
+    "MemRecordsAcc",
     "emit_itt",
     "emit_nvtx",
     "load_nvprof",

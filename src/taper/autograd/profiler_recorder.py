@@ -4,8 +4,8 @@ Owns: the one recorder of a thread, which all profilers on it share, and how it 
 
 Operators of the table are seen through `interception`; nodes of a backward pass by the engine,
 which asks `state.recorder` once for each pass.  Composite functions are plain functions that their
-callers hold by name, so while somebody records each has other code, which calls the recorder and
-then the function as it was; other threads run through it unrecorded.  Nobody pays otherwise.
+callers hold by name, so while somebody records they take `detours` through the recorder; other
+threads run through it unrecorded.  Nobody pays otherwise.
 
 A formula runs on arrays (D5), so what it calls is part of its node's event; under
 `create_graph=True` it runs on Tensors and its operators are seen.
@@ -23,7 +23,7 @@ from typing import Any
 
 from numpy import may_share_memory, ndarray
 
-from taper.autograd import interception
+from taper.autograd import detours, interception
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.custom_forward import apply_function
 from taper.autograd.engine import GraphTask, run_carefully
@@ -92,15 +92,15 @@ class Recorder:
         return result
 
     def run_composite(
-        self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, name: str, function: Any, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Call a composite function, recorded."""
+        """Call a composite function by way of `run`, recorded."""
         record = self._open(name, _in_order(function, args, kwargs) if self.shapes else args)
         if not _follows_grad_mode(name, args, kwargs):
             record.sequence = -1
         position = len(self.records)
         try:
-            result = function(*args, **kwargs)
+            result = run(*args, **kwargs)
         finally:
             record.end = perf_counter_ns()
         if self.memory:  # what no operator inside it has allocated is its own
@@ -200,7 +200,7 @@ def _in_order(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> S
     """The arguments in the order of declaration, up to the last that was given."""
     if not kwargs:
         return args
-    code = function.__code__
+    code = detours.original_of(function).__code__
     names = code.co_varnames[len(args) : code.co_argcount + code.co_kwonlyargcount]
     last = max([nr + 1 for nr, name in enumerate(names) if name in kwargs], default=0)
     return [*args, *(kwargs.get(name) for name in names[:last])]
@@ -266,9 +266,7 @@ def thread_number() -> int:
 
 _lock = threading.Lock()
 _recording = 0  # threads that record
-# Composite functions with the code that is theirs and the code that they have meanwhile.  Kept:
-# making it takes 1 ms for all, exchanging it 0.02 ms.
-_watched: dict[Any, tuple[CodeType, CodeType]] = {}
+_handlers: dict[Any, detours.Handler] = {}  # of composite functions
 _known = 0  # so many of the table are among them
 
 
@@ -305,15 +303,14 @@ def _watch_composites() -> None:
         _recording += 1
         if _recording > 1:
             return
-        for function, (_, detour) in list(_watched.items()):
-            function.__code__ = detour
         if _known != len(named_composites):
             _known = len(named_composites)
-            _take_detour(apply_function, None)
+            _handlers[apply_function] = _observing(None, apply_function)
             for table in (named_composites, composites.items(), methods.items()):
                 for name, function in list(table):
                     _watch(name, function)
-        composite_watchers.append(_watch)
+        detours.lead_through("profiler", _handlers)
+        composite_watchers.append(_watch_at_once)
 
 
 def _leave_composites() -> None:
@@ -322,44 +319,32 @@ def _leave_composites() -> None:
         _recording -= 1
         if _recording:
             return
-        composite_watchers.remove(_watch)
-        for function, (code, _) in list(_watched.items()):
-            function.__code__ = code
+        composite_watchers.remove(_watch_at_once)
+        detours.leave("profiler")
 
 
 def _watch(name: str, function: Any) -> None:
     shown = composite_name(name)
     operator = isinstance(getattr(function, "__wrapped__", None), Op)
     if shown is not None and isinstance(function, FunctionType) and not operator:
-        _take_detour(function, shown)
+        _handlers.setdefault(function, _observing(shown, function))
 
 
-def _detour(*args: Any, **kwargs: Any) -> Any:
-    """The code that a composite function has meanwhile."""
-    observed: Any = "@observed@"
-    return observed(*args, **kwargs)
+def _watch_at_once(name: str, function: Any) -> None:
+    _watch(name, function)
+    if function in _handlers:
+        detours.lead_through("profiler", {function: _handlers[function]})
 
 
-def _take_detour(function: Any, name: str | None) -> None:
-    """Let a function run through the recorder; without a name it is that of custom functions."""
-    if function in _watched:
-        return
-    code = function.__code__
-    original = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    original.__kwdefaults__ = function.__kwdefaults__
+def _observing(name: str | None, function: Any) -> detours.Handler:
+    """What lets a function run through the recorder; without a name it is for custom functions."""
 
-    def observed(*args: Any, **kwargs: Any) -> Any:
+    def observe(run: Any, /, *args: Any, **kwargs: Any) -> Any:
         recorder = local.state.recorder
         if recorder is None or (args and args[0].__class__ is ndarray):
-            return original(*args, **kwargs)
+            return run(*args, **kwargs)
         if name is None:
-            return recorder.run_custom(original, *args, **kwargs)
-        return recorder.run_composite(name, original, args, kwargs)
+            return recorder.run_custom(run, *args, **kwargs)
+        return recorder.run_composite(name, function, run, args, kwargs)
 
-    detour = _detour.__code__
-    consts = tuple([observed if each == "@observed@" else each for each in detour.co_consts])
-    detour = detour.replace(co_consts=consts, co_freevars=code.co_freevars)
-    _watched[function] = (code, detour)
-    function.__code__ = detour
+    return observe

@@ -40,6 +40,8 @@ class State:
 
     __slots__ = (
         "__weakref__",
+        "autocast",
+        "autocast_settings",
         "current_node",
         "cut",
         "dual_carriers",
@@ -70,6 +72,8 @@ class State:
         self.interceptors: tuple[Callable[..., Any], ...] = ()
         self.recorder: Any = None  # of the profiler, while one is on
         self.transforms: tuple[Any, ...] = ()  # of `func`, those that are open
+        self.autocast: Any = None  # the dtype that `amp` lets products be computed in, while on
+        self.autocast_settings: Any = None  # what `amp` knows of this thread
         self.current_node: Any = None
         self.cut: Any = False  # the block in which histories end, see `cuts`
         self.graph_task: Any = None
