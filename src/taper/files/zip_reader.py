@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from taper.files.checksums import Checksums
 from taper.files.sources import fill
 
 MOST_RECORDS = 1_000_000
@@ -55,6 +57,7 @@ class ZipReader:
 
     def __init__(self, file: Any) -> None:
         self._file = file
+        self._checksums = Checksums()
         self.start = file.tell()
         self.length = file.seek(0, os.SEEK_END) - self.start
         entries = self._directory()
@@ -75,12 +78,17 @@ class ZipReader:
         record = self.find(name)
         content = np.empty(record.packed, np.uint8)
         self._file.seek(self.start + self._starts[name])
-        if not fill(self._file, content):
+        if record.checksum and record.method == _STORED:
+            checksum = self._checksums.while_reading(partial(fill, self._file), content)
+        else:
+            checksum = 0 if fill(self._file, content) else None
+        if checksum is None:
             refuse(f"reading file {name}", "the file ended early")
         if record.method == _DEFLATED:
             content = np.frombuffer(_inflated(content, record), np.uint8)
+            checksum = zlib.crc32(content.data)
         # PyTorch writes 0 when it was told not to compute checksums.
-        if record.checksum and zlib.crc32(content.data) != record.checksum:
+        if record.checksum and checksum != record.checksum:
             refuse(f"reading file {name}", "its checksum is another one")
         return content
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from taper.files.checksums import Checksums
 
 CLASSIC_LIMIT = 0xFFFFFFFF
 """Sizes and offsets from here on need the 64-bit fields."""
@@ -59,7 +60,7 @@ class ZipWriter:
         self._write = write
         self._root = f"{root}/" if root else ""
         self._alignment = alignment
-        self._checksums = checksums
+        self._checksums = Checksums() if checksums else None
         self._cursor = 0
         self._entries: list[Entry] = []
 
@@ -69,8 +70,7 @@ class ZipWriter:
 
     def add(self, name: str, data: Any) -> None:
         """Append one record; `data` is bytes or a flat memoryview of bytes."""
-        checksum = zlib.crc32(data) if self._checksums else 0
-        entry = Entry(f"{self._root}{name}".encode(), checksum, len(data), self._cursor)
+        entry = Entry(f"{self._root}{name}".encode(), 0, len(data), self._cursor)
         wide = entry.wide_fields()
         start = self._cursor + 30 + len(entry.name) + len(wide) + 4
         padding = -start % self._alignment
@@ -83,10 +83,13 @@ class ZipWriter:
             + entry.name
             + extra
         )
-        self._put(data)
+        if self._checksums is None:
+            self._put(data)
+        else:
+            entry = entry._replace(checksum=self._checksums.while_writing(self._put, data))
         if entry.size:
             form = "<4sIQQ" if size else "<4sIII"
-            self._put(struct.pack(form, b"PK\7\x08", checksum, entry.size, entry.size))
+            self._put(struct.pack(form, b"PK\7\x08", entry.checksum, entry.size, entry.size))
         self._entries.append(entry)
 
     def fingerprint(self) -> bytes:
