@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads import Workload, all_workloads
+from tables import TABLES
+from workloads import Workload
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -50,9 +51,9 @@ class Row:
 class Worker:
     """A process that measures one library on request."""
 
-    def __init__(self, library: str) -> None:
+    def __init__(self, library: str, table: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(WORKER), library],
+            [sys.executable, str(WORKER), library, table],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -80,6 +81,7 @@ class Worker:
 
 def compare(
     libraries: tuple[str, str],
+    name: str,
     workloads: dict[int, Workload],
     rounds: int,
     blocks: int,
@@ -89,7 +91,7 @@ def compare(
     pairs: dict[int, list[tuple[dict[str, Any], dict[str, Any]]]] = {i: [] for i in workloads}
     for nr in range(rounds):
         print(f"round {nr + 1} of {rounds}", file=sys.stderr)
-        workers = [Worker(library) for library in libraries]
+        workers = [Worker(library, name) for library in libraries]
         try:
             for index in workloads:
                 for _ in range(blocks):
@@ -160,6 +162,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         description="Speed of taper against PyTorch: a table of ratios (below 1: taper wins).",
         epilog="exit code: 0, or with --check 1 if a bar is missed",
     )
+    parser.add_argument(
+        "--table",
+        choices=sorted(TABLES),
+        default="steps",
+        help="steps: whole steps and the cost of an operation; operators: the hundred most used",
+    )
     parser.add_argument("--candidate", default="taper", help="library to judge (default: taper)")
     parser.add_argument("--reference", default="torch", help="what to divide by (default: torch)")
     parser.add_argument("--only", metavar="TEXT", help="only workloads whose name contains TEXT")
@@ -174,13 +182,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
     chosen = {
         index: workload
-        for index, workload in enumerate(all_workloads())
+        for index, workload in enumerate(TABLES[options.table]())
         if (not options.quick or workload.quick)
         and (options.only is None or options.only in workload.name)
     }
     rounds = options.rounds or (1 if options.quick else 5)
     libraries = (options.candidate, options.reference)
-    rows = compare(libraries, chosen, rounds, blocks=3, seconds=0.02 if options.quick else 0.05)
+    seconds = 0.02 if options.quick else 0.05
+    rows = compare(libraries, options.table, chosen, rounds, blocks=3, seconds=seconds)
     facts = environment(libraries)
     if options.json:
         verdicts = [{**asdict(row), "verdict": row.verdict} for row in rows]

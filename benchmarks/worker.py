@@ -1,6 +1,6 @@
 """One library in one process: measures a workload each time the parent asks for it.
 
-    python benchmarks/worker.py LIBRARY
+    python benchmarks/worker.py LIBRARY TABLE
 
 Reads one JSON request a line from standard input, `{"workload": 3, "seconds": 0.05}`, and answers
 each with a line: `{"seconds": 1.2e-06}`, or `{"error": "..."}` where the library cannot do it.
@@ -15,15 +15,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workloads import all_workloads
+from tables import TABLES
 
 
 class Bench:
     """The workloads of one library, each built and calibrated when first asked for."""
 
-    def __init__(self, library: str) -> None:
+    def __init__(self, library: str, table: str) -> None:
         self.torch = importlib.import_module(library)
-        self.workloads = all_workloads()
+        self.workloads = TABLES[table]()
         self.ready: dict[int, tuple[Callable[[int], float], int]] = {}
 
     def measure(self, index: int, seconds: float) -> float:
@@ -47,8 +47,8 @@ class Bench:
         return run, max(1, round(repetitions * seconds / elapsed))
 
 
-def main(library: str) -> None:
-    bench = Bench(library)
+def main(library: str, table: str) -> None:
+    bench = Bench(library, table)
     for line in sys.stdin:
         request = json.loads(line)
         answer: dict[str, Any]
@@ -60,4 +60,4 @@ def main(library: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,0 +1,8 @@
+"""Which tables there are: name and what makes the workloads."""
+
+from __future__ import annotations
+
+from operator_workloads import operator_workloads
+from workloads import all_workloads
+
+TABLES = {"steps": all_workloads, "operators": operator_workloads}
