@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.loss import (
@@ -149,6 +150,7 @@ def binary_cross_entropy_with_logits_reduced(
     """The cross entropy of sigmoid(input), without overflow."""
     if self.dtype.kind not in "fV":
         raise not_implemented("log_sigmoid_cpu", self.dtype)
+    _refuse_integers(self, target)
     losses = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
     if pos_weight is not None:
         losses = losses * ((pos_weight - 1) * target + 1)
@@ -156,6 +158,20 @@ def binary_cross_entropy_with_logits_reduced(
     if weight is not None:
         losses = losses * weight
     return reduced_array(np.asarray(losses, target.dtype), reduction)
+
+
+def _refuse_integers(self: ndarray, target: ndarray) -> None:
+    """The losses are of the dtype of the target, which must hold them."""
+    if target.dtype == bool:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+            "or `logical_xor()` operator instead."
+        )
+    if target.dtype.kind in "iu":
+        raise RuntimeError(
+            f"result type {scalar_type(self.dtype)} can't be cast to the desired output type "
+            f"{scalar_type(target.dtype)}"
+        )
 
 
 def _logit_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:

@@ -21,6 +21,7 @@ from taper.sampling.fill import (
     write,
 )
 from taper.sampling.normals import c_library, uniform24, uniform53
+from taper.sampling.one_by_one import OneByOne
 
 
 def bernoulli_(
@@ -115,28 +116,6 @@ def geometric_(out: np.ndarray, p: float, generator: Generator | None = None) ->
     return write(out, values)
 
 
-class _Lookahead:
-    """Uniform numbers one by one, for loops that do not know how many they need.
-
-    They are drawn in portions from a copy; `finish` moves the generator itself.
-    """
-
-    def __init__(self, generator: Generator) -> None:
-        self._generator = generator
-        self._copy = generator.clone_state()
-        self._ready: list[float] = []
-        self._drawn = 0
-
-    def __call__(self) -> float:
-        if not self._ready:
-            self._ready = uniform53(self._copy, 1024)[::-1].tolist()
-            self._drawn += 1024
-        return self._ready.pop()
-
-    def finish(self) -> None:
-        self._generator.random64(self._drawn - len(self._ready))
-
-
 def poisson(rates: np.ndarray, generator: Generator | None = None) -> np.ndarray:
     """Counts of events, each with the rate at its place in `rates`, in the same dtype.
 
@@ -150,16 +129,16 @@ def poisson(rates: np.ndarray, generator: Generator | None = None) -> np.ndarray
         raise not_implemented("poisson_cpu", dtype_of(rates))
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    draw = _Lookahead(source(generator))
-    counts = [
-        _poisson_large(rate, draw) if rate >= 10.0 else _poisson_small(rate, draw)
-        for rate in rates.astype(np.float64).ravel().tolist()
-    ]
-    draw.finish()
+    parameters = zip(rates.astype(np.float64).ravel().tolist(), strict=True)
+    counts = OneByOne(source(generator)).values(_poisson_one, parameters, rates > 0)
     return write(np.empty(rates.shape, rates.dtype), np.array(counts, np.int64))
 
 
-def _poisson_small(rate: float, draw: _Lookahead) -> int:
+def _poisson_one(rate: float, draw: OneByOne) -> int:
+    return (_poisson_large if rate >= 10.0 else _poisson_small)(rate, draw)
+
+
+def _poisson_small(rate: float, draw: OneByOne) -> int:
     """Count how many uniform numbers can be multiplied before the product is below exp(-rate)."""
     if rate == 0.0:
         return 0
@@ -170,7 +149,7 @@ def _poisson_small(rate: float, draw: _Lookahead) -> int:
     return count
 
 
-def _poisson_large(rate: float, draw: _Lookahead) -> int:
+def _poisson_large(rate: float, draw: OneByOne) -> int:
     """Hoermann's transformed rejection with squeeze (PTRS, 1993)."""
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
@@ -206,14 +185,13 @@ def binomial(
     kind = dtype_of(counts)
     if kind.itemsize == 2:
         raise not_implemented("binomial_cpu", kind)
-    draw = _Lookahead(source(generator))
     pairs = zip(counts.ravel().tolist(), probs.ravel().tolist(), strict=True)
-    found = [_binomial_one(count, prob, draw) for count, prob in pairs]
-    draw.finish()
+    needs = (counts > 0) & (probs > 0) & (probs < 1)
+    found = OneByOne(source(generator)).values(_binomial_one, pairs, needs)
     return write(np.empty(counts.shape, counts.dtype), np.array(found, np.float64))
 
 
-def _binomial_one(count: float, prob: float, draw: _Lookahead) -> float:
+def _binomial_one(count: float, prob: float, draw: OneByOne) -> float:
     if count <= 0.0 or prob <= 0.0:
         return 0.0
     if prob >= 1.0:
@@ -225,7 +203,7 @@ def _binomial_one(count: float, prob: float, draw: _Lookahead) -> float:
     return (_binomial_large if count * prob >= 10.0 else _binomial_small)(count, prob, draw)
 
 
-def _binomial_small(count: float, prob: float, draw: _Lookahead) -> float:
+def _binomial_small(count: float, prob: float, draw: OneByOne) -> float:
     """Go from success to success: the distances have a geometric distribution."""
     successes, place, scale = 0, 0.0, math.log1p(-prob)
     while True:
@@ -250,7 +228,7 @@ _STIRLING_RESTS = [
 ]
 
 
-def _binomial_large(count: float, prob: float, draw: _Lookahead) -> float:
+def _binomial_large(count: float, prob: float, draw: OneByOne) -> float:
     """Hoermann's transformed rejection with squeeze (BTRS, 1993)."""
     spread = math.sqrt(count * prob * (1.0 - prob))
     b = 1.15 + 2.53 * spread

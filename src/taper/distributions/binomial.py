@@ -1,0 +1,126 @@
+"""Binomial: the number of successes of so many trials."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from taper.autograd.grad_mode import no_grad
+from taper.distributions import constraints
+from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
+from taper.distributions.parameters import expanded_by_name, one_of
+from taper.distributions.utils import (
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
+from taper.ops.binomial import binomial
+from taper.ops.ranges import arange
+from taper.ops.special import lgamma
+from taper.ops.unary import exp, log1p
+from taper.size import Size
+from taper.tensor import Tensor
+
+__all__ = ["Binomial"]
+
+
+def _clamp_by_zero(x: Tensor) -> Tensor:
+    """`max(x, 0)` with the gradient one half at zero."""
+    return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
+
+
+class Binomial(Distribution):
+    """The number of successes of `total_count` trials, each of probability `probs`.
+
+    >>> import taper
+    >>> taper.distributions.Binomial(4, taper.tensor([0.5])).log_prob(taper.tensor([2.0])).exp()
+    tensor([0.3750])
+    """
+
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    has_enumerate_support = True
+
+    def __init__(
+        self,
+        total_count: Tensor | int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        name, value = one_of(probs, logits)
+        total_count, self._param = broadcast_all(total_count, value)
+        self.total_count = total_count.type_as(self._param)
+        setattr(self, name, self._param)
+        super().__init__(self._param.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        names = ("total_count", "probs", "logits", "_param")
+        return expanded_by_name(self, Binomial, _instance, batch_shape, *names)
+
+    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._param.new(*args, **kwargs)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self.total_count)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter that was given."""
+        return self._param.size()
+
+    def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        count, logits = self.total_count, self.logits
+        # log(1 + exp(logits)) without overflow, times the count.
+        normalizer = count * _clamp_by_zero(logits) + count * log1p(exp(-logits.abs()))
+        normalizer = normalizer - lgamma(count + 1)
+        return value * logits - lgamma(value + 1) - lgamma(count - value + 1) - normalizer
+
+    def _common_count(self, method: str) -> int:
+        """The number of trials, which must be the same everywhere."""
+        total_count = int(self.total_count.max())
+        if not self.total_count.min() == total_count:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")
+        return total_count
+
+    def entropy(self) -> Tensor:
+        self._common_count("entropy")
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(exp(log_prob) * log_prob).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        total_count = self._common_count("enumerate_support")
+        values = arange(1 + total_count, dtype=self._param.dtype, device=self._param.device)
+        values = values.view((-1, *[1] * len(self._batch_shape)))
+        return values.expand((-1, *self._batch_shape)) if expand else values

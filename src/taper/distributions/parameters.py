@@ -1,0 +1,49 @@
+"""What many distributions do with their parameters: choose probabilities or logits, expand.
+
+Knows `Distribution` and tensors, no distribution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
+from taper.size import Size
+
+Number = bool | int | float
+
+
+def one_of(probs: Any, logits: Any) -> tuple[str, Any]:
+    """The name and the value of the way in which probabilities were given: exactly one."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ("logits", logits) if probs is None else ("probs", probs)
+
+
+def expanded(
+    distribution: Distribution,
+    cls: type,
+    instance: Any,
+    batch_shape: Shape,
+    event_shape: Shape = NO_SHAPE,
+    **parameters: Any,
+) -> Any:
+    """The copy that `expand` of `cls` returns: a new object with these attributes, unchecked."""
+    new = distribution._get_checked_instance(cls, instance)
+    new.__dict__.update(parameters)
+    base: Any = super(cls, new)
+    base.__init__(Size(batch_shape), Size(event_shape), validate_args=False)
+    new._validate_args = distribution._validate_args
+    return new
+
+
+def expanded_by_name(
+    distribution: Distribution, cls: type, instance: Any, batch_shape: Shape, *names: str
+) -> Any:
+    """As `expanded`, for parameters of the batch's shape; those that were not given stay out."""
+    parameters = {
+        name: distribution.__dict__[name].expand(batch_shape)
+        for name in names
+        if name in distribution.__dict__
+    }
+    return expanded(distribution, cls, instance, batch_shape, **parameters)
