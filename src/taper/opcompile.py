@@ -18,6 +18,7 @@ import numpy as np
 
 from taper import operands, opnodes, opwrite
 from taper.autograd.cuts import unrecorded, without_gradient
+from taper.autograd.detours import original_of
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
@@ -646,7 +647,7 @@ def first_use(label: str) -> Any:
     name, _, variant = label.partition(":")
     op = registry[name]
     compiled = compile_operator(op, variant)
-    lazy = op.lazy_functions[variant]
+    lazy = original_of(op.lazy_functions[variant])
     lazy.__code__ = compiled.__code__
     lazy.__defaults__ = compiled.__defaults__
     lazy.__kwdefaults__ = compiled.__kwdefaults__

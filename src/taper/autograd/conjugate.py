@@ -1,4 +1,5 @@
-"""ConjugateView: the conjugate of complex memory without computing it, as `conj()` returns it (X4).
+"""ConjugateView: the conjugate of complex memory without computing it, as `conj()` returns it (X4);
+and the negative of memory, as the imaginary part of a conjugate is.
 
 It shares memory and version counter with what it is the conjugate of: a write to either shows in
 both.  NumPy has no such arrays, so `_array`, which operators read, is computed anew on each
@@ -17,6 +18,31 @@ from taper.autograd.meta import SharedCounter
 from taper.tensor import Tensor, wrap
 
 
+def _both(memory: Any, out: Any = None) -> Any:
+    """The negative of the conjugate."""
+    return np.negative(np.conjugate(memory), out=out)
+
+
+# What is still to be done with the elements in memory; each undoes itself.
+CONJUGATE: Any = np.conjugate
+NEGATIVE: Any = np.negative
+BOTH: Any = _both
+
+_TOGETHER = {
+    (CONJUGATE, CONJUGATE): None,
+    (NEGATIVE, NEGATIVE): None,
+    (BOTH, CONJUGATE): NEGATIVE,
+    (BOTH, NEGATIVE): CONJUGATE,
+    (CONJUGATE, NEGATIVE): BOTH,
+    (NEGATIVE, CONJUGATE): BOTH,
+}
+
+
+def together(first: Any, second: Any) -> Any:
+    """Two changes, one after the other; None is no change."""
+    return second if first is None else _TOGETHER[first, second]
+
+
 class ConjugateCounter(SharedCounter):
     """The counter of the memory, in a class that sends view operators to their careful path."""
 
@@ -24,19 +50,20 @@ class ConjugateCounter(SharedCounter):
 
 
 class ConjugateView(Tensor):
-    """A tensor whose elements are the conjugates of those in its memory."""
+    """A tensor whose elements are the conjugates, or negatives, of those in its memory."""
 
-    __slots__ = ("_memory",)
+    __slots__ = ("_change", "_memory")
 
     _memory: np.ndarray
+    _change: Any
 
     @property
     def _array(self) -> np.ndarray:
-        return np.asarray(np.conjugate(self._memory))
+        return np.asarray(self._change(self._memory))
 
     @_array.setter
     def _array(self, array: np.ndarray) -> None:
-        self._memory = np.asarray(np.conjugate(array))
+        self._memory = np.asarray(self._change(array))
 
 
 def _of_memory(name: str) -> Callable[..., Any]:
@@ -55,9 +82,10 @@ ConjugateView.__name__ = ConjugateView.__qualname__ = Tensor.__name__
 ConjugateView.__module__ = Tensor.__module__
 
 
-def on_memory(memory: np.ndarray) -> ConjugateView:
+def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> ConjugateView:
     """A ConjugateView without history."""
     tensor: ConjugateView = object.__new__(ConjugateView)
+    tensor._change = change
     tensor._memory = memory
     tensor._requires_grad = False
     tensor._grad_fn = None
@@ -73,4 +101,4 @@ def write_through(target: Tensor, write: Callable[[np.ndarray], Any]) -> None:
     array = target._array
     write(array)
     if type(target) is ConjugateView:
-        np.conjugate(array, out=target._memory)
+        target._change(array, out=target._memory)

@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 ORDER = ("profiler", "autocast")
+_ALONE = {name: (name,) for name in ORDER}
 
 Handler = Callable[..., Any]  # handler(run, *args, **kwargs), where run(*args, **kwargs) goes on
 
@@ -26,7 +27,7 @@ _routes: dict[Any, Route] = {}
 class Route:
     """A function that has been on a detour, and who asked for it."""
 
-    __slots__ = ("active", "calls", "code", "function", "handlers", "original", "run")
+    __slots__ = ("active", "calls", "code", "first", "function", "handlers", "original", "run")
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -38,30 +39,57 @@ class Route:
             function.__closure__,
         )
         self.original.__kwdefaults__ = function.__kwdefaults__
+        self.first = function.__code__  # what it had when it was last led astray
         self.code = _code_through(self, function.__code__)
         self.handlers: dict[str, Handler] = {}
         self.active: tuple[str, ...] = ()
         self.calls: dict[tuple[str, ...], Callable[..., Any]] = {}
         self.run: Callable[..., Any] = self.original
 
-    def lead(self, active: tuple[str, ...]) -> None:
-        """Let the function run through these, or as it was."""
-        self.active = active
-        if active:
-            run = self.calls.get(active)
-            if run is None:
-                run = self.original
-                for name in reversed(active):
-                    run = functools.partial(self.handlers[name], run)
-                self.calls[active] = run
-            self.run = run
-            self.function.__code__ = self.code
+    def join(self, name: str, handler: Handler) -> None:
+        """Let the function run through one more."""
+        function, original = self.function, self.original
+        if not self.active and function.__code__ is not original.__code__:
+            _take_over(original, function)  # it has been compiled since it was last on a detour
+        if not self.active:
+            self.first = original.__code__
+        if self.handlers.get(name) is not handler:
+            self.handlers[name] = handler
+            self.calls.clear()
+        active = self.active
+        self._lead(
+            tuple([each for each in ORDER if each == name or each in active])
+            if active
+            else _ALONE[name]
+        )
+        function.__code__ = self.code
+
+    def part(self, name: str) -> None:
+        """Let the function run through one less."""
+        if self.active == (name,):
+            self.active = ()
+            if self.original.__code__ is not self.first:
+                _take_over(self.function, self.original)  # it has been compiled on the detour
+            else:
+                self.function.__code__ = self.first
         else:
-            # It may have been compiled meanwhile, see `original_of`.
-            original = self.original
-            self.function.__defaults__ = original.__defaults__
-            self.function.__kwdefaults__ = original.__kwdefaults__
-            self.function.__code__ = original.__code__
+            self._lead(tuple([each for each in self.active if each != name]))
+
+    def _lead(self, active: tuple[str, ...]) -> None:
+        run = self.calls.get(active)
+        if run is None:
+            run = self.original
+            for name in reversed(active):
+                run = functools.partial(self.handlers[name], run)
+            self.calls[active] = run
+        self.active, self.run = active, run
+
+
+def _take_over(function: Any, other: Any) -> None:
+    """Let a function do what another does."""
+    function.__defaults__ = other.__defaults__
+    function.__kwdefaults__ = other.__kwdefaults__
+    function.__code__ = other.__code__
 
 
 def _detour(*args: Any, **kwargs: Any) -> Any:
@@ -88,27 +116,13 @@ def functions_on_a_detour() -> list[Any]:
 
 
 def lead_through(name: str, handlers: dict[Any, Handler]) -> None:
-    """Let functions run through their handlers; `name` is one of ORDER and may lead only once."""
+    """Let functions run through their handlers; `name` is one of ORDER."""
     with _lock:
         for function, handler in handlers.items():
             route = _routes.get(function)
             if route is None:
                 route = _routes[function] = Route(function)
-            elif not route.active:
-                _refresh(route)
-            if route.handlers.setdefault(name, handler) is not handler:
-                route.handlers[name] = handler
-                route.calls.clear()
-            route.lead(tuple([each for each in ORDER if each == name or each in route.active]))
-
-
-def _refresh(route: Route) -> None:
-    """Take over what a function has become since it was last on a detour."""
-    original, function = route.original, route.function
-    if original.__code__ is not function.__code__:
-        original.__defaults__ = function.__defaults__
-        original.__kwdefaults__ = function.__kwdefaults__
-        original.__code__ = function.__code__
+            route.join(name, handler)
 
 
 def leave(name: str) -> None:
@@ -116,4 +130,4 @@ def leave(name: str) -> None:
     with _lock:
         for route in _routes.values():
             if name in route.active:
-                route.lead(tuple([each for each in route.active if each != name]))
+                route.part(name)

@@ -251,7 +251,7 @@ def _length_of_storage(array: np.ndarray) -> int:
 
 def lies_like(found: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors have the same shape, strides, offset and length of storage (D9)."""
-    if (type(found) is ConjugateView) != (type(tensor) is ConjugateView):
+    if getattr(found, "_change", None) is not getattr(tensor, "_change", None):
         return False
     one, other = _memory(found), _memory(tensor)
     if one.shape != other.shape or _length_of_storage(one) != _length_of_storage(other):
@@ -271,7 +271,7 @@ def zeros_like(tensor: Tensor) -> Tensor:
     steps = tuple([step * array.itemsize for step in element_strides(array)])
     offset = storage_offset(array) * array.itemsize
     zeros = within(storage, array.shape, steps, offset, array.dtype)
-    return on_memory(zeros) if type(tensor) is ConjugateView else wrap(zeros)
+    return on_memory(zeros, tensor._change) if type(tensor) is ConjugateView else wrap(zeros)
 
 
 def laid_out(found: Tensor, tensor: Tensor) -> Tensor:

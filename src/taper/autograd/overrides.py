@@ -29,6 +29,11 @@ def disabled() -> Iterator[None]:
         _switch.off = before
 
 
+def is_off() -> bool:
+    """Whether this thread is in such a block."""
+    return _switch.off
+
+
 class Default:
     """`__torch_function__` of a class that does not define its own: the function as it is."""
 

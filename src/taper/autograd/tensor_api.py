@@ -455,7 +455,7 @@ def detach_(self: Tensor) -> Tensor:
 def _get_data(self: Tensor) -> Tensor:
     """The same memory without history and with a version counter of its own."""
     if type(self) is ConjugateView:
-        tensor: Tensor = on_memory(self._memory)
+        tensor: Tensor = on_memory(self._memory, self._change)
         tensor._counter = ConjugateCounter(VersionCounter())
     else:
         tensor = wrap(self._array)

@@ -17,7 +17,14 @@ import numpy as np
 
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.builtin import BuiltinNode
-from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
+from taper.autograd.conjugate import (
+    CONJUGATE,
+    NEGATIVE,
+    ConjugateCounter,
+    ConjugateView,
+    on_memory,
+    together,
+)
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
@@ -129,21 +136,28 @@ def make_view(
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
 ) -> Tensor:
     """A tensor on `array`, a piece of the memory of `source`, as a view of its root (V1)."""
-    view = on_memory(_part(source, step)) if type(source) is ConjugateView else wrap(array)
+    view = wrap(array)
+    if type(source) is ConjugateView:
+        view = on_memory(_part(source, step), source._change)
     return tracked(view, source, creation, step)
 
 
-def _part(source: ConjugateView, step: Any) -> np.ndarray:
-    """The piece of the memory behind a conjugate that a view operator gives."""
+def _of_memory(source: ConjugateView, step: Any) -> Any:
+    """What a view operator gives of the memory behind a conjugate."""
     function, arguments = step
     state = local.state
     mode = state.mode
     state.mode = NO_GRAD
     try:
-        part: np.ndarray = function(wrap(source._memory), *arguments)._array
+        return function(wrap(source._memory), *arguments)
     finally:
         state.mode = mode
-    if part.dtype != source._memory.dtype:
+
+
+def _part(source: ConjugateView, step: Any) -> np.ndarray:
+    """The piece of the memory behind a conjugate that a view operator gives."""
+    part: np.ndarray = _of_memory(source, step)._array
+    if part.dtype != source._memory.dtype and source._change is not NEGATIVE:
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
             "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
@@ -157,24 +171,30 @@ def make_views(
 ) -> tuple[Tensor, ...]:
     """The same for an operator with several views."""
     if type(source) is ConjugateView:
-        function, arguments = step
-        parts = function(alias(conjugate_view(source)), *arguments)
-        views: list[Tensor] = [on_memory(each._array) for each in parts]
+        parts = _of_memory(source, step)
+        views: list[Tensor] = [on_memory(each._array, source._change) for each in parts]
     else:
         views = [wrap(each) for each in arrays]
     return tuple([tracked(each, source, creation, None) for each in views])
 
 
-def conjugate_view(source: Tensor, step: Any = None, creation: str = Creation.PLAIN) -> Tensor:
-    """The conjugate of a complex tensor as a view; that of a conjugate shows the memory itself."""
-    if type(source) is ConjugateView:
-        view = tracked(wrap(source._memory), source, creation, step)
-        if view._counter is not INFERENCE_COUNTER:
-            view._counter = source._counter.shared
-        return view
-    view = tracked(on_memory(source._array), source, creation, step)
+def conjugate_view(
+    source: Tensor,
+    step: Any = None,
+    creation: str = Creation.PLAIN,
+    change: Any = CONJUGATE,
+) -> Tensor:
+    """The conjugate (negative) of a tensor as a view; that of a conjugate shows the memory."""
+    lazy = type(source) is ConjugateView
+    memory = source._memory if lazy else source._array  # type: ignore[attr-defined]
+    left = together(source._change if lazy else None, change)  # type: ignore[attr-defined]
+    made = wrap(memory) if left is None else on_memory(memory, left)
+    view = tracked(made, source, creation, step)
     if view._counter is not INFERENCE_COUNTER:
-        view._counter = ConjugateCounter(view._counter)
+        if left is None:
+            view._counter = source._counter.shared
+        elif not lazy:
+            view._counter = ConjugateCounter(view._counter)
     return view
 
 
@@ -210,7 +230,10 @@ def tracked(view: Tensor, source: Tensor, creation: str, step: Any) -> Tensor:
 
 def alias(source: Tensor) -> Tensor:
     """A tensor on the same memory and counter without history: `detach()`."""
-    tensor = on_memory(source._memory) if type(source) is ConjugateView else wrap(source._array)
+    if type(source) is ConjugateView:
+        tensor: Tensor = on_memory(source._memory, source._change)
+    else:
+        tensor = wrap(source._array)
     tensor._counter = version_counter(source)
     return tensor
 

@@ -240,6 +240,14 @@ def _fractional(
     for label, numbers in (("kernel_size", kernel), ("output_size", sizes)):
         if len(numbers) != rank:
             raise RuntimeError(f"{name}: {label} must either be a single Int or tuple of {words}")
+    return fractional_by_samples(rank, input, kernel, sizes, samples)
+
+
+def fractional_by_samples(
+    rank: int, input: Tensor, kernel: Shape, sizes: Shape, samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The maxima of windows whose places `samples` decides, and their places."""
+    name = f"fractional_max_pool{rank}d"
     if local.state.mode == 0 and requires_grad(samples):
         raise RuntimeError(
             f"The function '{name}' is not differentiable with respect to argument "

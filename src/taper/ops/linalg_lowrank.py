@@ -24,7 +24,7 @@ from taper.ops.linalg_matrices import (
     without_diagonal,
 )
 from taper.ops.linalg_qr import qr_factors
-from taper.ops.linalg_svd import _linalg_svd
+from taper.ops.linalg_svd import linalg_svd
 from taper.ops.random import randn
 from taper.ops.reduce import mean
 from taper.ops.reshape import expand_to
@@ -75,7 +75,7 @@ def svd_lowrank(
     small = product(mh(basis), A)
     if M is not None:
         small = small - product(mh(basis), M)
-    U, S, Vh = _linalg_svd(small, False, True)
+    U, S, Vh = linalg_svd(small, False)
     U, V = product(basis, U), mh(Vh)
     return (V, S, U) if turn else (U, S, V)
 

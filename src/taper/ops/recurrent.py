@@ -310,9 +310,12 @@ class _Network:
 
     def fit(self, input: Tensor, states: Sequence[Tensor], weights: Sequence[Weights]) -> bool:
         """Whether the operator can do it: all shapes are right, all numbers real."""
-        if local.state.mode & DUAL or local.state.transforms:
+        state, array = local.state, input._array
+        if state.mode & DUAL or state.transforms:
             return False
-        array = input._array
+        any_dtype = state.autocast is not None
+        if any_dtype and (self.mode != LSTM or self.batch_sizes or array.dtype.itemsize == 8):
+            return False  # as in PyTorch: autocast has a say in each product
         sizes, shape = self.batch_sizes, array.shape
         if array.dtype not in _FLOATING or not array.size:
             return False
@@ -327,9 +330,10 @@ class _Network:
         layers = self.num_layers * self.directions
         hidden = states[0]._array.shape[-1] if states[0]._array.ndim else 0
         wanted = (layers, batch, hidden)
-        if len(weights) != layers or any(
-            each._array.shape != wanted or each._array.dtype != array.dtype for each in states
-        ):
+        if len(weights) != layers or any(each._array.shape != wanted for each in states):
+            return False
+        params = [each for group in weights for each in group[:4] if each is not None]
+        if not any_dtype and any(each._array.dtype != array.dtype for each in (*states, *params)):
             return False
         return all(self._fits(array, hidden, number, each) for number, each in enumerate(weights))
 
@@ -338,7 +342,7 @@ class _Network:
         width = input.shape[-1] if number < self.directions else hidden * self.directions
         shapes = ((rows, width), (rows, hidden), (rows,), (rows,))
         return all(
-            each is None or (each._array.shape == shape and each._array.dtype == input.dtype)
+            each is None or each._array.shape == shape
             for each, shape in zip(weights, shapes, strict=False)
         )
 

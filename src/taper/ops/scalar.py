@@ -14,7 +14,7 @@ from taper.opdef import LINEAR, Array, derivative, op, tangent_of
 from taper.tensor import Tensor, wrap
 
 
-@op(node="AddBackward1", public=False, method=False)
+@op(node="AddBackward1", upcast=True, public=False, method=False)
 def add_scalar(self: Array, other: float) -> Array:
     """A tensor plus a number."""
     return np.add(self, other)
@@ -25,7 +25,7 @@ def add_scalar_self(grad: Any) -> Any:
     return grad
 
 
-@op(node="SubBackward1", public=False, method=False)
+@op(node="SubBackward1", upcast=True, public=False, method=False)
 def sub_scalar(self: Array, other: float) -> Array:
     """A tensor minus a number."""
     return np.subtract(self, other)

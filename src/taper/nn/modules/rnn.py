@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+from taper.autograd.state import local
 from taper.nn import init
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
@@ -164,7 +165,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise if the input has another dtype or size than the network wants."""
         weight = self._flat_weights[0]
-        if input.dtype != weight.dtype:
+        if input.dtype != weight.dtype and local.state.autocast is None:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"Convert input: input.to({weight.dtype}), or convert model: "

@@ -11,6 +11,7 @@ from taper.autograd.grad_mode import enable_grad, no_grad
 from taper.autograd.variable import Variable
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+from taper.utils._checkpoint.autocasting import AutocastState, casting_as
 from taper.utils._checkpoint.frames import PUBLIC_MODULE
 from taper.utils._checkpoint.randomness import RandomState, drawing_from
 
@@ -56,6 +57,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = RandomState.now() if preserve_rng_state else None
+        ctx.autocast_state = AutocastState.now()
         ctx.inputs = [None if isinstance(each, Tensor) else each for each in args]
         ctx.tensor_positions = [nr for nr, each in enumerate(args) if isinstance(each, Tensor)]
         ctx.save_for_backward(*[args[nr] for nr in ctx.tensor_positions])
@@ -75,7 +77,7 @@ class CheckpointFunction(Function):
         for position, tensor in zip(ctx.tensor_positions, ctx.saved_tensors, strict=True):
             inputs[position] = tensor
         leaves = detach_variable(tuple(inputs))
-        with drawing_from(ctx.random_state), enable_grad():
+        with drawing_from(ctx.random_state), casting_as(ctx.autocast_state), enable_grad():
             outputs = ctx.run_function(*leaves)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)

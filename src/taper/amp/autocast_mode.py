@@ -1,0 +1,195 @@
+"""Blocks and functions that run with autocast, and custom functions that know of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from taper import cuda, dtypes
+from taper.amp import state
+from taper.amp.state import get_autocast_dtype, is_autocast_enabled
+from taper.device import device
+from taper.tensor import Tensor
+from taper.userwarning import warn_user
+
+_SUPPORTED = (dtypes.bfloat16, dtypes.float16)
+
+
+def _check_type(device_type: Any) -> None:
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+class autocast:
+    """A block or function in which operators choose the dtype of their floating-point tensors.
+
+    Products and convolutions run in `dtype`, bfloat16 unless said; what loses too much by that, as
+    losses, runs in float32.  Weights are copied once, until the outermost block ends, unless
+    `cache_enabled=False`.  Call `backward` after the block: the gradients follow the dtypes of the
+    forward pass by themselves.
+
+    >>> import taper
+    >>> x, weight = taper.ones(1, 2), taper.ones(3, 2, requires_grad=True)
+    >>> with taper.autocast("cpu"):
+    ...     y = taper.nn.functional.linear(x, weight)
+    >>> y
+    tensor([[2., 2., 2.]], dtype=torch.bfloat16, grad_fn=<MmBackward0>)
+    >>> y.sum().backward()
+    >>> weight.grad.dtype
+    torch.float32
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: dtypes.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        _check_type(device_type)
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self.device = device_type
+        self._type = device(device_type).type
+        if self._type not in state.FIRST_DTYPES:
+            raise RuntimeError(
+                f"User specified an unsupported autocast device_type '{device_type}'"
+            )
+        if self._type == "privateuseone":
+            raise NotImplementedError("there is no custom device; use device_type='cpu'")
+        if self._type == "cuda" and enabled and not cuda.is_available():
+            warn_user("CUDA is not available or torch_xla is imported. Disabling autocast.")
+            enabled = False
+        elif self._type != "cuda" and enabled and self.fast_dtype not in _SUPPORTED:
+            name = self._type.upper()
+            warn_user(
+                f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
+                f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
+            )
+            enabled = False
+        self._enabled = enabled
+        found = state.settings().cache_enabled
+        self._cache_enabled = found if cache_enabled is None else cache_enabled
+
+    def __enter__(self) -> autocast:
+        state.check_block(self._enabled, self.fast_dtype, self._cache_enabled)
+        found, name = state.settings(), self._type
+        before = is_autocast_enabled(name), found.dtypes[name], found.cache_enabled
+        found.entered.setdefault(self, []).append(before)
+        found.dtypes[name], found.cache_enabled = self.fast_dtype, self._cache_enabled
+        found.nesting += 1
+        state.switch(name, self._enabled)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        found, name = state.settings(), self._type
+        enabled, found.dtypes[name], found.cache_enabled = found.entered[self].pop()
+        if not found.entered[self]:
+            del found.entered[self]
+        if not state.autocast_decrement_nesting():
+            state.clear_autocast_cache()
+        state.switch(name, enabled)
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(func):
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "
+                "mean to use autocast as a context manager? For example:\n    with "
+                "torch.autocast(device_type=...):\n        output = model(input)"
+            )
+
+        @functools.wraps(func)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return run
+
+
+# --- custom functions ------------------------------------------------------------------------
+
+
+def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
+    """The floating-point tensors in a value in another dtype; float64 stays."""
+    if isinstance(value, Tensor):
+        eligible = value.is_floating_point() and value.device.type == device_type
+        return value.to(dtype) if eligible and value.dtype is not dtypes.float64 else value
+    if isinstance(value, str | np.ndarray):
+        return value
+    if isinstance(value, Mapping):
+        return {
+            _cast(key, device_type, dtype): _cast(each, device_type, dtype)
+            for key, each in value.items()
+        }
+    if isinstance(value, Iterable):
+        each_cast = (_cast(each, device_type, dtype) for each in value)
+        return type(value)(each_cast) if isinstance(value, list | tuple) else each_cast
+    return value
+
+
+def custom_fwd(
+    fwd: Any = None, *, device_type: str, cast_inputs: dtypes.dtype | None = None
+) -> Any:
+    """Decorate `forward` of a custom function, so that `custom_bwd` knows how it ran.
+
+    With `cast_inputs`, inside an autocast block the floating-point tensors arrive in that dtype and
+    autocast is off in `forward`.
+
+    >>> import taper
+    >>> class Product(taper.autograd.Function):
+    ...     @staticmethod
+    ...     @taper.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, left, right):
+    ...         ctx.save_for_backward(left, right)
+    ...         return left @ right
+    ...     @staticmethod
+    ...     @taper.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         left, right = ctx.saved_tensors
+    ...         return grad @ right.T, left.T @ grad
+    >>> left, right = taper.ones(1, 2, requires_grad=True), taper.ones(2, 1)
+    >>> with taper.autocast("cpu"):
+    ...     y = Product.apply(left, right)
+    >>> y.backward()
+    >>> left.grad
+    tensor([[1., 1.]])
+    """
+    _check_type(device_type)
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        context = args[0]
+        context._fwd_autocast_dtype = get_autocast_dtype(device_type)
+        enabled = is_autocast_enabled(device_type)
+        context._fwd_used_autocast = enabled and cast_inputs is None
+        if cast_inputs is None or not enabled:
+            return fwd(*args, **kwargs)
+        with autocast(device_type, enabled=False):
+            given = _cast(args, device_type, cast_inputs)
+            return fwd(*given, **_cast(kwargs, device_type, cast_inputs))
+
+    return run
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """Decorate `backward` of a custom function: autocast is as it was in `forward`.
+
+    `forward` is decorated with `custom_fwd`, which has an example.
+    """
+    _check_type(device_type)
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        context = args[0]
+        with autocast(
+            device_type, enabled=context._fwd_used_autocast, dtype=context._fwd_autocast_dtype
+        ):
+            return bwd(*args, **kwargs)
+
+    return run

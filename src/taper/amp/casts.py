@@ -1,0 +1,379 @@
+"""What autocast does to an operator: in which dtype it sees its floating-point tensors.
+
+Owns: the three lists of PyTorch's for the CPU, and the casts.  Functions on a list take a detour
+(`autograd.detours`) while some thread has autocast on; no other function is touched, and none
+while it is off.
+
+LOWER_PRECISION  products and convolutions run in the dtype of the block, bfloat16 or float16
+SINGLE           losses, transforms and factorisations, of which many lack a kernel for
+                 half precision, run in float32
+WIDEST           what joins tensors runs in the widest dtype among them
+ROUNDED          what is no product by itself but made of some in PyTorch returns the dtype of the
+                 block
+
+Everything else runs on the tensors as they are.  float64 is never cast.  While a function of a
+list runs, autocast is off for what it calls itself.  The in-place and `out=` forms are on no list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.autograd import detours
+from taper.autograd.state import INFERENCE, NO_GRAD, State, local
+from taper.opdef import inplace_function
+from taper.ops.adaptive_pool import adaptive_avg_pool3d, adaptive_maximum3d
+from taper.ops.addmm import addbmm, addmm, baddbmm
+from taper.ops.attention import scaled_dot_product_attention
+from taper.ops.average_pool import average3d
+from taper.ops.binary_cross_entropy import (
+    binary_cross_entropy_reduced,
+    binary_cross_entropy_with_logits_reduced,
+)
+from taper.ops.border_padding import (
+    reflection_pad1d,
+    reflection_pad2d,
+    replication_pad1d,
+    replication_pad2d,
+    replication_pad3d,
+)
+from taper.ops.class_margin_loss import multi_margin_loss_reduced, multilabel_margin_loss_forward
+from taper.ops.complexes import polar, view_as_complex
+from taper.ops.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from taper.ops.conv_tbc import conv_tbc
+from taper.ops.copy import as_type
+from taper.ops.cross_entropy import cross_entropy, nll_loss2d_forward, nll_loss_forward
+from taper.ops.ctc_loss import numbered_ctc_loss
+from taper.ops.fft_functions import (
+    fft_fft,
+    fft_fft2,
+    fft_fftn,
+    fft_hfft,
+    fft_ifft,
+    fft_ifft2,
+    fft_ifftn,
+    fft_ihfft,
+    fft_irfft,
+    fft_irfft2,
+    fft_irfftn,
+    fft_rfft,
+    fft_rfft2,
+    fft_rfftn,
+)
+from taper.ops.fractional_pool import fractional_by_samples
+from taper.ops.grid import affine_grid_generator, grid_sampler, grid_sampler_2d, grid_sampler_3d
+from taper.ops.index_dim import index_copy
+from taper.ops.leaky_activation import prelu
+from taper.ops.linalg_cholesky import (
+    cholesky,
+    cholesky_factor,
+    cholesky_inverse,
+    cholesky_solve,
+    linalg_cholesky,
+    linalg_cholesky_ex,
+)
+from taper.ops.linalg_distance import cdist
+from taper.ops.linalg_eigen import (
+    eigen_decomposition,
+    linalg_eig,
+    linalg_eigh,
+    linalg_eigvals,
+    linalg_eigvalsh,
+)
+from taper.ops.linalg_lstsq import least_squares, linalg_lstsq
+from taper.ops.linalg_lu import lu, lu_solve
+from taper.ops.linalg_norms import linalg_cond
+from taper.ops.linalg_products import linalg_vecdot
+from taper.ops.linalg_qr import (
+    geqrf,
+    linalg_householder_product,
+    linalg_qr,
+    orgqr,
+    ormqr,
+    qr,
+    qr_factors,
+    reflectors_product,
+)
+from taper.ops.linalg_solve import (
+    inverse,
+    inverse_ex,
+    linalg_inv,
+    linalg_inv_ex,
+    linalg_solve,
+    linalg_tensorinv,
+    linalg_tensorsolve,
+)
+from taper.ops.linalg_svd import (
+    linalg_matrix_rank,
+    linalg_svd,
+    linalg_svdvals,
+    pinverse,
+    pseudo_inverse,
+    svd,
+)
+from taper.ops.linalg_triangular import triangular_solve
+from taper.ops.linear import linear
+from taper.ops.loss import (
+    huber_loss_reduced,
+    l1_loss_reduced,
+    mse_loss_reduced,
+    numbered_kl_div,
+    numbered_poisson_nll_loss,
+    smooth_l1_loss_reduced,
+    soft_margin_loss_reduced,
+)
+from taper.ops.margin_loss import (
+    numbered_cosine_embedding_loss,
+    numbered_hinge_embedding_loss,
+    numbered_margin_ranking_loss,
+    numbered_triplet_margin_loss,
+)
+from taper.ops.matmul import bmm, matmul, mm
+from taper.ops.norm import channel_window_mean
+from taper.ops.pool import plain_max_pool3d
+from taper.ops.quantile import nanquantile, quantile
+from taper.ops.recurrent import mkldnn_rnn_layer
+from taper.ops.reduce import prod
+from taper.ops.spectral import uncentred_stft
+from taper.ops.split import cat_along, stack
+from taper.ops.triangle import trace
+from taper.ops.unpool import unpool2d, unpool3d
+from taper.ops.view_copies import view_as_complex_copy
+from taper.tensor import Tensor
+
+# fmt: off
+LOWER_PRECISION: tuple[Any, ...] = (
+    addbmm, addmm, baddbmm, bmm, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d,
+    conv_transpose2d, conv_transpose3d, linalg_vecdot, linear, matmul, mkldnn_rnn_layer, mm, prelu,
+    scaled_dot_product_attention,
+)
+SINGLE: tuple[Any, ...] = (
+    adaptive_avg_pool3d, adaptive_maximum3d, average3d, binary_cross_entropy_reduced,
+    binary_cross_entropy_with_logits_reduced, cdist, cholesky, cholesky_factor, cholesky_inverse,
+    cholesky_solve, cross_entropy, eigen_decomposition, fft_fft, fft_fft2, fft_fftn, fft_hfft,
+    fft_ifft, fft_ifft2, fft_ifftn, fft_ihfft, fft_irfft, fft_irfft2, fft_irfftn, fft_rfft,
+    fft_rfft2, fft_rfftn, fractional_by_samples, geqrf, grid_sampler, grid_sampler_2d,
+    grid_sampler_3d, huber_loss_reduced, inverse, inverse_ex, l1_loss_reduced, least_squares,
+    linalg_cholesky, linalg_cholesky_ex, linalg_cond, linalg_eig, linalg_eigh, linalg_eigvals,
+    linalg_eigvalsh, linalg_householder_product, linalg_inv, linalg_inv_ex, linalg_lstsq,
+    linalg_matrix_rank, linalg_qr, linalg_solve, linalg_svd, linalg_svdvals, linalg_tensorinv,
+    linalg_tensorsolve, lu, lu_solve, mse_loss_reduced, multi_margin_loss_reduced,
+    multilabel_margin_loss_forward, nanquantile, nll_loss2d_forward, nll_loss_forward,
+    numbered_cosine_embedding_loss, numbered_ctc_loss, numbered_hinge_embedding_loss,
+    numbered_kl_div, numbered_margin_ranking_loss, numbered_poisson_nll_loss,
+    numbered_triplet_margin_loss, orgqr, ormqr, pinverse, plain_max_pool3d, polar, prod, qr,
+    qr_factors, quantile, reflection_pad1d, reflection_pad2d, reflectors_product, replication_pad1d,
+    replication_pad2d, replication_pad3d, smooth_l1_loss_reduced, soft_margin_loss_reduced, svd,
+    trace, triangular_solve, uncentred_stft, unpool2d, unpool3d, view_as_complex,
+    view_as_complex_copy,
+)
+WIDEST: tuple[Any, ...] = (cat_along, index_copy, stack)
+ROUNDED: tuple[Any, ...] = (affine_grid_generator, pseudo_inverse)
+# Batched tensors of `vmap` are left to what computes with the whole batch, which may be on a list.
+# But these see them cast, and those as they are.
+CAST_IN_BATCHES = frozenset((
+    cholesky, cholesky_inverse, cholesky_solve, fractional_by_samples, geqrf, linalg_tensorsolve,
+    lu_solve, nanquantile, numbered_kl_div, numbered_margin_ranking_loss,
+    numbered_triplet_margin_loss, ormqr, prod, quantile, triangular_solve, uncentred_stft,
+    view_as_complex_copy,
+))
+PLAIN_IN_BATCHES = frozenset((
+    addbmm, binary_cross_entropy_with_logits_reduced, cross_entropy, nll_loss2d_forward,
+    nll_loss_forward, trace,
+))
+# fmt: on
+
+_DOUBLE = np.dtype(np.float64)
+_SINGLE = np.dtype(np.float32)
+
+
+# --- casts -----------------------------------------------------------------------------------
+
+
+def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
+    """A tensor as an operator sees it."""
+    array = tensor._array
+    if array.dtype is dtype.numpy or array.dtype is _DOUBLE or not tensor.dtype.is_floating_point:
+        return tensor
+    settings = state.autocast_settings
+    if (
+        settings.cache_enabled
+        and array.dtype is _SINGLE
+        and dtype is settings.dtypes["cpu"]
+        and tensor._grad_fn is None
+        and tensor.requires_grad
+        and tensor._view is None
+        and not state.mode & INFERENCE
+    ):
+        return _cast_once(tensor, dtype, state)
+    copy: Tensor = as_type(tensor, dtype)
+    return copy
+
+
+def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
+    """The copy of a weight that the outermost block keeps; it has a history also in `no_grad`."""
+    cache: dict[Tensor, Tensor] = state.autocast_settings.cache
+    copy = cache.get(weight)
+    if copy is None:
+        mode = state.mode
+        state.mode = mode & ~NO_GRAD
+        try:
+            copy = cache[weight] = as_type(weight, dtype)
+        finally:
+            state.mode = mode
+    return copy
+
+
+def _widest(values: list[Any], lower: dtypes.dtype) -> dtypes.dtype:
+    """The dtype for tensors that are joined."""
+    found = lower
+    for each in values:
+        array = each._array
+        if array.dtype is _DOUBLE or not each.dtype.is_floating_point or found is dtypes.float32:
+            continue
+        if array.dtype is _SINGLE:
+            found = dtypes.float32
+        elif array.dtype is not lower.numpy:
+            raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
+    return found
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    """The tensors among arguments, and in lists among them."""
+    found = []
+    for each in values:
+        if isinstance(each, Tensor):
+            found.append(each)
+        elif isinstance(each, list | tuple):
+            found.extend([inner for inner in each if isinstance(inner, Tensor)])
+    return found
+
+
+def _cast_argument(value: Any, dtype: dtypes.dtype, state: State) -> Any:
+    if isinstance(value, Tensor):
+        return _cast(value, dtype, state)
+    if isinstance(value, list | tuple) and any([isinstance(each, Tensor) for each in value]):
+        return [_cast(each, dtype, state) if isinstance(each, Tensor) else each for each in value]
+    return value
+
+
+def _in_order(function: Any, names: Any) -> list[str]:
+    """Keywords in the order of declaration."""
+    code = detours.original_of(function).__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return sorted(names, key=lambda name: known.index(name) if name in known else -1)
+
+
+# --- detours ---------------------------------------------------------------------------------
+
+Choice = Callable[[list[Tensor], dtypes.dtype], dtypes.dtype]
+
+
+def _casting(function: Any, choose: Choice) -> detours.Handler:
+    """What a function of a list runs through; `choose` says in which dtype."""
+
+    def cast(run: Any, /, *args: Any, **kwargs: Any) -> Any:
+        state = local.state
+        lower = state.autocast
+        if lower is None:
+            return run(*args, **kwargs)
+        tensors = _tensors(args if not kwargs else (*args, *kwargs.values()))
+        if not tensors:
+            return run(*args, **kwargs)
+        batched = bool(state.transforms) and _are_batched(tensors)
+        if kwargs.get("out") is not None or (batched and function in PLAIN_IN_BATCHES):
+            return _without_autocast(run, args, kwargs, state)
+        if batched and function not in CAST_IN_BATCHES:
+            return run(*args, **kwargs)
+        dtype = choose(tensors, lower)
+        given = [*args]
+        # As PyTorch, which casts the last argument first: the order of the nodes shows it.
+        for name in reversed(_in_order(function, kwargs) if len(kwargs) > 1 else [*kwargs]):
+            kwargs[name] = _cast_argument(kwargs[name], dtype, state)
+        for nr in reversed(range(len(given))):
+            given[nr] = _cast_argument(given[nr], dtype, state)
+        return _without_autocast(run, given, kwargs, state)
+
+    return cast
+
+
+def _are_batched(tensors: list[Tensor]) -> bool:
+    """Whether some tensor stands for the examples of a `vmap`."""
+    return any([hasattr(each, "_whole") for each in tensors])
+
+
+def _without_autocast(run: Any, args: Any, kwargs: Any, state: State) -> Any:
+    lower, settings = state.autocast, state.autocast_settings
+    if lower is None:
+        return run(*args, **kwargs)
+    state.autocast = None
+    settings.suspended += 1
+    try:
+        return run(*args, **kwargs)
+    finally:
+        settings.suspended -= 1
+        state.autocast = lower
+
+
+def _passing(run: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """What the in-place form of a function of a list runs through."""
+    return _without_autocast(run, args, kwargs, local.state)
+
+
+def _rounding(run: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """What a function runs through whose result has the dtype of the block, but no cast shows."""
+    state = local.state
+    lower, result = state.autocast, _without_autocast(run, args, kwargs, state)
+    if lower is None or not isinstance(result, Tensor) or result._array.dtype is _DOUBLE:
+        return result
+    if _are_batched([result]):
+        return as_type(result, lower)
+    result._array = result._array.astype(lower.numpy)
+    if result._grad_fn is not None:
+        result._grad_fn._dtype = lower.numpy
+    return result
+
+
+def _single_in_volumes(tensors: list[Tensor], lower: dtypes.dtype) -> dtypes.dtype:
+    """The mean that PyTorch takes with `avg_pool2d` or, in four dimensions, `avg_pool3d`."""
+    return dtypes.float32 if tensors[0].ndim > 3 else tensors[0].dtype
+
+
+def _handlers() -> dict[Any, detours.Handler]:
+    choices: list[tuple[tuple[Any, ...], Choice]] = [
+        (LOWER_PRECISION, lambda tensors, lower: lower),
+        (SINGLE, lambda tensors, lower: dtypes.float32),
+        (WIDEST, _widest),
+        ((channel_window_mean,), _single_in_volumes),
+    ]
+    found = {each: _casting(each, choose) for list_, choose in choices for each in list_}
+    found |= dict.fromkeys(ROUNDED, _rounding)
+    for function in list(found):
+        entry = getattr(function, "op", None)
+        if entry is not None and entry.inplace:
+            found[inplace_function(function)] = _passing
+    return found
+
+
+_HANDLERS = _handlers()
+
+
+def start() -> None:
+    """Let the functions of the lists run through the casts."""
+    detours.lead_through("autocast", _HANDLERS)
+
+
+def stop() -> None:
+    """Let them run as they are."""
+    detours.leave("autocast")
