@@ -80,6 +80,8 @@ docs: $(VENV)/.installed
 	mv docs/behaviours.md.new docs/behaviours.md
 	$(BIN)/python tools/coverage.py > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
+	$(BIN)/python tools/proxy_names.py > src/taper/compat/names.txt.new
+	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
 	$(BIN)/python tools/stubs.py > src/taper/__init__.pyi.new
 	mv src/taper/__init__.pyi.new src/taper/__init__.pyi
 

@@ -9,19 +9,7 @@ import importlib
 from math import e, inf, nan, pi
 from typing import Any
 
-from taper import (
-    accelerator,
-    autograd,
-    backends,
-    cuda,
-    mps,
-    ops,
-    pickling,
-    random,
-    return_types,
-    version,
-    xpu,
-)
+from taper import autograd, ops, pickling, random, return_types, version
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
     enable_grad,
@@ -52,6 +40,7 @@ from taper.device import (
 )
 from taper.dlpack import from_dlpack, to_dlpack
 from taper.dtypes import DTYPES, dtype, finfo, get_default_dtype, iinfo, set_default_dtype
+from taper.errors import AcceleratorError, OutOfMemoryError
 from taper.opdef import composites, registry
 from taper.ops import on_demand
 from taper.ops.data import from_numpy
@@ -83,23 +72,49 @@ from taper.settings import (
 )
 from taper.size import Size
 from taper.storage import LEGACY as STORAGE_TYPES
-from taper.storage import TypedStorage, UntypedStorage
+from taper.storage import StorageBase, TypedStorage, UntypedStorage
 from taper.tensor import Tensor
+from taper.torch_version import TorchVersion
 from taper.userwarning import is_warn_always_enabled, set_warn_always
 
-__version__ = "0.1.0"
+__version__ = TorchVersion(version.__version__)  # PyTorch's; taper's own is `version.taper`
 newaxis = None
 
 # Packages that are imported when they are first used; the import of taper stays short.
 _ON_DEMAND = frozenset(
-    {"_C", "fft", "files", "func", "linalg", "nn", "optim", "profiler", "serialization", "special"}
-    | {"testing", "utils", "viz"}
+    {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
+    | {"serialization", "special", "testing", "utils", "viz"}
+    | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
+    | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
+    | {"compat", "functional", "futures", "overrides", "types", "vision", "xpu"}
 )
-_FROM_ON_DEMAND = {"load": "serialization", "save": "serialization", "vmap": "func"}
+_FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
+_FROM_ON_DEMAND |= {"vmap": "func"}
+_TOP_LEVEL = """
+DisableTorchFunction DisableTorchFunctionSubclass _assert get_device_module has_lapack has_mkl
+has_openmp has_spectral set_anomaly_enabled
+"""
+_FROM_ON_DEMAND |= dict.fromkeys(_TOP_LEVEL.split(), "top_level")
+# Old questions about the build, which warn when they are asked and are in no list.
+_DEPRECATED = ("has_cuda", "has_cudnn", "has_mkldnn", "has_mps")
+_AUTOCAST = """
+autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype
+is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled is_autocast_ipu_enabled
+is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
+set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
+"""
+_FROM_ON_DEMAND |= dict.fromkeys(_AUTOCAST.split(), "amp.state")
+_FROM_ON_DEMAND |= dict.fromkeys(("GradScaler", "autocast"), "amp")
+_FROM_ON_DEMAND |= dict.fromkeys(
+    ("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"
+)
 
 # The functions of the operator table.  A test holds this list and the table equal.
 _FUNCTIONS = """
-_weight_norm _weight_norm_interface abs abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d
+_dirichlet_grad _neg_view _sample_dirichlet _standard_gamma _standard_gamma_grad _weight_norm
+_weight_norm_interface abs abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d
 adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv addmv_ addr adjoint affine_grid_generator
 alias_copy all allclose alpha_dropout alpha_dropout_ amax amin aminmax angle any arange arccos
 arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_
@@ -119,32 +134,34 @@ digamma dist div divide dot dropout dropout_ dsplit dstack einsum embedding embe
 embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
 exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
-floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm frombuffer full full_like gather
-gcd gcd_ ge geqrf ger get_device gradient greater greater_equal grid_sampler grid_sampler_2d
-grid_sampler_3d group_norm gru gru_cell gt hamming_window hann_window hardshrink heaviside
-hinge_embedding_loss histc hsplit hstack hypot i0 i0_ igamma igammac imag index_add index_copy
-index_fill index_put index_put_ index_reduce index_select inner instance_norm inverse is_complex
-is_conj is_floating_point is_inference is_neg is_nonzero is_same_size is_signed is_storage is_tensor
-isclose isfinite isin isinf isnan isneginf isposinf isreal kaiser_window kl_div kron kthvalue
-layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma linspace lobpcg log log10 log10_
-log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and
-logical_not logical_or logical_xor logit logit_ logspace logsumexp lstm lstm_cell lt lu lu_solve
-lu_unpack margin_ranking_loss masked_fill masked_scatter masked_select matmul matrix_exp
-matrix_power max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum mean median
-meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num
-nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy ne neg neg_ negative negative_
-nextafter nonzero nonzero_static norm norm_except_dim normal not_equal nuclear_norm numel ones
-ones_like orgqr ormqr outer pairwise_distance pca_lowrank pdist permute permute_copy pinverse
-pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu prod
-promote_types put qr quantile rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like
-randperm ravel real reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave reshape
-resize_as_ resolve_conj resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh
-rnn_tanh_cell roll rot90 round round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter
-scatter_add scatter_reduce searchsorted select select_copy select_scatter selu selu_ sgn sigmoid
-sigmoid_ sign signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet softmax sort
+floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_file frombuffer full
+full_like gather gcd gcd_ ge geqrf ger get_device gradient greater greater_equal grid_sampler
+grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window hann_window hardshrink
+hash_tensor heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_
+igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce index_select
+inner instance_norm inverse is_complex is_conj is_distributed is_floating_point is_inference is_neg
+is_nonzero is_same_size is_signed is_storage is_tensor isclose isfinite isin isinf isnan isneginf
+isposinf isreal istft kaiser_window kl_div kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp
+less less_equal lgamma linspace lobpcg log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
+logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_
+logspace logsumexp lstm lstm_cell lt lu lu_solve lu_unpack margin_ranking_loss masked_fill
+masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d max_pool1d_with_indices
+max_pool2d max_pool3d maximum mean median meshgrid min minimum mm mode moveaxis movedim msort mul
+multinomial multiply mv mvlgamma nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow
+narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm
+native_layer_norm native_norm ne neg neg_ negative negative_ nextafter nonzero nonzero_static norm
+norm_except_dim normal not_equal nuclear_norm numel ones ones_like orgqr ormqr outer
+pairwise_distance pca_lowrank pdist permute permute_copy pinverse pixel_shuffle pixel_unshuffle
+poisson poisson_nll_loss polar polygamma positive pow prelu prod promote_types put qr quantile
+rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like randperm ravel real reciprocal
+reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj
+resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round
+round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add scatter_reduce
+searchsorted segment_reduce select select_copy select_scatter selu selu_ sgn sigmoid sigmoid_ sign
+signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_inverse slice_scatter slogdet softmax sort
 split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze
-squeeze_copy stack std std_mean sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
-take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot threshold threshold_ tile topk
+squeeze_copy stack std std_mean stft sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy
+take take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot threshold threshold_ tile topk
 trace transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
 triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename unbind unbind_copy unflatten
 unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split
@@ -158,16 +175,27 @@ def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"taper.{name}")
     if name in _FROM_ON_DEMAND:
-        return getattr(__getattr__(_FROM_ON_DEMAND[name]), name)
+        return getattr(importlib.import_module(f"taper.{_FROM_ON_DEMAND[name]}"), name)
+    if name.startswith("_foreach_"):
+        return getattr(importlib.import_module("taper.foreach"), name)
     if name in on_demand.FAMILY_OF and name in _NAMES:
         on_demand.load(name)
         globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
         return globals()[name]
-    raise AttributeError(f"module 'taper' has no attribute {name!r}")
+    if name in _DEPRECATED:
+        return getattr(importlib.import_module("taper.top_level"), name)
+    reason = None if name[:2] == "__" else _why_not(name)
+    raise AttributeError(f"module 'taper' has no attribute {name!r}{reason or ''}")
+
+
+def _why_not(name: str) -> str | None:
+    sentence = importlib.import_module("taper.left_out").sentence(f"torch.{name}")
+    return sentence and f". {sentence}"
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_NAMES})
+    of_lists = importlib.import_module("taper.foreach").__all__
+    return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_NAMES, *of_lists})
 
 
 def _is_loaded(name: str) -> Any:
@@ -181,6 +209,7 @@ def _function(name: str) -> Any:
 _NAMES = frozenset(_FUNCTIONS.split())
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
 globals().update(DTYPES, **TENSOR_TYPES, **STORAGE_TYPES)
+Storage = STORAGE_TYPES["FloatStorage"]
 globals().update({name: _function(name) for name in _NAMES if _is_loaded(name)})
 
 autograd.torch = importlib.import_module(__name__)  # as PyTorch (Z6)

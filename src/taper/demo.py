@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import taper
 from taper import Tensor, nn, optim
+from taper.commands.terminal import track
 from taper.ops.data import tensor
 from taper.viz import make_dot
 
@@ -50,22 +50,6 @@ def story() -> None:
     print(f"   once more  x1 * x2 = {(x1 * x2).item():g}, smaller than before\n")
 
 
-def progress(items: Sequence[int], label: str) -> Iterator[int]:
-    """A bar on a terminal, nothing elsewhere: the lines after each epoch say enough there."""
-    shown = sys.stdout.isatty()
-    width = 30
-    for done, item in enumerate(items, 1):
-        yield item
-        if shown:
-            filled = width * done // len(items)
-            bar = "#" * filled + "." * (width - filled)
-            sys.stdout.write(f"\r   {label} [{bar}] {done}/{len(items)}")
-            sys.stdout.flush()
-    if shown:
-        sys.stdout.write("\r" + " " * (width + 30) + "\r")
-        sys.stdout.flush()
-
-
 def accuracy(model: nn.Module, points: Tensor, label: Tensor) -> float:
     """The share of points that the model puts on the right arm."""
     model.eval()
@@ -98,7 +82,7 @@ def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
     for epoch in range(1, epochs + 1):
         started, total = time.perf_counter(), 0.0
         order = taper.randperm(len(points))
-        for start in progress(range(0, len(points), BATCH), f"epoch {epoch:2d}"):
+        for start in track(range(0, len(points), BATCH), f"epoch {epoch:2d}"):
             chosen = order[start : start + BATCH]
             loss = nn.functional.cross_entropy(model(points[chosen]), label[chosen])
             optimizer.zero_grad()

@@ -20,7 +20,7 @@ from taper.ops import load_all
 
 _HEAD = f"""# Derivatives
 
-The operators of taper {getattr(taper, "__version__", "")}, made from the operator table by
+The operators of taper {taper.version.taper}, made from the operator table by
 `make docs`. For each: the node it records, what is saved for backward, the gradient formulas, and
 how forward mode follows. A formula is an ordinary function; the names of its arguments say what
 is saved: `grad` is the gradient that arrives, `result` the output, `x_shape` only a shape.

@@ -14,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from taper.userwarning import warn_user
+
 
 class _Settings:
     threads: int | None = None
     interop_threads: int = os.cpu_count() or 1
+    interop_threads_set = False
     deterministic = False
     warn_only = False
     matmul_precision = "highest"
+    matmul_precision_set = False
 
 
 _settings = _Settings()
@@ -89,7 +93,13 @@ def get_num_interop_threads() -> int:
 
 def set_num_interop_threads(nthreads: int, /) -> None:
     """Keep a number that PyTorch would use to run operations side by side."""
-    _settings.interop_threads = _checked_count("set_num_interop_threads", nthreads)
+    count = _checked_count("set_num_interop_threads", nthreads)
+    if _settings.interop_threads_set:
+        raise RuntimeError(
+            "Error: cannot set number of interop threads after parallel work has started or "
+            "set_num_interop_threads called"
+        )
+    _settings.interop_threads, _settings.interop_threads_set = count, True
 
 
 # --- determinism -----------------------------------------------------------------------------
@@ -101,7 +111,17 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     >>> import taper
     >>> taper.use_deterministic_algorithms(False)
     """
-    _settings.deterministic, _settings.warn_only = bool(mode), bool(warn_only)
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
+            f"{type(mode).__name__}"
+        )
+    if not isinstance(warn_only, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'warn_only' must be bool, not "
+            f"{type(warn_only).__name__}"
+        )
+    _settings.deterministic, _settings.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -158,8 +178,22 @@ def get_float32_matmul_precision() -> str:
 
 def set_float32_matmul_precision(precision: str) -> None:
     """Ask for 'highest', 'high' or 'medium' precision; products are always of the highest."""
-    if precision in ("highest", "high", "medium"):
-        _settings.matmul_precision = precision
+    if not isinstance(precision, str):
+        raise RuntimeError(
+            f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}"
+        )
+    if precision not in ("highest", "high", "medium"):
+        warn_user(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect."
+        )
+        return
+    _settings.matmul_precision, _settings.matmul_precision_set = precision, True
+
+
+def is_matmul_precision_set() -> bool:
+    """Whether somebody has asked for a precision, be it the one that was there."""
+    return _settings.matmul_precision_set
 
 
 def set_flush_denormal(mode: bool) -> bool:

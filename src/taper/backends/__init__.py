@@ -4,6 +4,61 @@ There is one backend, NumPy on the CPU.  The switches keep what is assigned to t
 nothing; the questions tell the truth.
 """
 
-from taper.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum
+from __future__ import annotations
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from taper.backends import (
+    cpu,
+    cuda,
+    cudnn,
+    cusparselt,
+    kleidiai,
+    mha,
+    miopen,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,
+    quantized,
+)
+
+__all__ = [
+    "cpu",
+    "cuda",
+    "cudnn",
+    "cusparselt",
+    "kleidiai",
+    "mha",
+    "miopen",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+    "disable_global_flags",
+    "flags",
+    "flags_frozen",
+]
+
+fp32_precision: str = "none"
+
+
+def disable_global_flags() -> None:
+    """Nothing to do: the switches may always be set."""
+
+
+def flags_frozen() -> bool:
+    """False: the switches may always be set."""
+    return False
+
+
+@contextmanager
+def flags(fp32_precision: str = "none") -> Iterator[None]:
+    """A block with a precision of its own, which changes nothing."""
+    yield

@@ -13,6 +13,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
+from taper.factory import check_memory_format
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
 from taper.opwrite import refuse_overlap, refuse_shared_memory, run_inplace
@@ -65,8 +66,11 @@ def clone(self: Array, *, memory_format: Any = None) -> Array:
     >>> taper.clone(taper.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    if memory_format is None and self.flags.c_contiguous:
-        return self.copy()
+    if memory_format is None:
+        if self.flags.c_contiguous:
+            return self.copy()
+    else:
+        check_memory_format("clone", memory_format)
     return copied(self, self.dtype, memory_format)
 
 
@@ -83,6 +87,8 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
     (2, 1)
     """
+    if type(input) is ConjugateView:  # where its elements lie, the array does not say
+        return input if input.is_contiguous() else clone(input, memory_format=memory_format)
     if memory_format is contiguous_format:
         if input._array.flags.c_contiguous:
             return input
@@ -259,8 +265,8 @@ def cuda(
     input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
     """Raises: there is no CUDA."""
-    usable("cuda", "cuda")
-    return input
+    usable("cuda" if device is None else device, "cuda")
+    raise RuntimeError("Invalid device, must be cuda device")
 
 
 # --- writes ----------------------------------------------------------------------------------
@@ -325,7 +331,7 @@ def zeros_of(grad: Any) -> Any:
 
 
 @composite(public=False)
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write the values of another tensor into this one, broadcast and converted.
 
     >>> import taper
@@ -333,25 +339,25 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     tensor([[1., 2.],
             [1., 2.]])
     """
-    if not isinstance(src, Tensor):
-        if src.__class__ not in NUMBERS:
+    if not isinstance(other, Tensor):
+        if other.__class__ not in NUMBERS:
             raise TypeError(
-                f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+                f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}"
             )
-        src = wrap(np.array(src))
+        other = wrap(np.array(other))
     target = self._array
-    sources = () if target.dtype.kind in "biu" else (src,)  # integers carry no gradient
+    sources = () if target.dtype.kind in "biu" else (other,)  # integers carry no gradient
     if not needs_record(self, *sources):
-        refuse_shared_memory(self, src)
-        write_copy(target, src._array)
+        refuse_shared_memory(self, other)
+        write_copy(target, other._array)
         bump_version(self)
         return self
-    refuse_shared_memory(self, src)
+    refuse_shared_memory(self, other)
 
     def write_source(array: ndarray) -> None:
-        write_copy(array, src._array)
+        write_copy(array, other._array)
 
-    return run_inplace(copy.op, (self, src, non_blocking), write_source)
+    return run_inplace(copy.op, (self, other, non_blocking), write_source)
 
 
 def fill_with_number(self: Array, value: Any) -> Array:

@@ -157,8 +157,7 @@ class Module(StateDict, Calls):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Not available: a module always runs its `forward` directly."""
-        raise NotImplementedError("Module.compile is not available; call the module as it is.")
+        """Nothing to do: a module runs as it is written; see `taper.compile`."""
 
     # --- training ----------------------------------------------------------------------------
 

@@ -1,0 +1,8 @@
+"""`python -m taper`: the `taper` command."""
+
+import sys
+
+from taper.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""`taper.backends.cusparselt`: there is none."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """False: cuSPARSELt is not used."""
+    return False
+
+
+def version() -> int | None:
+    """None: there is no cuSPARSELt."""
+    return None

@@ -1,0 +1,8 @@
+"""`taper.backends.kleidiai`: there is none."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """False: KleidiAI is not used."""
+    return False

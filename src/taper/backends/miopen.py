@@ -1,0 +1,3 @@
+"""`taper.backends.miopen`: there is none; its switch keeps its value."""
+
+immediate: bool = False

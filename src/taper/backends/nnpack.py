@@ -1,0 +1,8 @@
+"""`taper.backends.nnpack`: there is none."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """False: NNPACK is not used."""
+    return False

@@ -1,0 +1,74 @@
+"""A module-level `__getattr__` for taper's modules that explains names they lack.
+
+Owns: putting it on modules and taking it off.  The explanations themselves are read on failure.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from opcode import opmap
+from types import FrameType, ModuleType
+from typing import Any
+
+from taper.compat.aliases import public_name
+
+_IMPORT_FROM = opmap["IMPORT_FROM"]
+
+
+class Explained:
+    """The modules that explain, each with the `__getattr__` of its own that it had before."""
+
+    def __init__(self) -> None:
+        self.before: list[tuple[ModuleType, Any]] = []
+
+    def add(self, module: ModuleType) -> None:
+        """Let a module explain what it lacks."""
+        members = vars(module)
+        own = members.get("__getattr__")
+        self.before.append((module, own))
+        members["__getattr__"] = _explaining(module, own)
+
+    def undo(self) -> None:
+        """Give every module its own `__getattr__` back."""
+        for module, own in self.before:
+            if own is None:
+                vars(module).pop("__getattr__", None)
+            else:
+                vars(module)["__getattr__"] = own
+        self.before.clear()
+
+
+def _explaining(module: ModuleType, own: Callable[[str], Any] | None) -> Callable[[str], Any]:
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if own is not None:
+            try:
+                return own(name)
+            except AttributeError as error:
+                if _is_from_inside(error):
+                    raise
+        raise _error(module, name, sys._getframe(1)) from None
+
+    return __getattr__
+
+
+def _is_from_inside(error: AttributeError) -> bool:
+    """Whether the error arose in what the module's own `__getattr__` called, not in itself."""
+    ours = error.__traceback__
+    own = ours and ours.tb_next
+    return bool(own and own.tb_next)
+
+
+def _error(module: ModuleType, name: str, asking: FrameType) -> Exception:
+    public = public_name(module.__name__)
+    if name.startswith("__"):  # the interpreter's own questions, asked all the time
+        return AttributeError(f"module {public!r} has no attribute {name!r}", name=name, obj=module)
+    text = importlib.import_module("taper.compat.explanations").no_attribute(module, public, name)
+    # `from torch import name`: what an AttributeError says would be thrown away there.
+    if asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
+        message = f"cannot import name {name!r} from {public!r}{text}"
+        return ImportError(message, name=public, path=getattr(module, "__file__", None))
+    return AttributeError(
+        f"module {public!r} has no attribute {name!r}{text}", name=name, obj=module
+    )
