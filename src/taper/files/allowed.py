@@ -238,10 +238,10 @@ _UNPROVIDED = re.compile(
 
 
 class Allowed:
-    """What one load may name: plain data and what the user allowed when it began."""
+    """What one load may name: plain data, and `names` or what the user allowed when it began."""
 
-    def __init__(self, weights_only: bool = True) -> None:
-        self._user = allowed_names()
+    def __init__(self, weights_only: bool = True, names: dict[str, Any] | None = None) -> None:
+        self._user = allowed_names() if names is None else names
         self._user_ids = {id(each) for each in self._user.values()}
         self._weights_only = weights_only
 

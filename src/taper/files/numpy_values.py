@@ -21,6 +21,7 @@ _PLAIN = re.compile(r"[<>=|]?[biufc](?:1|2|4|8|16)|[<>=|]?[SU]\d{1,6}")
 
 
 def _dtype(reader: Any, code: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
+    code = _text_of(code)
     if type(code) is not str or not _PLAIN.fullmatch(code):
         raise failed("only dtypes of numbers and text may be made")
     try:
@@ -28,6 +29,11 @@ def _dtype(reader: Any, code: Any, align: Any = False, copy: Any = False) -> np.
         return np.dtype(code, bool(align), True)
     except TypeError:
         raise failed(f"there is no dtype {code!r}") from None
+
+
+def _text_of(value: Any) -> Any:
+    """A short text of Python 2 may have been read as bytes."""
+    return value.decode("latin1") if type(value) is bytes and len(value) < 9 else value
 
 
 def _reconstruct(reader: Any, kind: Any, shape: Any, code: Any) -> np.ndarray:
@@ -77,12 +83,15 @@ def set_state(reader: Any, instance: Any, state: Any) -> None:
 def _set_byte_order(dtype: np.dtype[Any], state: Any) -> None:
     # All but the byte order must be as it is: NumPy would believe sizes and flags (of objects!).
     expected: Any = dtype.__reduce__()[2]
-    if type(state) is not tuple or len(state) != len(expected) or state[1] not in _BYTE_ORDERS:
+    if type(state) is not tuple or len(state) != len(expected):
+        raise failed("only the byte order of a dtype may be set")
+    order = _text_of(state[1])
+    if order not in _BYTE_ORDERS:
         raise failed("only the byte order of a dtype may be set")
     for mine, given in zip(expected[2:], state[2:], strict=True):
         if type(given) is not type(mine) or (type(mine) is int and given != mine):
             raise failed("only the byte order of a dtype may be set")
-    dtype.__setstate__((expected[0], state[1], *expected[2:]))  # type: ignore[attr-defined]
+    dtype.__setstate__((expected[0], order, *expected[2:]))  # type: ignore[attr-defined]
 
 
 def _set_elements(reader: Any, array: np.ndarray, state: Any) -> None:

@@ -21,7 +21,7 @@ import struct
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from taper import dtypes
 from taper.device import device
@@ -43,6 +43,9 @@ _ENCODINGS = ("utf-8", "utf8", "ascii", "latin1", "latin-1", "bytes")
 
 class PickleReader:
     """Reads one object from a source; `storages` gives those that it refers to."""
+
+    steps: ClassVar[dict[int, Callable[[Any], None]]]
+    """What each opcode does."""
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class PickleReader:
 
     def read(self) -> Any:
         """The object that the pickle describes."""
-        take, steps, opcodes = self._source.take, _STEPS, 0
+        take, steps, opcodes = self._source.take, self.steps, 0
         while True:
             code = take(1)[0]
             opcodes += 1
@@ -188,9 +191,9 @@ class PickleReader:
         except UnicodeDecodeError:
             raise failed("a text is not UTF-8") from None
 
-    def _old_text(self) -> None:
+    def _old_text(self, form: str = "<B") -> None:
         """A str of Python 2."""
-        data = self._source.take(self._number("<B"))
+        data = self._source.take(self._number(form))
         if self._encoding == "bytes":
             self._push(data)
             return
@@ -266,7 +269,7 @@ class PickleReader:
         self._push(self.storages.load(*reference[1:]))
 
 
-_STEPS: dict[int, Callable[[PickleReader], None]] = {
+PickleReader.steps = {
     ord(code): step
     for code, step in {
         "\x80": PickleReader._protocol,

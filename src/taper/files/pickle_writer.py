@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from taper import dtypes
-from taper.autograd.conjugate import ConjugateView
+from taper.autograd.conjugate import CONJUGATE, NEGATIVE, ConjugateView
 from taper.autograd.views import requires_grad
 from taper.device import device, layout, memory_format
 from taper.files.locations import location_tag
@@ -175,6 +175,12 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
     return as_pytorch(module), name
 
 
+def _metadata(tensor: Any) -> tuple[dict[str, bool], ...]:
+    """What is still to be done with the elements."""
+    changes = {CONJUGATE: {"conj": True}, NEGATIVE: {"neg": True}}
+    return (changes.get(tensor._change, {"conj": True, "neg": True}),)
+
+
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """A tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
@@ -189,7 +195,7 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
         requires_grad(tensor) is True,
         OrderedDict(),
     )
-    metadata = ({"conj": True},) if conjugated else ()
+    metadata = _metadata(tensor) if conjugated else ()
     if dtype in _WITHOUT_STORAGE_CLASS:
         function, arguments = _REBUILD_WITH_DTYPE, (on_memory(memory), *arguments, dtype)
     else:

@@ -209,7 +209,7 @@ def _checked(array: np.ndarray) -> np.ndarray:
                 raise ValueError(
                     "At least one stride in the given numpy array is negative, and tensors with "
                     "negative strides are not currently supported. (You can probably work around "
-                    "this by making a copy of your array  with array.copy().)"
+                    "this by making a copy of your array  with array.copy().) "
                 )
             if step % itemsize:
                 raise ValueError(

@@ -17,7 +17,7 @@ from taper import return_types
 from taper.opdef import Array, derivative, op, tangent_of
 from taper.ops import linalg_arrays as lapack
 from taper.ops.complexes import conj
-from taper.ops.linalg_checks import check_tensors, write_out
+from taper.ops.linalg_checks import check_info, check_tensors, write_out
 from taper.ops.linalg_matrices import array_of, is_complex, mh, product, scaled_columns
 from taper.ops.linalg_svd import pinv_gradient, pinv_tangent, pseudo_inverse
 from taper.ops.shape import squeeze_dim, unsqueeze
@@ -123,6 +123,8 @@ def _solve(
         zeros = np.zeros((*batch, width, right.shape[-1]), A.dtype)
         none = np.zeros(lead, np.int64)
         return zeros, none, np.zeros((*lead, size), A.real.dtype)
+    if driver == "gels":
+        return _by_triangle(A, right), np.zeros(lead, np.int64), np.zeros(0, A.real.dtype)
     U, values, Vh = np.linalg.svd(A, full_matrices=False)
     largest = values[..., :1]
     kept = values > rcond * largest
@@ -130,11 +132,34 @@ def _solve(
     if driver == "gelsy" and not bool((values[..., -1:] > 10 * rcond * largest).all()):
         solution, rank = _by_exchanges(A, right, rcond, batch)
         return solution, rank, values
-    if driver == "gels":
-        kept = np.ones_like(kept)
     inverted = np.where(kept, 1 / np.where(kept, values, 1), 0)
     moved = inverted[..., None] * (lapack.adjoint(U) @ right)
     return (lapack.adjoint(Vh) @ moved).astype(A.dtype, copy=False), rank, values
+
+
+def _by_triangle(A: ndarray, right: ndarray) -> ndarray:
+    """By QR of the matrix, or of its adjoint if it is wide: a zero on the diagonal is an error."""
+    is_wide = A.shape[-2] < A.shape[-1]
+    Q, R = np.linalg.qr(lapack.adjoint(A) if is_wide else A)
+    # LAPACK solves these by zeros, without looking at the rank.
+    is_zero = ~np.asarray(A.any(axis=(-2, -1)))
+    missing = (np.diagonal(R, axis1=-2, axis2=-1) == 0) & ~is_zero[..., None]
+    code = np.where(missing.any(-1), missing.argmax(-1) + 1, 0)
+    check_info("torch.linalg.lstsq", code, _not_of_full_rank)
+    is_zero = is_zero[..., None, None]
+    R = np.where(is_zero, np.eye(R.shape[-1], dtype=R.dtype), R)
+    if is_wide:
+        solution = Q @ np.linalg.solve(lapack.adjoint(R), right)
+    else:
+        solution = np.linalg.solve(R, lapack.adjoint(Q) @ right)
+    return np.where(is_zero, 0, solution).astype(A.dtype, copy=False)
+
+
+def _not_of_full_rank(code: int) -> str:
+    return (
+        "The least squares solution could not be computed because the input matrix does not have "
+        f"full rank (error code: {code})."
+    )
 
 
 # --- QR with column exchanges ----------------------------------------------------------------

@@ -1,0 +1,53 @@
+"""`taper.vision`: the counterpart of torchvision.  Its modules load when first used.
+
+Pictures are tensors or, with the extra `vision`, Pillow images; there is no network.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.28.0"  # the torchvision whose names and behaviour it has
+
+_ON_DEMAND = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
+
+
+def get_image_backend() -> str:
+    """The name of the package that opens pictures: Pillow.
+
+    >>> from taper import vision
+    >>> vision.get_image_backend()
+    'PIL'
+    """
+    return "PIL"
+
+
+def set_image_backend(backend: str) -> None:
+    """Choose the package that opens pictures; there is Pillow only.
+
+    >>> from taper import vision
+    >>> vision.set_image_backend("PIL")
+    """
+    if backend not in ("PIL", "accimage"):
+        raise ValueError(f"Invalid backend '{backend}'. Options are 'PIL' and 'accimage'")
+    if backend != "PIL":
+        raise NotImplementedError("taper opens pictures with Pillow only: use the backend 'PIL'")
+
+
+def disable_beta_transforms_warning() -> None:
+    """Does nothing: `transforms.v2` gives no warning that it is new.
+
+    >>> from taper import vision
+    >>> vision.disable_beta_transforms_warning()
+    """
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"taper.vision.{name}")
+    raise AttributeError(f"module 'taper.vision' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})

@@ -1,0 +1,25 @@
+"""The second interface of transforms against torchvision.
+
+`transform_v2_expressions.txt` holds one expression a line, run on both after the same seed.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import taper.vision.transforms.v2
+from parity.transform_probe import THEIR_TRANSFORMS, compare, lines_of
+
+
+@pytest.mark.parametrize("line", lines_of("transform_v2_expressions.txt"))
+def test_same_as_torchvision(line):
+    compare(line)
+
+
+def test_all_names_are_there_or_said_to_be_missing():
+    for name in dir(THEIR_TRANSFORMS.v2):
+        if not name.startswith("_"):
+            try:
+                assert getattr(taper.vision.transforms.v2, name) is not None
+            except NotImplementedError as error:
+                assert name in str(error)

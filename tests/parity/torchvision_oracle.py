@@ -1,0 +1,33 @@
+"""torchvision as an oracle, also where its compiled operators do not fit the installed PyTorch.
+
+`load()` gives the package.  Operators that are missing are declared, so that its Python part
+imports; calling one of them would fail.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from types import ModuleType
+
+import torch
+
+_MISSING = re.compile(r"operator torchvision::(\w+) does not exist")
+_declared: list[torch.library.Library] = []
+
+
+def load() -> ModuleType:
+    """The package torchvision."""
+    while True:
+        try:
+            return importlib.import_module("torchvision")
+        except RuntimeError as error:
+            missing = _MISSING.match(str(error))
+            if missing is None:
+                raise
+        if not _declared:
+            _declared.append(torch.library.Library("torchvision", "DEF"))
+        _declared[0].define(f"{missing[1]}(Tensor x) -> Tensor")
+        for name in [each for each in sys.modules if each.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
