@@ -1,0 +1,40 @@
+"""Modules of PyTorch that taper leaves out on purpose: why, and what to use instead.
+
+Read only when a program has asked for one.
+"""
+
+from __future__ import annotations
+
+MODULES = {
+    "torch.ao": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
+    "torch.classes": ("programs are Python", "use Python classes"),
+    "torch.cpp": ("programs are Python", "use the module of that name without `cpp`"),
+    "torch.export": ("programs run as they are written", "save the state_dict and the source"),
+    "torch.masked": ("every tensor is whole", "use `torch.where` and `masked_fill`"),
+    "torch.monitor": ("it belongs to PyTorch's own services", "use `logging`"),
+    "torch.onnx": ("programs run as they are written", "save the state_dict, export with PyTorch"),
+    "torch.package": ("files hold tensors and no programs", "save the state_dict"),
+    "torch.quantization": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
+    "torch.quasirandom": ("it is a subject of its own", "use `scipy.stats.qmc`"),
+    "torch.sparse": (
+        "every tensor is dense",
+        "use dense tensors; `index_add_` and `scatter_add_` write at single places",
+    ),
+    "torch.utils.bottleneck": ("it starts PyTorch's profilers", "use `torch.profiler`"),
+    "torch.utils.mobile_optimizer": ("programs are Python", "call the module itself"),
+    "torch.utils.show_pickle": ("it is a program of its own", "use `python -m pickletools`"),
+}
+
+
+def sentence(fullname: str) -> str | None:
+    """Why a module, or something in it, is not there; None if it was not left out on purpose.
+
+    >>> sentence("torch.export.save")
+    'taper leaves torch.export out on purpose (programs run as they are written): save ...'
+    """
+    while fullname not in MODULES:
+        fullname = fullname.rpartition(".")[0]
+        if not fullname:
+            return None
+    why, instead = MODULES[fullname]
+    return f"taper leaves {fullname} out on purpose ({why}): {instead}"
