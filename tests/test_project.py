@@ -136,6 +136,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "linalg",
             "multiprocessing",
             "nn",
+            "onnx",
             "optim",
             "overrides",
             "profiler",

@@ -86,7 +86,7 @@ _ON_DEMAND = frozenset(
     | {"serialization", "special", "testing", "utils", "viz"}
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
-    | {"compat", "functional", "futures", "overrides", "types", "vision", "xpu"}
+    | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {"vmap": "func"}

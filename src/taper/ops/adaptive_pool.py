@@ -329,6 +329,13 @@ def _sizes(function: str, input: Any, output_size: Any, rank: int) -> Shape:
     return integers(function, "output_size", lengths, 2)
 
 
+def _channels_last(array: ndarray) -> bool:
+    """Whether the strides of (image, channel, row, place) say so, even if a length is 1."""
+    _, channels, height, width = array.shape
+    step = channels * array.itemsize
+    return array.strides == (height * width * step, array.itemsize, width * step, step)
+
+
 def _average(input: Tensor, rank: int, output_size: Shape) -> Tensor:
     name = f"adaptive_avg_pool{rank}d"
     if len(output_size) != rank:
@@ -341,7 +348,11 @@ def _average(input: Tensor, rank: int, output_size: Shape) -> Tensor:
             f"{{{listed}}}"
         )
     if output_size == (1,) * rank:
-        return mean(input, tuple(range(-1, -rank - 1, -1)), True)
+        result: Tensor = mean(input, tuple(range(-1, -rank - 1, -1)), True)
+        if rank == 2 and input._array.ndim == 4 and _channels_last(input._array):
+            count, channels = input._array.shape[:2]
+            result.as_strided_((count, channels, 1, 1), (channels, 1, channels, channels))
+        return result
     found: Tensor = (adaptive_average2d if rank == 2 else adaptive_average3d)(input, output_size)
     return found
 

@@ -304,11 +304,23 @@ def _normalise(
     arguments = (input, weight, bias, running_mean, running_var, bool(training), eps)
     result, mean, _, variance = native_batch_norm(*arguments)
     if training and running_mean is not None and running_var is not None:
-        count = input._array.size // input._array.shape[1]
-        _move(running_mean._array, mean._array, momentum, 1.0)
-        unbiased = count / (count - 1) if count > 1 else math.inf
-        _move(running_var._array, variance._array, momentum, unbiased)
+        follow(running_mean, running_var, mean, variance, momentum, input._array)
     return result
+
+
+def follow(
+    running_mean: Tensor,
+    running_var: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    momentum: float,
+    array: ndarray,
+) -> None:
+    """Move the running statistics towards those of a batch."""
+    count = array.size // array.shape[1]
+    _move(running_mean._array, mean._array, momentum, 1.0)
+    unbiased = count / (count - 1) if count > 1 else math.inf
+    _move(running_var._array, variance._array, momentum, unbiased)
 
 
 def _normalise_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

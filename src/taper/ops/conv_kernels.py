@@ -31,6 +31,7 @@ PLACES = 256  # columns of a product from which on BLAS is at its best
 FEWEST_PLACES = 48  # columns of a product below which whole images are better than rows
 MOST_PLACES = 512  # columns of a product from which on it gets slower again
 GRADIENTS = 1 << 15  # elements of the output's gradient in a block, for the gradient of a weight
+NARROW = 256  # inputs times taps up to which a product for each row of taps is too thin
 FEW_PRODUCTS = 2048  # elements of a weight below which the number of calls is what costs
 
 EVERYTHING = (slice(None), slice(None))  # of images and channels
@@ -101,7 +102,9 @@ def correlate(
     if bias is not None:
         bias = bias.reshape(groups, outputs, *[1] * len(sizes))
     places = len(array) * math.prod(sizes[1:])
-    by_row = len(sizes) > 1 and dilation[0] == 1 and places >= FEWEST_PLACES
+    # A large weight that is read for each row is what costs.
+    fewest = FEWEST_PLACES if weight.size <= BLOCK else PLACES
+    by_row = len(sizes) > 1 and dilation[0] == 1 and places >= fewest
     images, rows = _blocks(len(array), weight.shape, stride[0], sizes, by_row)
     # A view with negative steps, as of a flipped kernel, would keep BLAS away.
     matrix = np.ascontiguousarray(weight.swapaxes(2, 3) if by_row else weight)
@@ -131,8 +134,9 @@ def _blocks(count: int, weight: Shape, stride: int, sizes: Shape, by_row: bool) 
         rows = (BLOCK // (of_row * images) - taps) // stride + 1
         return images, max(1, rows, 2 * taps // stride)
     of_row *= taps
-    images = max(1, min(count, BLOCK // (of_row * sizes[0])))
-    return images, sizes[0] if images > 1 else max(1, BLOCK // of_row)
+    block = max(BLOCK, math.prod(weight))
+    images = max(1, min(count, block // (of_row * sizes[0])))
+    return images, sizes[0] if images > 1 else max(1, block // of_row)
 
 
 def _block(
@@ -239,6 +243,8 @@ def spread(
     Places of `out` that are a multiple of the stride apart see the same taps of the kernel.  For
     each such set it is a plain convolution with a part of the kernel, turned around.
     """
+    if _has_few_places(array, weight):
+        return _spread_columns(array, weight, bias, stride, padding, dilation, out)
     turned = weight.swapaxes(1, 2)
     if is_pointwise(weight.shape[3:], padding) and array.shape[2:] == out.shape[2:]:
         return _pointwise(array, turned.reshape(turned.shape[:3]), bias, out)
@@ -255,6 +261,49 @@ def spread(
         taps = turned[(*EVERYTHING, slice(None), *[taps for _, taps, _, _ in found])]
         front, apart = tuple(each[2] for each in found), tuple(each[3] for each in found)
         correlate(array, taps, bias, ones, front, apart, part)
+    return out
+
+
+def _has_few_places(array: ndarray, weight: ndarray) -> bool:
+    """Whether the weight is what costs: then it must not be copied to be turned around."""
+    return len(array) * math.prod(array.shape[2:]) <= weight.shape[1] and weight[0, 0, 0].size > 1
+
+
+def _spread_columns(
+    array: ndarray,
+    weight: ndarray,
+    bias: ndarray | None,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    out: ndarray,
+) -> ndarray:
+    """`spread` of few places: one product for all taps, which are then added where they belong.
+
+    Images are the last dimension meanwhile: rows of few places would be short loops.  For 512
+    channels at 2x2 and 8 images it takes 1.9 ms where turning the weight around took 4.8 ms.
+    """
+    groups, outputs, inputs, *kernel = weight.shape
+    images, places = len(array), array.shape[2:]
+    grads = array.reshape(images, groups, outputs, math.prod(places)).transpose(1, 2, 3, 0)
+    matrix = weight.reshape(groups, outputs, -1).swapaxes(1, 2)
+    columns = np.matmul(matrix, grads.reshape(groups, outputs, -1))
+    columns = columns.reshape(groups, inputs, *kernel, *places, images)
+    reach = _reach(places, kernel, stride, dilation)
+    sizes = zip(reach, padding, out.shape[2:], strict=True)
+    lengths = [max(covered, before + size) for covered, before, size in sizes]
+    total = np.zeros((groups, inputs, *lengths, images), out.dtype)
+    for taps in product(*map(range, kernel)):
+        seen = [
+            slice(tap * apart, tap * apart + (size - 1) * step + 1, step)
+            for tap, apart, size, step in zip(taps, dilation, places, stride, strict=True)
+        ]
+        total[(*EVERYTHING, *seen)] += columns[(*EVERYTHING, *taps)]
+    kept = [slice(a, a + size) for a, size in zip(padding, out.shape[2:], strict=True)]
+    total = np.moveaxis(total[(*EVERYTHING, *kept)], -1, 0)
+    out.reshape(total.shape)[...] = total
+    if bias is not None:
+        out += bias.reshape(-1, *[1] * len(stride))
     return out
 
 
@@ -299,6 +348,11 @@ def weight_gradient(
     kernel = tuple(rest)
     if is_pointwise(kernel, padding):
         return _pointwise_gradient(array, grad, shape, stride)
+    places = len(array) * math.prod(grad.shape[2:])
+    if groups * inputs * math.prod(kernel) * places <= max(2 * BLOCK, math.prod(shape)):
+        return _gradient_of_columns(array, grad, shape, stride, padding, dilation)
+    if groups == 1 and inputs * math.prod(kernel) <= NARROW:
+        return _gradient_of_rows(array, grad, shape, stride, padding, dilation)
     if len(kernel) == 1:
         array, grad, kernel = array[:, :, None], grad[:, :, None], (1, *kernel)
         stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
@@ -319,6 +373,48 @@ def weight_gradient(
             _add_products(part, block, total, kernel, stride, front, dilation, scratch)
     total = total.reshape(kernel[0], groups, outputs, inputs, *kernel[1:])
     return np.ascontiguousarray(np.moveaxis(total, 0, 3)).reshape(shape)
+
+
+def _gradient_of_columns(
+    array: ndarray, grad: ndarray, shape: Shape, stride: Shape, padding: Shape, dilation: Shape
+) -> ndarray:
+    """The gradient of a weight where the columns of all windows fit: one product, no sums.
+
+    For 512 channels at 2x2 and 8 images 2.1 ms, where adding up a product for each row of taps took
+    14 ms; PyTorch takes 5.5 ms.
+    """
+    groups, outputs, inputs, *kernel = shape
+    images, sizes = len(array), grad.shape[2:]
+    lengths = _reach(sizes, kernel, stride, dilation)
+    array = _padded(array, padding, lengths, Scratch(array.dtype))
+    of_image, of_channel, *inner = array.strides
+    steps = (
+        *(of_channel * inputs, of_channel),
+        *[step * apart for step, apart in zip(inner, dilation, strict=True)],
+        of_image,
+        *[step * apart for step, apart in zip(inner, stride, strict=True)],
+    )
+    columns = strided(array, (groups, inputs, *kernel, images, *sizes), steps)
+    columns = columns.reshape(groups, inputs * math.prod(kernel), -1)
+    grad = grad.reshape(images, groups, outputs, math.prod(sizes)).transpose(1, 2, 0, 3)
+    grad = grad.reshape(groups, outputs, -1)
+    return np.matmul(grad, columns.swapaxes(1, 2)).reshape(shape)
+
+
+def _gradient_of_rows(
+    array: ndarray, grad: ndarray, shape: Shape, stride: Shape, padding: Shape, dilation: Shape
+) -> ndarray:
+    """The gradient of a weight with few taps and inputs: products for one tap would be too thin."""
+    height, *inner = grad.shape[2:]
+    rows = max(1, BLOCK // (math.prod(shape[2:]) * math.prod(inner)))
+    total = np.zeros(shape, grad.dtype)
+    for image in range(len(array)):
+        part, of_part = array[image : image + 1], grad[image : image + 1]
+        for start in range(0, height, rows):
+            front = (padding[0] - start * stride[0], *padding[1:])
+            block = of_part[:, :, start : start + rows]
+            total += _gradient_of_columns(part, block, shape, stride, front, dilation)
+    return total
 
 
 def _add_products(

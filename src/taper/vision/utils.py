@@ -214,25 +214,15 @@ def draw_bounding_boxes(
     if image.size(0) not in (1, 3):
         raise ValueError("Only grayscale and RGB images are supported")
     corners = boxes.tolist()
-    if any(x1 > x2 or y1 > y2 for x1, y1, x2, y2 in corners):
-        raise ValueError(
-            "Boxes need to be in (xmin, ymin, xmax, ymax) format. Use torchvision.ops.box_convert "
-            "to convert them"
-        )
-    count = len(corners)
-    if count == 0:
+    _check_boxes(corners, labels)
+    if not corners:
         warn_user("boxes doesn't contain any box. No box was drawn")
         return image
-    if labels is not None and len(labels) != count:
-        raise ValueError(
-            f"Number of boxes ({count}) and labels ({len(labels)}) mismatch. "
-            "Please specify labels for each box."
-        )
-    outlines = _colours(colors, count)
-    text_colours = outlines if label_colors is None else _colours(label_colors, count)
-    backgrounds = outlines
-    if label_background_colors is not None:
-        backgrounds = _colours(label_background_colors, count)
+    outlines = _colours(colors, len(corners))
+    texts, backgrounds = (
+        outlines if each is None else _colours(each, len(corners))
+        for each in (label_colors, label_background_colors)
+    )
     if font is None and font_size is not None:
         warn_user("Argument 'font_size' will be ignored since 'font' is not set.")
     picture = _to_picture(image.tile(3, 1, 1) if image.size(0) == 1 else image)
@@ -241,15 +231,27 @@ def draw_bounding_boxes(
     for nr, corner in enumerate(corners):
         inside = {"fill": (*outlines[nr], 100)} if fill else {}
         draw.rectangle(corner, width=width, outline=outlines[nr], **inside)
-        label = None if labels is None else labels[nr]
-        if label is not None:
+        if labels is not None and labels[nr] is not None:
             place = (corner[0] + width + 1, corner[1] + width + 1)
             if fill_labels:
-                left, top, right, bottom = draw.textbbox(place, label, font=letters)
+                left, top, right, bottom = draw.textbbox(place, labels[nr], font=letters)
                 area = (left - 1, top - 1, right + 1, bottom + 1)
                 draw.rectangle(area, fill=backgrounds[nr])
-            draw.text(place, label, fill=text_colours[nr], font=letters)
+            draw.text(place, labels[nr], fill=texts[nr], font=letters)
     return _from_picture(picture, image)
+
+
+def _check_boxes(corners: list[Any], labels: list[str] | None) -> None:
+    if any(x1 > x2 or y1 > y2 for x1, y1, x2, y2 in corners):
+        raise ValueError(
+            "Boxes need to be in (xmin, ymin, xmax, ymax) format. Use torchvision.ops.box_convert "
+            "to convert them"
+        )
+    if corners and labels is not None and len(labels) != len(corners):
+        raise ValueError(
+            f"Number of boxes ({len(corners)}) and labels ({len(labels)}) mismatch. "
+            "Please specify labels for each box."
+        )
 
 
 def _font(font: str | None, size: int | None) -> Any:

@@ -1,0 +1,53 @@
+"""`taper.vision.models`: networks for pictures, with torchvision's names, weights and files.
+
+The weights of a name are a file in the folder of the hub; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from taper.vision.models._api import (
+    Weights,
+    WeightsEnum,
+    get_model,
+    get_model_builder,
+    get_model_weights,
+    get_weight,
+    list_models,
+)
+from taper.vision.models.alexnet import *  # noqa: F403
+from taper.vision.models.convnext import *  # noqa: F403
+from taper.vision.models.densenet import *  # noqa: F403
+from taper.vision.models.efficientnet import *  # noqa: F403
+from taper.vision.models.googlenet import *  # noqa: F403
+from taper.vision.models.lenet import *  # noqa: F403
+from taper.vision.models.mobilenetv2 import *  # noqa: F403
+from taper.vision.models.mobilenetv3 import *  # noqa: F403
+from taper.vision.models.resnet import *  # noqa: F403
+from taper.vision.models.squeezenet import *  # noqa: F403
+from taper.vision.models.vgg import *  # noqa: F403
+from taper.vision.models.vision_transformer import *  # noqa: F403
+
+__all__ = [
+    "Weights",
+    "WeightsEnum",
+    "get_model",
+    "get_model_builder",
+    "get_model_weights",
+    "get_weight",
+    "list_models",
+]
+
+_ON_DEMAND = ("feature_extraction", "mobilenet", "presets")
+# torchvision's packages of models for other tasks.
+_MISSING = ("detection", "optical_flow", "quantization", "segmentation", "video")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"taper.vision.models.{name}")
+    if name in _MISSING:
+        raise NotImplementedError(f"taper.vision has no models of {name}: use torchvision for them")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
