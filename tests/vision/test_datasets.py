@@ -314,7 +314,9 @@ class EvilArray:
 
 @pytest.mark.parametrize("protocol", [2, 4])
 @pytest.mark.parametrize(
-    "content", [{"data": Evil()}, Evil(), {"data": EvilArray(), "labels": []}], ids=str
+    "content",
+    [{"data": Evil()}, Evil(), {"data": EvilArray(), "labels": []}],
+    ids=["inside", "alone", "as an array"],
 )
 def test_pickles_execute_nothing(batches, tmp_path, capsys, content, protocol):
     (batches / "data_batch_1").write_bytes(pickle.dumps(content, protocol))
