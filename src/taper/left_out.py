@@ -12,7 +12,6 @@ MODULES = {
     "torch.export": ("programs run as they are written", "save the state_dict and the source"),
     "torch.masked": ("every tensor is whole", "use `torch.where` and `masked_fill`"),
     "torch.monitor": ("it belongs to PyTorch's own services", "use `logging`"),
-    "torch.onnx": ("programs run as they are written", "save the state_dict, export with PyTorch"),
     "torch.package": ("files hold tensors and no programs", "save the state_dict"),
     "torch.quantization": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
     "torch.quasirandom": ("it is a subject of its own", "use `scipy.stats.qmc`"),

@@ -42,7 +42,7 @@ def raised(statement: str) -> Exception:
             ["on purpose", "every tensor is dense", "rank 242", "docs/coverage.md", "Instead: "],
         ),
         ("from torch import quantize_per_tensor", ImportError, ["on purpose", "bfloat16"]),
-        ("import torch.onnx", ModuleNotFoundError, ["on purpose", "state_dict"]),
+        ("import torch.package", ModuleNotFoundError, ["on purpose", "state_dict"]),
         ("import torch.sparse.semi_structured", ModuleNotFoundError, ["torch.sparse out"]),
         ("import torch; torch.sparse.mm", AttributeError, ["'sparse'", "on purpose"]),
         ("import torch.nn as nn; nn.Lineer", AttributeError, ["Nearest: torch.nn.Linear"]),

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from taper.autograd.interception import Call, intercepting
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
+from taper.utils._protobuf import integer, message, text
 from taper.utils._pytree import tree_flatten, tree_leaves
-from taper.utils.tensorboard.wire import integer, message, text
 
 _PRODUCER = 22  # the version of GraphDef that PyTorch's files name
 _INPUT_OR_OUTPUT = "IO Node"

@@ -15,9 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper.tensor import Tensor
-from taper.utils.tensorboard import images
-from taper.utils.tensorboard.arrays import as_array
-from taper.utils.tensorboard.wire import (
+from taper.utils._protobuf import (
     double,
     doubles,
     integer,
@@ -26,9 +24,11 @@ from taper.utils.tensorboard.wire import (
     single,
     singles,
 )
-from taper.utils.tensorboard.wire import (
+from taper.utils._protobuf import (
     text as characters,
 )
+from taper.utils.tensorboard import images
+from taper.utils.tensorboard.arrays import as_array
 
 _FLOAT, _DOUBLE, _STRING = 1, 2, 7  # of the enumeration DataType
 _SMALLEST_COUNT = 1e-7  # keeps precision and recall from a division by zero

@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from taper.tensor import Tensor
+from taper.utils._protobuf import double, integer, message, text
 from taper.utils.tensorboard import summary
 from taper.utils.tensorboard.embedding import Embedding, write_configuration
 from taper.utils.tensorboard.figures import as_pictures
 from taper.utils.tensorboard.graph import graph_of, graph_profile
 from taper.utils.tensorboard.records import RecordFile
-from taper.utils.tensorboard.wire import double, integer, message, text
 
 __all__ = ["FileWriter", "SummaryWriter"]
 

@@ -1,4 +1,4 @@
-"""Protocol buffers on the wire: just what TensorBoard's messages need.
+"""Protocol buffers on the wire: just what the messages of TensorBoard and ONNX need.
 
 Owns: the encoding of single fields.  A message is the concatenation of its fields, as bytes; which
 number a field has is the business of the module that writes the message.
