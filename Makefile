@@ -63,6 +63,9 @@ bench: $(ORACLE)/.installed
 	$(ORACLE_BIN)/python benchmarks/deep_chain.py
 	$(ORACLE_BIN)/python benchmarks/anomaly_cost.py
 	$(ORACLE_BIN)/python benchmarks/memory.py
+	$(ORACLE_BIN)/python benchmarks/data_loading.py $(if $(QUICK),--rounds 1)
+	$(ORACLE_BIN)/python benchmarks/files.py
+	$(ORACLE_BIN)/python benchmarks/run.py --table operators --rounds 1 $(if $(QUICK),--only 1e3)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)

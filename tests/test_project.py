@@ -116,6 +116,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
         "libraries",
         (
             "_C",
+            "_utils",
             "amp",
             "cpu.amp",
             "cuda.amp",

@@ -369,7 +369,7 @@ def constants() -> Iterator[str]:
     yield from (f"{name}: _float" for name in ("e", "inf", "nan", "pi"))
     yield from (f"{name}: _dtype" for name in sorted(taper.DTYPES))
     yield from (f"{name}: tensortype" for name in sorted(taper.TENSOR_TYPES))
-    yield from (f"{name}: type[TypedStorage]" for name in sorted(taper.STORAGE_TYPES))
+    yield from (f"{name}: type[TypedStorage]" for name in sorted([*taper.STORAGE_TYPES, "Storage"]))
 
 
 def render() -> str:

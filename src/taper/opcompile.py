@@ -52,6 +52,7 @@ from taper.opbackward import (
     saved_properties,
 )
 from taper.opdef import NAMESPACE, REQUIRED, Op, Param, registry
+from taper.reduction import ABSENT
 from taper.tensor import Tensor, blank, wrap
 
 _LITERALS = (type(None), bool, int, str)
@@ -69,7 +70,7 @@ _INLINE = {
 # --- the wrapper -----------------------------------------------------------------------------
 
 
-def _parameter_list(op: Op, out: bool) -> str:
+def _parameter_list(op: Op, out: bool, numpy_names: dict[str, str] | None = None) -> str:
     parts = []
     starred = False
     for param in op.params:
@@ -77,16 +78,65 @@ def _parameter_list(op: Op, out: bool) -> str:
             parts.append("*")
             starred = True
         text = param.public_name
-        if param.default is not REQUIRED:
+        if param in _needed_from_dim(op) and numpy_names:
+            text += "=ABSENT"
+        elif param.default is not REQUIRED:
             if isinstance(param.default, _LITERALS):
                 text += f"={param.default!r}"
             else:
                 NAMESPACE[f"D_{op.name}_{param.name}"] = param.default
                 text += f"=D_{op.name}_{param.name}"
         parts.append(text)
-    if out:
-        parts.extend(["out=None"] if starred else ["*", "out=None"])
+    more = ["out=None"] if out else []
+    more.extend(f"{name}=ABSENT" for name in (numpy_names or {}).values())
+    if more:
+        parts.extend(more if starred else ["*", *more])
     return ", ".join(parts)
+
+
+_NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+
+
+def _numpy_names(op: Op) -> dict[str, str]:
+    """NumPy's names of parameters, which PyTorch accepts as keywords too."""
+    if not (op.public or op.method):
+        return {}
+    names = [each.public_name for each in op.params]
+    return {name: _NUMPY_NAMES[name] for name in names if name in _NUMPY_NAMES}
+
+
+def _needed_from_dim(op: Op) -> list[Param]:
+    """`dim` and what follows it, as far as it has no default: `axis` may be given in its place."""
+    names = [each.public_name for each in op.params]
+    if "dim" not in names:
+        return []
+    return [each for each in op.params[names.index("dim") :] if each.default is REQUIRED]
+
+
+def _add_numpy_names(source: Source, op: Op, names: dict[str, str]) -> None:
+    needed = _needed_from_dim(op)
+    for name, other in names.items():
+        if name in [each.public_name for each in needed]:
+            missing = " or ".join(f"{each.public_name} is ABSENT" for each in needed)
+            given = f"dim_or_axis(OP_{op.name}, {_argument_tuple(op)}, {name}, {other})"
+            source.add(f"if {missing}:\n    {name} = {given}")
+        else:
+            source.add(f"if {other} is not ABSENT:\n    {name} = {other}")
+
+
+def dim_or_axis(op: Op, arguments: tuple[Any, ...], dim: Any, axis: Any) -> Any:
+    """The dimension under either name, where an argument without default has not been given."""
+    dim = axis if dim is ABSENT else dim
+    names = [
+        each.public_name
+        for each, value in zip(op.params, arguments, strict=True)
+        if (dim if each.public_name == "dim" else value) is ABSENT
+    ]
+    if names:
+        listed = ", ".join(f'"{name}"' for name in names)
+        word = "arguments" if len(names) == 1 else "argument"  # PyTorch's numbers, the wrong way
+        raise TypeError(f"{op.label}() missing {len(names)} required positional {word}: {listed}")
+    return dim
 
 
 def _argument_tuple(op: Op) -> str:
@@ -98,7 +148,9 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
     """The text of the public function of an operator."""
     source = Source()
     name = op.name
-    source.add(f"def {name}({_parameter_list(op, op.out and not dunder)}):", 0)
+    names = {} if dunder else _numpy_names(op)
+    source.add(f"def {name}({_parameter_list(op, bool(op.out) and not dunder, names)}):", 0)
+    _add_numpy_names(source, op, names)
     everything = _argument_tuple(op)
     if op.out and not dunder:
         source.add(f"if out is not None:\n    return run_out(OP_{name}, {everything}, out)")
@@ -655,6 +707,8 @@ def first_use(label: str) -> Any:
 
 
 NAMESPACE.update(
+    ABSENT=ABSENT,
+    dim_or_axis=dim_or_axis,
     first_use=first_use,
     node_class=node_class,
     ndarray=np.ndarray,

@@ -6,7 +6,8 @@ arguments and shapes.  Knows the table, not its compiler.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
@@ -177,10 +178,14 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
 
 
 def invalid_combination(
-    label: str, arguments: Sequence[Any], signatures: Sequence[str]
+    label: str,
+    arguments: Sequence[Any],
+    signatures: Sequence[str],
+    keywords: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypeError:
     """The error for arguments that fit none of a function's overloads."""
-    given = ", ".join(type(each).__name__ for each in arguments)
+    named = [f"{name}={type(each).__name__}" for name, each in keywords.items()]
+    given = ", ".join([type(each).__name__ for each in arguments] + named)
     listed = "".join(f" * {each}\n" for each in signatures)
     return TypeError(
         f"{label}() received an invalid combination of arguments - got ({given}), but expected "

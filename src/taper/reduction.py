@@ -55,6 +55,13 @@ def dims_of(dim: Any, function: str) -> Dims:
         ) from None
 
 
+def given_axis(function: str, axis: Any) -> Any:
+    """A dimension that must be given, under NumPy's name if not as `dim`."""
+    if axis is ABSENT:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "dim"')
+    return axis
+
+
 def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions to reduce, counted from the front and checked; none given means all."""
     if not dim:

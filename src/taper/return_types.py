@@ -72,9 +72,11 @@ _register("aminmax", "min", "max")
 _register("frexp", "mantissa", "exponent")
 
 # Made when they are first used: forty classes would take 1 ms of the import of taper.
-_OF_LINEAR_ALGEBRA = {
+_ON_FIRST_USE = {
     "_lu_with_info": "LU pivots info",
     "geqrf": "a tau",
+    "histogram": "hist bin_edges",
+    "histogramdd": "hist bin_edges",
     "linalg_cholesky_ex": "L info",
     "linalg_eig": "eigenvalues eigenvectors",
     "linalg_eigh": "eigenvalues eigenvectors",
@@ -99,7 +101,7 @@ _OF_LINEAR_ALGEBRA = {
 
 def __getattr__(name: str) -> Any:
     base = name.removesuffix("_out")
-    if base not in _OF_LINEAR_ALGEBRA:
+    if base not in _ON_FIRST_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    _register(base, *_OF_LINEAR_ALGEBRA[base].split())
+    _register(base, *_ON_FIRST_USE[base].split())
     return globals()[name]

@@ -17,6 +17,7 @@ from taper import dtypes
 from taper.device import CPU, device, usable
 from taper.memory import BYTE, all_bytes, on_bytes
 from taper.scalars import array_of_elements, element, stored
+from taper.sharing import Segment, bytes_of, keeper_of
 from taper.strides import owner_of
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_once
@@ -57,7 +58,7 @@ class _Common:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes, forked after `share_memory_`, see the same memory."""
+        """Whether other processes see the same memory, or can be shown it."""
         return is_shared(self._memory)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> NoReturn:
@@ -73,7 +74,25 @@ class _Common:
         return hash(self._memory.ctypes.data)
 
 
-class UntypedStorage(_Common):
+class StorageBase(_Common):
+    """What memory without a dtype is derived from."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is StorageBase:
+            raise RuntimeError(
+                "Cannot directly construct StorageBase; subclass it and then construct that"
+            )
+        return super().__new__(cls)
+
+    @property
+    def filename(self) -> None:
+        """None: the memory of a file that is mapped does not know its name."""
+        return None
+
+
+class UntypedStorage(StorageBase):
     """Memory as a sequence of bytes.
 
     >>> import taper
@@ -160,10 +179,19 @@ class UntypedStorage(_Common):
         self._memory = fresh
         return self
 
-    def share_memory_(self) -> NoReturn:
-        raise NotImplementedError(
-            "the storage of a tensor cannot move: use share_memory_() of the tensor"
-        )
+    def share_memory_(self) -> UntypedStorage:
+        """Move the bytes of a storage that no tensor looks at into memory that processes share.
+
+        Differs: the memory of a tensor cannot move under it; use `Tensor.share_memory_`.
+        """
+        if is_shared(self._memory):
+            return self
+        if self._memory.base is not None:
+            raise NotImplementedError(
+                "the storage of a tensor cannot move: use share_memory_() of the tensor"
+            )
+        self._memory = shared_memory(self._memory)
+        return self
 
     def __copy__(self) -> UntypedStorage:
         return self.clone()
@@ -371,19 +399,24 @@ def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
 
 
 def is_shared(array: np.ndarray) -> bool:
-    """Whether the memory is a mapping that forked processes share."""
+    """Whether other processes can see the memory: it is a shared segment or a mapped file."""
     base = owner_of(array).base
-    return isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
+    mapped = isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
+    return mapped or keeper_of(array) is not None
+
+
+def shared_memory(memory: np.ndarray) -> np.ndarray:
+    """A copy of flat bytes in memory that other processes can see."""
+    shared = bytes_of(Segment(memory.size), 0, memory.size)
+    shared[...] = memory
+    return shared
 
 
 def shared_copy(array: np.ndarray) -> np.ndarray:
-    """The same elements in memory that processes forked from now on share."""
+    """The same elements, with their whole storage, in memory that other processes can see."""
     memory = all_bytes(array)
-    mapping = mmap.mmap(-1, max(memory.size, 1))
-    flat = np.frombuffer(mapping, BYTE, memory.size)
-    flat[...] = memory
     offset = array.ctypes.data - memory.ctypes.data if array.size else 0
-    return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
+    return np.ndarray(array.shape, array.dtype, shared_memory(memory), offset, array.strides)
 
 
 _CONVERSIONS = {

@@ -123,11 +123,19 @@ class Tensor(_TensorMethods):
             raise TypeError(
                 f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
             ) from None
+        except IndexError:
+            if self._array.ndim:
+                raise
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions") from None
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements lie between neighbours along each dimension, or along one."""
         strides = element_strides(self._array)
-        return strides if dim is None else strides[wrap_dim(dim, self._array.ndim)]
+        if dim is None:
+            return strides
+        if not strides:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return strides[wrap_dim(dim, self._array.ndim)]
 
     def dim(self) -> int:
         """The number of dimensions."""

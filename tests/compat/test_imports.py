@@ -20,6 +20,45 @@ def test_modules_are_the_same_objects(program):
     ) == ["True True True True", "True True", "True True", "True"]
 
 
+def test_private_names_that_programs_import(program):
+    assert program.output(
+        """
+        import torch
+        from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+        from torch.nn.modules.module import _addindent
+        from torch.nn.modules.transformer import _get_activation_fn, _get_clones
+        from torch.nn.parallel.data_parallel import DataParallel
+        from torch.nn.parallel.distributed import DistributedDataParallel
+        print(torch.nn.DataParallel is DataParallel, callable(torch.nn.parallel.data_parallel))
+        print(repr(_addindent("a\\nb", 3)), _get_activation_fn("gelu") is torch.nn.functional.gelu)
+        print(len(_get_clones(torch.nn.Linear(1, 2), 3)))
+        tensors = [torch.ones(2), torch.zeros(1, 2)]
+        flat = _flatten_dense_tensors(tensors)
+        first, second = _unflatten_dense_tensors(flat, tensors)
+        second += 3
+        print(flat.tolist(), first.shape, second.shape)
+        """
+    ) == [
+        "True True",
+        r"'a\n   b' True",
+        "3",
+        "[1.0, 1.0, 3.0, 3.0] torch.Size([2]) torch.Size([1, 2])",
+    ]
+
+
+def test_a_function_with_the_name_of_its_module_stays(program):
+    assert program.output(
+        """
+        import torch
+        from torch.autograd.gradcheck import GradcheckError
+        from torch.nn.utils.weight_norm import WeightNorm
+        import torch.nn.utils.spectral_norm
+        functions = torch.autograd.gradcheck, torch.nn.utils.weight_norm
+        print([callable(each) for each in (*functions, torch.nn.utils.spectral_norm)])
+        """
+    ) == ["[True, True, True]"]
+
+
 def test_nothing_is_loaded_that_is_not_imported(program):
     assert program.output(
         """

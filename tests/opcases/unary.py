@@ -238,6 +238,7 @@ COMPLEX = [
     OpCase("conj_physical", values(-2, 2), np.conj, complex=True, out=True),
     OpCase("resolve_conj", values(-2, 2), np.positive, complex=True),
     OpCase("resolve_neg", values(-2, 2), np.positive, complex=True),
+    OpCase("_neg_view", values(-2, 2), reference=np.negative, complex=True),
     OpCase("is_conj", values(-2, 2), differentiable=False),
     OpCase("is_neg", values(-2, 2), differentiable=False),
     OpCase("real", values(-2, 2), np.real, complex=True, forward_dtypes=("int64", "bool")),

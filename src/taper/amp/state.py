@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from taper import dtypes
@@ -317,6 +318,24 @@ def _older_functions(prefix: str, device_type: str) -> dict[str, Any]:
         function.__doc__ = f"Deprecated: `{words[0]}_autocast_{words[-1]}('{device_type}')`."
     return found
 
+
+# What the loop below makes, for who reads or checks the types.
+is_autocast_cpu_enabled: Callable[[], bool]
+is_autocast_gpu_enabled: Callable[[], bool]
+is_autocast_ipu_enabled: Callable[[], bool]
+is_autocast_xla_enabled: Callable[[], bool]
+set_autocast_cpu_enabled: Callable[[bool], None]
+set_autocast_gpu_enabled: Callable[[bool], None]
+set_autocast_ipu_enabled: Callable[[bool], None]
+set_autocast_xla_enabled: Callable[[bool], None]
+get_autocast_cpu_dtype: Callable[[], dtypes.dtype]
+get_autocast_gpu_dtype: Callable[[], dtypes.dtype]
+get_autocast_ipu_dtype: Callable[[], dtypes.dtype]
+get_autocast_xla_dtype: Callable[[], dtypes.dtype]
+set_autocast_cpu_dtype: Callable[[dtypes.dtype], None]
+set_autocast_gpu_dtype: Callable[[dtypes.dtype], None]
+set_autocast_ipu_dtype: Callable[[dtypes.dtype], None]
+set_autocast_xla_dtype: Callable[[dtypes.dtype], None]
 
 for _prefix, _device_type in (("cpu", "cpu"), ("gpu", "cuda"), ("ipu", "ipu"), ("xla", "xla")):
     globals().update(_older_functions(_prefix, _device_type))

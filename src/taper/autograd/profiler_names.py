@@ -94,12 +94,12 @@ _COMPOSITES = {
 # Those it does not show: questions about a tensor, conversions, functions that it has in Python.
 _NOT_SHOWN = frozenset(
     """
-    apply_ as_subclass as_tensor asarray broadcast_shapes cuda frombuffer gaussian_nll_loss
-    get_device gumbel_softmax interpolate is_complex is_conj is_contiguous is_floating_point
-    is_inference is_neg is_shared is_signed is_storage is_tensor lobpcg
-    local_response_norm lp_pool1d lp_pool2d lp_pool3d lu map2_ map_ max_unpool1d
-    multi_head_attention_forward multilabel_soft_margin_loss new new_tensor normalize numel
-    numpy pca_lowrank share_memory_ storage svd_lowrank tensor tolist
+    apply_ as_subclass as_tensor asarray broadcast_shapes const_data_ptr cuda dim_order frombuffer
+    gaussian_nll_loss get_device grouped_mm gumbel_softmax index interpolate is_complex is_conj
+    is_contiguous is_floating_point is_inference is_neg is_shared is_signed is_storage is_tensor
+    lobpcg local_response_norm lp_pool1d lp_pool2d lp_pool3d lu map2_ map_ max_unpool1d module_load
+    multi_head_attention_forward multilabel_soft_margin_loss new new_tensor normalize numel numpy
+    pca_lowrank share_memory_ storage storage_type svd_lowrank tensor tolist
     triplet_margin_with_distance_loss typename unravel_index untyped_storage upsample
     upsample_bilinear upsample_nearest
     """.split()

@@ -49,5 +49,5 @@ def resize_as(self: Tensor, tensor: Tensor) -> Any:
     return Resize.apply(self, tuple(tensor.shape))
 
 
-Tensor.resize = resize  # type: ignore[attr-defined]
-Tensor.resize_as = resize_as  # type: ignore[attr-defined]
+for _method in (resize, resize_as):
+    setattr(Tensor, _method.__name__, _method)

@@ -93,7 +93,8 @@ class Proxy(MetaPathFinder):
 class _AliasLoader(Loader):
     """Gives a module of taper as the module of another name."""
 
-    def __init__(self, own: str) -> None:
+    def __init__(self, name: str, own: str) -> None:
+        self.name = name
         self.own = own
         self.spec: ModuleSpec | None = None
 
@@ -105,6 +106,11 @@ class _AliasLoader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         # It has run already.  The import system has just put the alias's specification on it.
         module.__spec__ = self.spec
+        # What it has loaded is loaded under the other name too.  An import of its own would set the
+        # attribute of the parent again, where a function may have the name by now (`weight_norm`).
+        for name, child in list(sys.modules.items()):
+            if name.startswith(f"{self.own}."):
+                sys.modules.setdefault(self.name + name[len(self.own) :], child)
 
     def get_code(self, fullname: str) -> CodeType | None:
         """The module's own code, for `python -m`."""
@@ -138,7 +144,7 @@ def _alias(fullname: str, own: str) -> ModuleSpec | None:
     real = importlib.util.find_spec(own)
     if real is None:
         return None
-    spec = ModuleSpec(fullname, _AliasLoader(own), origin=real.origin)
+    spec = ModuleSpec(fullname, _AliasLoader(fullname, own), origin=real.origin)
     spec.submodule_search_locations = real.submodule_search_locations
     return spec
 

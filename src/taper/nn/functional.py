@@ -98,6 +98,7 @@ from taper.ops.grid import (
     affine_grid,
     grid_sample,
 )
+from taper.ops.grouped_mm import grouped_mm
 from taper.ops.interpolate import (
     interpolate,
     upsample,
@@ -125,6 +126,7 @@ from taper.ops.margin_loss import (
     triplet_margin_with_distance_loss,
 )
 from taper.ops.multi_head_attention import multi_head_attention_forward
+from taper.ops.native import native_channel_shuffle
 from taper.ops.norm import group_norm, layer_norm, local_response_norm, normalize, rms_norm
 from taper.ops.padding import pad
 from taper.ops.pairwise import pdist
@@ -170,7 +172,9 @@ __all__ = [
     "bilinear",
     "channel_shuffle",
     "embedding",
+    "grouped_mm",
     "linear",
+    "native_channel_shuffle",
     "pad",
     "pixel_shuffle",
     "pixel_unshuffle",

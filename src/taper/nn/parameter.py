@@ -211,7 +211,7 @@ class UninitializedTensorMixin:
     nbytes = property(lambda self: self.data.nbytes)
     itemsize = property(lambda self: self.data.itemsize)
 
-    def copy_(self, other: Tensor, non_blocking: bool = False) -> Any:
+    def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Copy from a tensor that has no elements either."""
         self.data.copy_(other.data if is_lazy(other) else other, non_blocking)
         return self

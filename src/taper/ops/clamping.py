@@ -414,6 +414,8 @@ def _checked(label: str, input: Any, bound: Any) -> Any:
     number = python_number(bound)
     if number.__class__ not in NUMBERS:
         raise invalid_combination(label, (input, bound), _one_bound(label[-3:]))
+    if number.__class__ is complex:
+        raise NotImplementedError("clamp is not supported for complex types")
     return number
 
 

@@ -182,7 +182,13 @@ def equal(input: Any, other: Any) -> bool:
 
 @composite(method=False, arrays=True)
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: Any = None,
+    test_elements: Any = None,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    element: Any = None,
+    test_element: Any = None,
 ) -> Any:
     """Whether each of `elements` is among `test_elements`.
 
@@ -191,7 +197,11 @@ def isin(
     tensor([False,  True, False])
     """
     arrays = []
-    for each in (elements, test_elements):
+    first_given = elements if element is None else element
+    second_given = test_elements if test_element is None else test_element
+    for each in (first_given, second_given):
+        if each is None:
+            raise TypeError("isin() received an invalid combination of arguments")
         array = each._array if isinstance(each, Tensor) else np.array(python_number(each))
         kind = dtypes.FROM_NUMPY[array.dtype]
         if kind is dtypes.bool_ or kind.is_complex:

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays import FLOAT32
-from taper.autograd.conjugate import ConjugateView
+from taper.autograd.conjugate import CONJUGATE, NEGATIVE, ConjugateView
 from taper.autograd.duals import follow
 from taper.autograd.meta import Creation
 from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, local
@@ -63,13 +63,13 @@ def conj(input: Any) -> Any:
             return input
         return np.conjugate(input) if input.dtype.kind == "c" else input
     if isinstance(input, Tensor):
-        return _conjugate_view(input) if input.dtype.is_complex else input
+        return _lazy_view(input, _conj, conj, CONJUGATE) if input.dtype.is_complex else input
     return input.conjugate() if isinstance(input, complex | np.complexfloating) else input
 
 
-def _conjugate_view(input: Tensor) -> Tensor:
-    """The conjugate as a view, with the history of computing it."""
-    computed = _conj(input)
+def _lazy_view(input: Tensor, compute: Any, function: Any, change: Any) -> Tensor:
+    """The conjugate (negative) as a view, with the history of computing it."""
+    computed: Tensor = compute(input)
     if local.state.transforms:  # the memory of a batched tensor is not at hand
         return computed
     mode = local.state.mode
@@ -78,10 +78,10 @@ def _conjugate_view(input: Tensor) -> Tensor:
         creation = Creation.INFERENCE
     elif mode & NO_GRAD:
         creation = Creation.NO_GRAD
-    view = conjugate_view(input, (conj, ()), creation)
+    view = conjugate_view(input, (function, ()), creation, change)
     view._grad_fn, view._output_nr = computed._grad_fn, computed._output_nr
     if mode & DUAL:
-        follow(input, view, conj)
+        follow(input, view, function)
     return view
 
 
@@ -126,6 +126,33 @@ def conj_physical_in_place(self: Any) -> Any:
     return _conj_physical_in_place(self) if self.dtype.is_complex else self
 
 
+@op(name="_neg_view", node="NegViewBackward0", tangent=LINEAR, public=False, method=False)
+def _negative(self: Array) -> Array:
+    """The negative, as a view has it."""
+    return np.negative(self)
+
+
+@derivative(_negative, wrt="self")
+def _negative_self(grad):
+    return -grad
+
+
+@composite(method=False, name="_neg_view")
+def neg_view(input: Any) -> Any:
+    """The negative as a view: a write to either shows in both.
+
+    >>> import taper
+    >>> x = taper.ones(2)
+    >>> taper._neg_view(x).fill_(3)
+    tensor([3., 3.])
+    >>> x
+    tensor([-3., -3.])
+    """
+    if type(input) is ndarray:
+        return np.negative(input)
+    return _lazy_view(input, _negative, neg_view, NEGATIVE)
+
+
 @composite()
 def resolve_conj(input: Any) -> Any:
     """The tensor with conjugation done: a copy of a conjugate view, other tensors as they are.
@@ -137,19 +164,21 @@ def resolve_conj(input: Any) -> Any:
     >>> taper.resolve_conj(x.conj()).is_conj()
     False
     """
-    return input.clone() if type(input) is ConjugateView else input
+    return input.clone() if is_conj(input) else input
 
 
 @composite()
 def resolve_neg(input: Any) -> Any:
-    """The tensor itself: no tensor has a negation that is still to be done.
+    """The tensor with negation done: a copy of a negative view, other tensors as they are.
 
     >>> import taper
-    >>> x = taper.tensor([1.0])
+    >>> x = taper.tensor([1 + 2j])
     >>> taper.resolve_neg(x) is x
     True
+    >>> taper.resolve_neg(x.conj().imag).is_neg()
+    False
     """
-    return input
+    return input.clone() if is_neg(input) else input
 
 
 @composite()
@@ -160,18 +189,18 @@ def is_conj(input: Any) -> bool:
     >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
     True
     """
-    return type(input) is ConjugateView
+    return type(input) is ConjugateView and input._change is not NEGATIVE
 
 
 @composite()
 def is_neg(input: Any) -> bool:
-    """Whether a negation is still to be done: never.
+    """Whether the tensor is a negative view, which shows memory negated.
 
     >>> import taper
-    >>> taper.is_neg(taper.tensor([1.0]))
-    False
+    >>> taper.is_neg(taper.tensor([1 + 2j]).conj().imag)
+    True
     """
-    return False
+    return type(input) is ConjugateView and input._change is not CONJUGATE
 
 
 # --- views between complex numbers and pairs -------------------------------------------------
@@ -245,7 +274,7 @@ def real(input: Any) -> Any:
     """
     if input._array.dtype.kind != "c":
         return input
-    if type(input) is ConjugateView:
+    if is_conj(input):
         input = conj(input)  # the memory, whose real part is the same
     return view_as_real(input).select(input._array.ndim, 0)
 
@@ -260,8 +289,8 @@ def imag(input: Any) -> Any:
     """
     if input._array.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    if type(input) is ConjugateView:
-        return view_as_real(conj(input)).neg().select(input._array.ndim, 1)
+    if is_conj(input):
+        return neg_view(view_as_real(conj(input))).select(input._array.ndim, 1)
     return view_as_real(input).select(input._array.ndim, 1)
 
 

@@ -5,13 +5,14 @@ Also what a tensor can be asked about itself: its category, its storage, where i
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from taper import dtypes
-from taper.autograd.conjugate import ConjugateView
+from taper.autograd.conjugate import NEGATIVE, ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, PACKAGE, local
 from taper.autograd.tangents import tangent
@@ -171,9 +172,10 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
                 "instead."
             )
     if not force and type(input) is ConjugateView:
+        which = ("negative", "neg") if input._change is NEGATIVE else ("conjugate", "conj")
         raise RuntimeError(
-            "Can't call numpy() on Tensor that has conjugate bit set. Use "
-            "tensor.resolve_conj().numpy() instead."
+            f"Can't call numpy() on Tensor that has {which[0]} bit set. Use "
+            f"tensor.resolve_{which[1]}().numpy() instead."
         )
     array = input._array
     if array.dtype is dtypes.bfloat16.numpy:
@@ -362,7 +364,7 @@ def storage(input: Tensor) -> TypedStorage:
 
 @composite(public=False, name="is_shared")
 def is_shared_memory(input: Tensor) -> bool:
-    """Whether processes forked from this one see the same memory.
+    """Whether other processes see the same memory, or can be shown it.
 
     >>> import taper
     >>> taper.ones(2).is_shared()
@@ -373,9 +375,10 @@ def is_shared_memory(input: Tensor) -> bool:
 
 @composite(public=False)
 def share_memory_(input: Tensor) -> Tensor:
-    """Move the elements into memory that processes forked from now on share.
+    """Move the elements into memory that other processes see when the tensor is handed to them.
 
-    Differs: views and other tensors made before stay on the old memory.
+    Those that are forked from now on do, and those that get it as an argument or through a queue
+    of multiprocessing.  Differs: views and other tensors made before stay on the old memory.
 
     >>> import taper
     >>> taper.ones(2).share_memory_().is_shared()
@@ -383,6 +386,7 @@ def share_memory_(input: Tensor) -> Tensor:
     """
     if not is_shared(input._array):
         input._array = shared_copy(input._array)
+    importlib.import_module("taper.process_pickling").register(type(input))
     return input
 
 

@@ -282,6 +282,7 @@ def diff(
     append: Tensor | None = None,
     *,
     out: Tensor | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """The differences of neighbours along a dimension, `n` times over.
 
@@ -291,6 +292,7 @@ def diff(
     >>> taper.diff(taper.tensor([1, 3, 7]))
     tensor([2, 4])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return compute_into("diff", diff, (input, n, dim, prepend, append), out)
     ndim = input.ndim

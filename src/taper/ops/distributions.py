@@ -121,8 +121,18 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     return _fill(_NORMAL, self, write)
 
 
+def _start(function: str, named: dict[str, Any], otherwise: Any) -> Any:
+    """The argument `from`, which is a word of Python's and so cannot be a parameter."""
+    for name in named:
+        if name != "from":
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+    return named.get("from", otherwise)
+
+
 @composite(public=False, arrays=True)
-def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None) -> Tensor:
+def uniform_(
+    self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **start: float
+) -> Tensor:
     """Fill with numbers evenly distributed over [from, to).
 
     >>> import taper
@@ -131,7 +141,8 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = 
     tensor([-0.0075,  0.5364])
     """
     check_generator("uniform_", generator)
-    low, high = number("uniform_", "from", 1, from_), number("uniform_", "to", 2, to)
+    low = number("uniform_", "from", 1, _start("uniform_", start, from_))
+    high = number("uniform_", "to", 2, to)
 
     def write(array: np.ndarray) -> None:
         continuous.uniform_(array, low, high, generator)
@@ -140,7 +151,9 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = 
 
 
 @composite(public=False, arrays=True)
-def random_(self: Tensor, *bounds: Any, to: Any = None, generator: Any = None) -> Tensor:
+def random_(
+    self: Tensor, *bounds: Any, to: Any = None, generator: Any = None, **start: int
+) -> Tensor:
     """Fill with integers: `random_(from, to)` below `to`, `random_(to)` from 0, `random_()` all.
 
     >>> import taper
@@ -149,6 +162,8 @@ def random_(self: Tensor, *bounds: Any, to: Any = None, generator: Any = None) -
     tensor([4., 2., 4.])
     """
     check_generator("random_", generator)
+    if start:
+        bounds = (_start("random_", start, None), *bounds)
     given = bounds if to is None else (*bounds, to)
     if len(given) > 2 or not all(isinstance(each, int | np.integer | None) for each in given):
         raise invalid_combination("random_", bounds, _RANDOM_SIGNATURES)

@@ -153,6 +153,7 @@ def max(
     other: Any = ABSENT,
     out: Any = None,
     axis: Any = ABSENT,
+    keepdims: bool = False,
 ) -> Any:
     """The largest element; with `dim` also where it is; with another tensor `maximum`.
 
@@ -162,6 +163,7 @@ def max(
     values=tensor(3.),
     indices=tensor(1))
     """
+    keepdim = keepdim or keepdims
     return _public(max_all, max_dim, maximum, input, dim, keepdim, other, out, axis)
 
 
@@ -174,6 +176,7 @@ def min(
     other: Any = ABSENT,
     out: Any = None,
     axis: Any = ABSENT,
+    keepdims: bool = False,
 ) -> Any:
     """The smallest element; with `dim` also where it is; with another tensor `minimum`.
 
@@ -181,6 +184,7 @@ def min(
     >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
     tensor([1., 0.])
     """
+    keepdim = keepdim or keepdims
     return _public(min_all, min_dim, minimum, input, dim, keepdim, other, out, axis)
 
 
@@ -256,7 +260,13 @@ def over_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdi
 
 @composite()
 def amax(
-    input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = (),
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = (),
+    keepdims: bool = False,
 ) -> Tensor:
     """The largest elements along dimensions, by default of all.
 
@@ -264,7 +274,8 @@ def amax(
     >>> taper.amax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
     tensor([2., 3.])
     """
-    dims = dims_of(dim, "amax") or ()
+    dims = dims_of(axis if dim == () else dim, "amax") or ()
+    keepdim = keepdim or keepdims
     if out is not None:
         return run_out(amax_dim.op, (input, dims, keepdim), out)
     return amax_dim(input, dims, keepdim)
@@ -272,7 +283,13 @@ def amax(
 
 @composite()
 def amin(
-    input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = (),
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = (),
+    keepdims: bool = False,
 ) -> Tensor:
     """The smallest elements along dimensions, by default of all.
 
@@ -280,7 +297,8 @@ def amin(
     >>> taper.amin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
     tensor([1., 0.])
     """
-    dims = dims_of(dim, "amin") or ()
+    dims = dims_of(axis if dim == () else dim, "amin") or ()
+    keepdim = keepdim or keepdims
     if out is not None:
         return run_out(amin_dim.op, (input, dims, keepdim), out)
     return amin_dim(input, dims, keepdim)
@@ -386,6 +404,7 @@ def argmax(
     *,
     out: Tensor | None = None,
     axis: int | None = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """Where the largest element is: counted in the flattened tensor, or along a dimension.
 
@@ -393,7 +412,7 @@ def argmax(
     >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
     tensor([1, 0])
     """
-    dim = _one_dim(axis if dim is None else dim, "argmax")
+    dim, keepdim = _one_dim(axis if dim is None else dim, "argmax"), keepdim or keepdims
     if out is not None:
         return run_out(argmax_dim.op, (input, dim, keepdim), out)
     return argmax_dim(input, dim, keepdim)
@@ -407,6 +426,7 @@ def argmin(
     *,
     out: Tensor | None = None,
     axis: int | None = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """Where the smallest element is: counted in the flattened tensor, or along a dimension.
 
@@ -414,7 +434,7 @@ def argmin(
     >>> taper.argmin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
     tensor([0, 1])
     """
-    dim = _one_dim(axis if dim is None else dim, "argmin")
+    dim, keepdim = _one_dim(axis if dim is None else dim, "argmin"), keepdim or keepdims
     if out is not None:
         return run_out(argmin_dim.op, (input, dim, keepdim), out)
     return argmin_dim(input, dim, keepdim)

@@ -157,7 +157,12 @@ def gather_backward_self(grad: Array, dim: int, index: Array) -> Array:
 
 @composite()
 def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    indices: Tensor,
+    dim: int | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """`gather` with broadcasting; without `dim` from the flattened tensor.
 
@@ -171,6 +176,7 @@ def take_along_dim(
             "torch.take_along_dim(): dtype of indices should be Long but got "
             f"{indices.dtype.scalar_type}"
         )
+    dim = dim if axis is None else axis
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)), out=out)
     shape, places = input._array.shape, indices._array.shape

@@ -68,6 +68,7 @@ _NAMED = """
     transpose_copy:transpose_copy.int unbound_copy:unbind_copy.int viewed_copy:view_copy.default
     where_self:where.self
     xlogy_other_number:xlogy.Scalar_Other xlogy_self_number:xlogy.Scalar_Self
+    histogram_bin_ct:histogram.bin_ct histogram_bins_tensor:histogram.bins_tensor
 """
 _KNOWN = dict(each.split(":") for each in _NAMED.split())
 

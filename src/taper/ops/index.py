@@ -309,11 +309,31 @@ def _index_argument(name: str, indices: Any) -> tuple[Tensor, ...]:
     return tuple(indices)
 
 
+def is_expanded(array: ndarray) -> bool:
+    """Whether several elements lie in one place, since a stride is 0."""
+    if 0 not in array.strides:
+        return False
+    pairs = zip(array.shape, array.strides, strict=True)
+    return any(length > 1 and not stride for length, stride in pairs) and array.size > 0
+
+
+def warn_expanded(function: str, form: str) -> None:
+    """PyTorch's word on writing an expanded tensor with a function that does not refuse it."""
+    warn_user(
+        f"Use of {function} on expanded tensors is deprecated. Please clone() the tensor before "
+        f"performing this operation. This also applies to advanced indexing e.g. {form}"
+    )
+
+
 def write_index(
     target: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """Write values at an index, in place."""
     arrays = [None if each is None else each._array for each in indices]
+    if is_expanded(target._array):
+        warn_expanded("index_put_", "tensor[indices] = tensor")
+        if not values._array.ndim and not accumulate and any(map(_is_mask, arrays)):
+            warn_expanded("masked_fill_", "tensor[mask] = scalar")
     if not needs_record(target, values):
         write_at(target._array, arrays, values._array, accumulate)
         bump_version(target)

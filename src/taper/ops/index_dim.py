@@ -13,9 +13,9 @@ from numpy import ndarray
 from taper import dtypes
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.gather import check_bounds, through_flat
-from taper.ops.index import add_at
+from taper.ops.index import add_at, is_expanded, warn_expanded
 from taper.ops.reshape import reshape
-from taper.opwrite import run_inplace
+from taper.opwrite import refuse_overlap, run_inplace
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap_dim
@@ -162,6 +162,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """In-place version of `index_add`."""
 
     def write(target: ndarray) -> None:
+        refuse_overlap(target)
         write_index_add(target, dim, index._array, source._array, alpha)
 
     return run_inplace(index_add.op, (self, dim, index, source, alpha), write)
@@ -252,6 +253,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """In-place version of `index_copy`."""
 
     def write(target: ndarray) -> None:
+        refuse_overlap(target)
         write_index_copy(target, dim, index._array, source._array)
 
     return run_inplace(index_copy.op, (self, dim, index, source), write)
@@ -351,6 +353,8 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     entry = (_index_fill_tensor if tensor else _index_fill).op
 
     def write(target: ndarray) -> None:
+        if is_expanded(target):
+            warn_expanded("index_fill_", "tensor[mask] = scalar")
         write_index_fill(target, dim, index._array, value._array if tensor else value)
 
     return run_inplace(entry, (self, dim, index, value), write)

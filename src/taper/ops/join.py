@@ -116,7 +116,12 @@ def tile(input: Any, *times: Any, dims: Any = None) -> Any:
 
 @composite(arrays=True)
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: Any = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """Each slice along `dim` so many times; `repeats` is a number or one number for each.
 
@@ -129,6 +134,7 @@ def repeat_interleave(
     """
     if repeats is None:
         return wrap(_places(input._array))
+    dim = dim if axis is None else axis
     if isinstance(repeats, Tensor):
         return _interleave_each(input, repeats, dim)
     if repeats < 0:

@@ -170,6 +170,8 @@ def linalg_vector_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> Any:
     """The norm of order `ord` of all elements, or along dimensions.
 
@@ -178,6 +180,7 @@ def linalg_vector_norm(
     tensor(5.)
     """
     check_tensors("linalg_vector_norm", input=x)
+    dim, keepdim = (dim if axis is None else axis), keepdim or keepdims
     return vector_norm(x, ord, dim, keepdim, dtype=dtype, out=out)
 
 
@@ -192,6 +195,8 @@ def linalg_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> Any:
     """The norm of a vector or a matrix: of the matrix if there are two dimensions and an `ord`.
 
@@ -200,7 +205,7 @@ def linalg_norm(
     tensor(4.)
     """
     check_tensors("linalg_norm", input=input)
-    dims = dims_of(dim, "linalg_norm")
+    dims, keepdim = dims_of(dim if axis is None else axis, "linalg_norm"), keepdim or keepdims
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}"

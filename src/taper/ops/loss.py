@@ -235,10 +235,14 @@ def l1_loss(
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
     first, second = broadcast(input, target)
-    losses = abs(first - second)
-    return (
-        reduced(losses, number) if weight is None else _with_weights(losses, first, weight, number)
-    )
+    if weight is None:
+        return l1_loss_reduced(first, second, number)
+    return _with_weights(abs(first - second), first, weight, number)
+
+
+def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The absolute difference of two tensors of one shape."""
+    return reduced(abs(input - target), reduction)
 
 
 # --- smooth_l1_loss, huber_loss --------------------------------------------------------------
@@ -302,7 +306,7 @@ def smooth_l1_loss(
     number = reduction_number(reduction, size_average, reduce)
     first, second = broadcast(input, target)
     if beta == 0.0:
-        return reduced(abs(first - second), number)
+        return l1_loss_reduced(first, second, number)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return smooth_l1_loss_reduced(first, second, number, beta)

@@ -11,7 +11,7 @@ from taper import dtypes
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.operands import broadcast_clash
 from taper.ops.reshape import reshape
-from taper.opwrite import run_inplace
+from taper.opwrite import refuse_overlap, run_inplace
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor
@@ -264,6 +264,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the elements of `source`, one after the other, where the mask is true."""
 
     def write(target: ndarray) -> None:
+        refuse_overlap(target)
         write_masked(target, mask._array, source._array)
 
     return run_inplace(masked_scatter.op, (self, mask, source), write)

@@ -300,6 +300,7 @@ def var(
     correction: Any = ABSENT,
     out: Tensor | None = None,
     axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """The variance of all elements, or along dimensions.
 
@@ -311,6 +312,7 @@ def var(
     tensor(1.)
     """
     dims, less = _parsed(dim, unbiased, correction, axis, "var")
+    keepdim = keepdim or keepdims
     if out is not None:
         return run_out(var_dim.op, (input, dims, less, keepdim), out)
     return var_dim(input, dims, less, keepdim)
@@ -326,6 +328,7 @@ def std(
     correction: Any = ABSENT,
     out: Tensor | None = None,
     axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """The standard deviation of all elements, or along dimensions; see `var`.
 
@@ -334,6 +337,7 @@ def std(
     tensor(1.)
     """
     dims, less = _parsed(dim, unbiased, correction, axis, "std")
+    keepdim = keepdim or keepdims
     if out is not None:
         return run_out(std_dim.op, (input, dims, less, keepdim), out)
     return std_dim(input, dims, less, keepdim)
@@ -347,6 +351,8 @@ def var_mean(
     keepdim: bool = False,
     *,
     correction: Any = ABSENT,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean of all elements, or along dimensions; see `var`.
 
@@ -354,8 +360,8 @@ def var_mean(
     >>> taper.var_mean(taper.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dims, less = _parsed(dim, unbiased, correction, None, "var_mean")
-    return var_mean_dim(input, dims, less, keepdim)
+    dims, less = _parsed(dim, unbiased, correction, axis, "var_mean")
+    return var_mean_dim(input, dims, less, keepdim or keepdims)
 
 
 @composite(method=False)
@@ -366,6 +372,8 @@ def std_mean(
     keepdim: bool = False,
     *,
     correction: Any = ABSENT,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean of all elements, or along dimensions; see `var`.
 
@@ -373,5 +381,5 @@ def std_mean(
     >>> taper.std_mean(taper.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dims, less = _parsed(dim, unbiased, correction, None, "std_mean")
-    return std_mean_dim(input, dims, less, keepdim)
+    dims, less = _parsed(dim, unbiased, correction, axis, "std_mean")
+    return std_mean_dim(input, dims, less, keepdim or keepdims)

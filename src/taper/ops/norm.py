@@ -261,7 +261,6 @@ def plain_layer_norm(
 @op(
     name="native_group_norm",
     outputs=("result0", "result1", "result2"),
-    nondifferentiable=(1, 2),
     public=False,
     method=False,
 )
@@ -293,43 +292,80 @@ def native_group_norm(
 
 @derivative(native_group_norm, wrt=("input", "weight", "bias"))
 def native_group_norm_all(
-    grad_result0, input, weight, result1, result2, N, C, HxW, group, eps, needs
+    grad_result0,
+    input,
+    weight,
+    result1,
+    result2,
+    N,
+    C,
+    HxW,
+    group,
+    eps,
+    needs,
+    grad_result1=None,
+    grad_result2=None,
 ):
-    if type(grad_result0) is not ndarray:
-        return _group_with_tensors(grad_result0, input, weight, (N, C, HxW, group), eps, needs)
+    grads = (grad_result1, grad_result2)
+    if any(isinstance(each, Tensor) for each in (grad_result0, *grads)):
+        sizes = (N, C, HxW, group)
+        return _group_with_tensors((grad_result0, *grads), input, weight, sizes, eps, needs)
     rows = (N * group, C // group * HxW)
-    grad = in_single(grad_result0).reshape(N, C, HxW)
     inverse = in_single(result2).reshape(-1, 1)
     normalised = np.subtract(
         in_single(input).reshape(rows), in_single(result1).reshape(-1, 1), order="C"
     )
     normalised *= inverse
     for_weight = for_bias = found = None
+    if needs[0] and (grad_result1 is not None or grad_result2 is not None):
+        found = _through_statistics(normalised, inverse, *grads)
+    if grad_result0 is None:
+        return None if found is None else found.reshape(input.shape), None, None
+    grad = in_single(grad_result0).reshape(N, C, HxW)
     if needs[1]:
         for_weight = np.einsum("ncl,ncl->c", grad, normalised.reshape(N, C, HxW))
     if needs[2]:
         for_bias = np.add.reduce(grad, (0, 2))
     if needs[0]:
         scaled = grad if weight is None else grad * in_single(weight)[:, None]
-        found = rows_gradient(scaled.reshape(rows), normalised, inverse).reshape(input.shape)
+        through = rows_gradient(scaled.reshape(rows), normalised, inverse)
+        found = (through if found is None else through + found).reshape(input.shape)
     return found, for_weight, for_bias
 
 
+def _through_statistics(normalised: Any, inverse: Any, grad_mean: Any, grad_inverse: Any) -> Any:
+    """What comes to the rows through their means and inverse deviations."""
+    length = normalised.shape[-1]
+    found = 0.0 * normalised
+    if grad_mean is not None:
+        found = found + grad_mean.reshape(inverse.shape) / length
+    if grad_inverse is not None:
+        slope = inverse * inverse * grad_inverse.reshape(inverse.shape) / length
+        found = found - normalised * slope
+    return found
+
+
 def _group_with_tensors(
-    grad: Tensor, input: Tensor, weight: Any, sizes: Shape, eps: float, needs: Any
+    grads: Any, input: Tensor, weight: Any, sizes: Shape, eps: float, needs: Any
 ) -> tuple[Any, Any, Any]:
+    grad, grad_mean, grad_inverse = grads
     N, C, HxW, group = sizes
     rows = (N, group, C // group * HxW)
     normalised, inverse = normalised_tensors(reshape(input, rows), eps, (2,))
-    flat = reshape(grad, (N, C, HxW))
     for_weight = for_bias = found = None
-    if needs[1]:
-        for_weight = (flat * reshape(normalised, (N, C, HxW))).sum((0, 2))
-    if needs[2]:
-        for_bias = flat.sum((0, 2))
-    if needs[0]:
-        scaled = flat if weight is None else flat * reshape(weight, (C, 1))
-        found = rows_gradient_of_tensors(reshape(scaled, rows), normalised, inverse, (2,))
+    if needs[0] and (grad_mean is not None or grad_inverse is not None):
+        found = _through_statistics(normalised, inverse, grad_mean, grad_inverse)
+    if grad is not None:
+        flat = reshape(grad, (N, C, HxW))
+        if needs[1]:
+            for_weight = (flat * reshape(normalised, (N, C, HxW))).sum((0, 2))
+        if needs[2]:
+            for_bias = flat.sum((0, 2))
+        if needs[0]:
+            scaled = flat if weight is None else flat * reshape(weight, (C, 1))
+            through = rows_gradient_of_tensors(reshape(scaled, rows), normalised, inverse, (2,))
+            found = through if found is None else through + found
+    if found is not None:
         found = reshape(found, tuple(input._array.shape))
     return found, for_weight, for_bias
 
@@ -341,16 +377,21 @@ def native_group_norm_tangent(
     rows = (N, group, C // group * HxW)
     normalised, inverse = normalised_tensors(reshape(input, rows), eps, (2,))
     moved = input.new_zeros((N, C, HxW))
+    mean_t = inverse_t = None
     if input_t is not None:
-        moved = rows_gradient_of_tensors(reshape(input_t, rows), normalised, inverse, (2,))
+        change = reshape(input_t, rows)
+        moved = rows_gradient_of_tensors(change, normalised, inverse, (2,))
         moved = reshape(moved, (N, C, HxW))
+        mean_t = change.mean((2,))
+        inverse_t = -(inverse * inverse * (normalised * change).mean((2,), keepdim=True))
+        inverse_t = reshape(inverse_t, (N, group))
     if weight is not None:
         moved = moved * reshape(weight, (C, 1))
     if weight_t is not None:
         moved = moved + reshape(normalised, (N, C, HxW)) * reshape(weight_t, (C, 1))
     if bias_t is not None:
         moved = moved + reshape(bias_t, (C, 1))
-    return reshape(moved, tuple(input._array.shape)), None, None
+    return reshape(moved, tuple(input._array.shape)), mean_t, inverse_t
 
 
 @composite(method=False, public=False)
@@ -397,6 +438,15 @@ def plain_group_norm(
     """
     shape = list(input._array.shape)
     samples, channels, *spatial = shape
+    check_groups(shape, channels, num_groups, weight, bias)
+    sizes = (samples, channels, math.prod(spatial), num_groups)
+    return native_group_norm(input.contiguous(), weight, bias, *sizes, eps)[0]
+
+
+def check_groups(
+    shape: list[int], channels: int, num_groups: int, weight: Tensor | None, bias: Tensor | None
+) -> None:
+    """Raise if the channels cannot be grouped, or have other numbers of weights."""
     if channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -410,8 +460,6 @@ def plain_group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in "
                 f"input, but got {name} of shape {named} and input of shape {shape}"
             )
-    sizes = (samples, channels, math.prod(spatial), num_groups)
-    return native_group_norm(input.contiguous(), weight, bias, *sizes, eps)[0]
 
 
 # --- rms_norm --------------------------------------------------------------------------------

@@ -33,6 +33,9 @@ PROVIDES: dict[str, str] = {
     "binomial": """
         binomial()
     """,
+    "bins": """
+        histogram histogramdd()
+    """,
     "blend": """
         addcdiv addcdiv_ addcmul addcmul_ copysign copysign_ heaviside heaviside_ lerp lerp_ where
     """,
@@ -84,6 +87,9 @@ PROVIDES: dict[str, str] = {
     "floats": """
         frexp nextafter nextafter_
     """,
+    "gamma_samples": """
+        _dirichlet_grad() _sample_dirichlet() _standard_gamma() _standard_gamma_grad()
+    """,
     "gather": """
         gather scatter scatter_ scatter_add scatter_add_ take_along_dim
     """,
@@ -92,6 +98,9 @@ PROVIDES: dict[str, str] = {
     """,
     "grid": """
         affine_grid_generator() grid_sampler() grid_sampler_2d() grid_sampler_3d()
+    """,
+    "hashing": """
+        hash_tensor
     """,
     "histogram": """
         bincount bucketize() histc searchsorted()
@@ -112,6 +121,9 @@ PROVIDES: dict[str, str] = {
     "join": """
         block_diag() cartesian_prod() combinations() cross kron meshgrid() repeat
         repeat_interleave tile
+    """,
+    "layout": """
+        const_data_ptr dim_order index is_distributed is_set_to module_load storage_type
     """,
     "leaky_activation": """
         prelu rrelu()
@@ -158,6 +170,9 @@ PROVIDES: dict[str, str] = {
     "loss": """
         kl_div() poisson_nll_loss()
     """,
+    "mapped": """
+        from_file()
+    """,
     "margin_loss": """
         cosine_embedding_loss() cosine_similarity() hinge_embedding_loss()
         margin_ranking_loss() pairwise_distance() triplet_margin_loss()
@@ -167,6 +182,10 @@ PROVIDES: dict[str, str] = {
     """,
     "moments": """
         std std_mean() var var_mean()
+    """,
+    "native": """
+        native_batch_norm() native_channel_shuffle() native_dropout() native_group_norm()
+        native_layer_norm() native_norm()
     """,
     "norm": """
         group_norm() layer_norm() rms_norm()
@@ -204,6 +223,9 @@ PROVIDES: dict[str, str] = {
     "scatter_reduce": """
         index_reduce index_reduce_ scatter_reduce scatter_reduce_
     """,
+    "segments": """
+        segment_reduce()
+    """,
     "smooth_activation": """
         celu() selu()
     """,
@@ -216,8 +238,11 @@ PROVIDES: dict[str, str] = {
     "special_gamma": """
         igamma igamma_ igammac igammac_ mvlgamma mvlgamma_
     """,
+    "spectral": """
+        istft stft
+    """,
     "strided": """
-        as_strided as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
+        as_strided as_strided_ slice_inverse squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_
     """,
     "triangle": """
         diag diag_embed diagflat diagonal_copy() trace tril tril_ tril_indices() triu triu_
@@ -255,7 +280,7 @@ PROVIDES: dict[str, str] = {
 # Families without public names of their own: `nn.functional` imports them.
 FOR_FUNCTIONAL_ONLY = """
     attention categories class_margin_loss cross_entropy fold fractional_pool functional_activation
-    interpolate multi_head_attention packing scalar unpool
+    grouped_mm interpolate multi_head_attention packing scalar unpool
 """
 
 # The same for `linalg`.

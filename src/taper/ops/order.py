@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from taper import return_types
+from taper.factory import integer
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.along import put_along, take_along, taken
 from taper.ops.extrema import share_evenly, share_tangent
@@ -79,6 +80,7 @@ def sort(
     *,
     stable: bool | None = None,
     out: Any = None,
+    axis: int | None = None,
 ) -> Any:
     """The elements in order along a dimension, and where they were; equal ones keep their order.
 
@@ -88,6 +90,8 @@ def sort(
     values=tensor([1., 2., 3.]),
     indices=tensor([1, 2, 0]))
     """
+    if axis is not None:
+        dim = axis
     which = sort_values if stable is None else sort_stable
     if out is not None:
         return run_out(which.op, (input, dim, descending), out)
@@ -96,7 +100,12 @@ def sort(
 
 @composite()
 def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool = False,
+    axis: int | None = None,
 ) -> Tensor:
     """The indices that put the elements in order along a dimension.
 
@@ -104,7 +113,7 @@ def argsort(
     >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
     tensor([1, 2, 0])
     """
-    return sort(input.detach(), dim, descending).indices
+    return sort(input.detach(), dim, descending, axis=axis).indices
 
 
 @composite()
@@ -136,6 +145,8 @@ def topk(
     >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
     tensor([3., 2.])
     """
+    if type(k) is not int:
+        k = integer("topk", "k", 2, k)
     axis = wrap_dim(dim, self.ndim)
     length = self.shape[axis] if self.ndim else 1
     if not 0 <= k <= length:
@@ -305,13 +316,23 @@ def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
 
 
 @composite()
-def median(input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Any = None) -> Any:
+def median(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
+) -> Any:
     """The median; of an even number of elements the lower one; with `dim` also where it is.
 
     >>> import taper
     >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
     tensor(2.)
     """
+    if axis is not ABSENT or keepdims:
+        dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT:
         return median_all(input)
     if out is not None:
@@ -320,13 +341,22 @@ def median(input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Any 
 
 
 @composite()
-def nanmedian(input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Any = None) -> Any:
+def nanmedian(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
+) -> Any:
     """The median of the elements that are no NaN; see `median`.
 
     >>> import taper
     >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
     tensor(2.)
     """
+    dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT:
         return nanmedian_all(input)
     if out is not None:

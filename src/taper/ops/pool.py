@@ -508,4 +508,5 @@ def max_pool3d(
     """
     if return_indices:
         return max_pool3d_and_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    steps = () if stride is None else stride
+    return plain_max_pool3d(input, kernel_size, steps, padding, dilation, ceil_mode)

@@ -25,6 +25,8 @@ def quantile(
     *,
     interpolation: str = "linear",
     out: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """The `q`-quantiles of all elements, or along a dimension; NaN if one is among them.
 
@@ -34,7 +36,8 @@ def quantile(
     >>> taper.quantile(taper.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
-    return _quantile(input, q, dim, keepdim, interpolation, out, False)
+    dim = dim if axis is None else axis
+    return _quantile(input, q, dim, keepdim or keepdims, interpolation, out, False)
 
 
 @composite(arrays=True)
@@ -46,6 +49,8 @@ def nanquantile(
     *,
     interpolation: str = "linear",
     out: Tensor | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """The `q`-quantiles of the elements that are no NaN; see `quantile`.
 
@@ -53,7 +58,8 @@ def nanquantile(
     >>> taper.nanquantile(taper.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
-    return _quantile(input, q, dim, keepdim, interpolation, out, True)
+    dim = dim if axis is None else axis
+    return _quantile(input, q, dim, keepdim or keepdims, interpolation, out, True)
 
 
 def _quantile(

@@ -192,7 +192,7 @@ def _end_points(function: str, start: Any, end: Any) -> tuple[Any, Any]:
     return first, last
 
 
-def _line(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.ndarray:
+def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.ndarray:
     """Evenly spaced values, counted from the start in the first half and from the end after it.
 
     The step is rounded to the dtype; product and sum are rounded once, as a processor's fused
@@ -200,7 +200,7 @@ def _line(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.ndarray:
     """
     if which.category == dtypes.INTEGER:
         start, end = int(start), int(end)
-        return _line(start, end, steps, dtypes.float64).astype(which.numpy)
+        return evenly_spaced(start, end, steps, dtypes.float64).astype(which.numpy)
     if steps < 2:
         return np.array([start] * steps, which.numpy)
     exact = np.dtype(np.clongdouble if which.is_complex else np.longdouble)
@@ -246,7 +246,7 @@ def _sampled(
     if which is dtypes.bool_:
         raise NotImplementedError(f"\"{function}_cpu\" not implemented for 'Bool'")
     array = (
-        _line(first, last, count, which)
+        evenly_spaced(first, last, count, which)
         if base is None
         else _powers(first, last, count, base, which)
     )
@@ -255,9 +255,9 @@ def _sampled(
 
 def _powers(start: Any, end: Any, steps: int, base: float, which: dtypes.dtype) -> np.ndarray:
     if which.category == dtypes.INTEGER:
-        line = _line(start, end, steps, dtypes.float64)
+        line = evenly_spaced(start, end, steps, dtypes.float64)
     else:
-        line = _line(start, end, steps, which)
+        line = evenly_spaced(start, end, steps, which)
         if line.dtype.itemsize == 2:
             line = line.astype(np.float32)
     return np.power(line.dtype.type(base), line).astype(which.numpy)

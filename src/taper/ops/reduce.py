@@ -33,6 +33,7 @@ from taper.reduction import (
     converted,
     count_of,
     dims_of,
+    given_axis,
     is_expandable,
     kept_shape,
     scalar_type,
@@ -116,8 +117,6 @@ def sum(
     keepdims: bool = False,
 ) -> Tensor:
     """The sum of all elements, or along dimensions; of integers in int64.
-
-    `axis` and `keepdims` are NumPy's names of `dim` and `keepdim`.
 
     >>> import taper
     >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
@@ -208,6 +207,8 @@ def nansum(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """The sum of all elements, or along dimensions, with NaN counted as zero.
 
@@ -215,7 +216,7 @@ def nansum(
     >>> taper.nansum(taper.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
-    dims = dims_of(dim, "nansum")
+    dims, keepdim = dims_of(dim if axis is None else axis, "nansum"), keepdim or keepdims
     if out is not None:
         return run_out(nansum_dim.op, (input, dims, keepdim, out_dtype(dtype, out)), out)
     return nansum_dim(input, dims, keepdim, dtype and checked_dtype(dtype, input))
@@ -229,6 +230,8 @@ def nanmean(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """The mean of the elements that are no NaN, of all or along dimensions.
 
@@ -236,17 +239,17 @@ def nanmean(
     >>> taper.nanmean(taper.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
+    dims, keepdim = dims_of(dim if axis is None else axis, "nanmean"), keepdim or keepdims
     if out is not None:
-        return compute_into("nanmean", nanmean, (input, dim, keepdim), out)
+        return compute_into("nanmean", nanmean, (input, dims, keepdim), out)
     if input._array.dtype.kind not in "fcV":
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{scalar_type(input._array.dtype)}"
         )
-    dims = dims_of(dim, "nanmean")
-    total = nansum_dim(input, dims, keepdim, dtype)
     present = input.detach()
-    return total / sum_dim(present == present, dims, keepdim)
+    count = sum_dim(present == present, dims, keepdim)
+    return nansum_dim(input, dims, keepdim, dtype) / count
 
 
 # --- mean ------------------------------------------------------------------------------------
@@ -319,8 +322,6 @@ def mean(
     keepdims: bool = False,
 ) -> Tensor:
     """The mean of all elements, or along dimensions.
-
-    `axis` and `keepdims` are NumPy's names of `dim` and `keepdim`.
 
     >>> import taper
     >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
@@ -424,6 +425,8 @@ def prod(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
 ) -> Tensor:
     """The product of all elements, or along one dimension; of integers in int64.
 
@@ -431,6 +434,8 @@ def prod(
     >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     tensor([ 2., 12.])
     """
+    if axis is not ABSENT or keepdims:
+        dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT and out is None:
         return prod_all(input, dtype and checked_dtype(dtype, input))
     if isinstance(dim, tuple | list) or dim is None or dim is ABSENT:
@@ -478,7 +483,13 @@ def logsumexp_tangent(
 
 @composite()
 def logsumexp(
-    input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
 ) -> Tensor:
     """The logarithm of the sum of exponentials along dimensions, without overflow.
 
@@ -486,9 +497,11 @@ def logsumexp(
     >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
     tensor(1000.6932)
     """
+    if dim is ABSENT:
+        dim = given_axis("logsumexp", axis)
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
-    dims = dims_of(dim, "logsumexp")
+    dims, keepdim = dims_of(dim, "logsumexp"), keepdim or keepdims
     if out is not None:
         return run_out(logsumexp_dim.op, (input, dims, keepdim), out)
     return logsumexp_dim(input, dims, keepdim)
@@ -534,6 +547,7 @@ def any(
     *,
     out: Tensor | None = None,
     axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """Whether any element is true (not zero), of all or along dimensions.
 
@@ -541,7 +555,7 @@ def any(
     >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
     tensor([ True, False])
     """
-    dims = dims_of(axis if dim is None else dim, "any")
+    dims, keepdim = dims_of(axis if dim is None else dim, "any"), keepdim or keepdims
     if out is not None:
         return run_out(any_dim.op, (input, dims, keepdim), out)
     return any_dim(input, dims, keepdim)
@@ -555,6 +569,7 @@ def all(
     *,
     out: Tensor | None = None,
     axis: Any = None,
+    keepdims: bool = False,
 ) -> Tensor:
     """Whether all elements are true (not zero), of all or along dimensions.
 
@@ -562,7 +577,7 @@ def all(
     >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
     tensor([ True, False])
     """
-    dims = dims_of(axis if dim is None else dim, "all")
+    dims, keepdim = dims_of(axis if dim is None else dim, "all"), keepdim or keepdims
     if out is not None:
         return run_out(all_dim.op, (input, dims, keepdim), out)
     return all_dim(input, dims, keepdim)
@@ -575,11 +590,11 @@ def count_nonzero_dim(self: Array, dim: Dims) -> Array:
 
 
 @composite()
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """How many elements are not zero, of all or along dimensions.
 
     >>> import taper
     >>> taper.count_nonzero(taper.tensor([0, 3, 0, 4]))
     tensor(2)
     """
-    return count_nonzero_dim(input, dims_of(dim, "count_nonzero"))
+    return count_nonzero_dim(input, dims_of(dim if axis is None else axis, "count_nonzero"))

@@ -455,7 +455,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """
     result: list[int] = []
     for number, given in enumerate(shapes):
-        shape = tuple(given) if isinstance(given, tuple | list) else (given,)
+        shape = given if isinstance(given, tuple | list) else (given,)
         if any(length < 0 for length in shape):
             raise ValueError("Attempting to broadcast a dimension with negative length!")
         result = [1] * (len(shape) - len(result)) + result

@@ -111,7 +111,7 @@ def squeeze_dims_self(grad: Array, dim: Shape, self_shape: Shape) -> Array:
 
 
 @composite()
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Without its dimensions of length 1, or without those in `dim`; shares the memory.
 
     >>> import taper
@@ -119,6 +119,8 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     torch.Size([2])
     """
     if dim is None:
+        if axis is not None:
+            return squeeze(input, axis)
         return squeeze_all(input)
     if isinstance(dim, tuple | list):
         return squeeze_dims(input, sizes("squeeze", "dim", (dim,)))

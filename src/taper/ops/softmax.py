@@ -14,7 +14,15 @@ from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.reduce import sum_dim
 from taper.ops.unary import exp
 from taper.opwrite import compute_into
-from taper.reduction import FLOAT32, FLOAT64, LOW_PRECISION, not_implemented, row_sums
+from taper.reduction import (
+    ABSENT,
+    FLOAT32,
+    FLOAT64,
+    LOW_PRECISION,
+    given_axis,
+    not_implemented,
+    row_sums,
+)
 from taper.tensor import Tensor, wrap_dim
 
 # NumPy's reductions of short rows cost 90 ns a row; columns of the transposed array are vectors.
@@ -130,7 +138,14 @@ def softmax_backward_tangent(
 
 
 @composite()
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def softmax(
+    input: Tensor,
+    dim: int = ABSENT,
+    dtype: Any = None,
+    *,
+    out: Tensor | None = None,
+    axis: int = ABSENT,
+) -> Tensor:
     """Exponentials along a dimension, divided by their sum.
 
     `dtype` is what the input is converted to first.
@@ -139,6 +154,8 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = 
     >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
+    if dim is ABSENT:
+        dim = given_axis("softmax", axis)
     if out is not None:
         return compute_into("softmax", softmax, (input, dim, dtype), out)
     return softmax_dim(input if dtype is None else input.to(dtype), dim)
@@ -214,13 +231,22 @@ def log_softmax_backward_tangent(
 
 
 @composite()
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor,
+    dim: int = ABSENT,
+    dtype: Any = None,
+    *,
+    out: Tensor | None = None,
+    axis: int = ABSENT,
+) -> Tensor:
     """The logarithm of softmax along a dimension, computed without overflow.
 
     >>> import taper
     >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
+    if dim is ABSENT:
+        dim = given_axis("log_softmax", axis)
     if out is not None:
         return compute_into("log_softmax", log_softmax, (input, dim, dtype), out)
     return log_softmax_dim(input if dtype is None else input.to(dtype), dim)

@@ -109,7 +109,7 @@ def split_with_sizes_self(grad: Any, self_shape: Shape, split_sizes: Shape, dim:
     return cat_along(grad, dim)
 
 
-@composite(name="split")
+@composite(name="split", method=False)
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Consecutive parts along `dim`, of one length or of given lengths; they share the memory.
 
@@ -120,6 +120,12 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tenso
     if isinstance(split_size_or_sections, tuple | list):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     return _split(tensor, operator.index(split_size_or_sections), dim)
+
+
+@composite(name="split", public=False)
+def split_method(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split`, as the method calls its arguments."""
+    return split(self, split_size, dim)
 
 
 @composite()
@@ -169,13 +175,16 @@ def _chunk_length(tensor: Tensor, chunks: int, dim: int) -> tuple[int, int]:
 
 
 @composite()
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(
+    input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal length along `dim`, the last one perhaps shorter.
 
     >>> import taper
     >>> taper.chunk(taper.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    dim = dim if axis is None else axis
     size, length = _chunk_length(input, chunks, dim)
     if size == 0:
         return _split_with_sizes(input, (0,) * chunks, dim)
@@ -196,9 +205,24 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _unsafe_split(input, length, dim)
 
 
+def _one_of(function: str, *given: Any) -> Any:
+    """The argument that was given, under whichever of its names."""
+    found = [each for each in given if each is not None]
+    if len(found) != 1:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "sections"')
+    return found[0]
+
+
 @composite()
 def tensor_split(
-    input: Tensor, indices_or_sections: Any, dim: int = 0, *, indices: Any = None
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
+    tensor_indices_or_sections: Any = None,
+    axis: int | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along `dim`: so many, of lengths that differ by at most 1, or cut at given places.
 
@@ -211,9 +235,10 @@ def tensor_split(
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
-    position = wrap_dim(dim, ndim)
+    position = wrap_dim(dim if axis is None else axis, ndim)
     size = input._array.shape[position]
-    how = _split_places(indices_or_sections)
+    given = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    how = _split_places(_one_of("tensor_split", *given))
     if not isinstance(how, int):
         starts, ends = (0, *how), (*how, size)
         return tuple(
@@ -265,36 +290,45 @@ def _split_along(name: str, tensor: Tensor, how: Any, dim: int, least: int) -> t
 
 
 @composite()
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def hsplit(
+    input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Parts along the second dimension, of a vector along its only one.
 
     >>> import taper
     >>> taper.hsplit(taper.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
-    return _split_along("hsplit", input, indices_or_sections, int(input._array.ndim > 1), 1)
+    how = _one_of("hsplit", indices_or_sections, sections, indices)
+    return _split_along("hsplit", input, how, int(input._array.ndim > 1), 1)
 
 
 @composite()
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def vsplit(
+    input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Parts along the first dimension.
 
     >>> import taper
     >>> taper.vsplit(taper.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+    how = _one_of("vsplit", indices_or_sections, sections, indices)
+    return _split_along("vsplit", input, how, 0, 2)
 
 
 @composite()
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def dsplit(
+    input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
+) -> tuple[Tensor, ...]:
     """Parts along the third dimension.
 
     >>> import taper
     >>> taper.dsplit(taper.zeros(2, 2, 4), 2)[0].shape
     torch.Size([2, 2, 2])
     """
-    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+    how = _one_of("dsplit", indices_or_sections, sections, indices)
+    return _split_along("dsplit", input, how, 2, 3)
 
 
 @op(view=True, many_outputs=True, tangent=LINEAR)

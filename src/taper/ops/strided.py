@@ -10,12 +10,13 @@ from numpy import ndarray
 from taper.autograd.state import local
 from taper.autograd.tangents import outside_of_level
 from taper.autograd.views import bump_version, check_inplace, move_retained, set_history
-from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op
+from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op, tangent_of
 from taper.opnodes import make_node
+from taper.ops.parts import slice_backward, slice_dim
 from taper.ops.reshape import sizes
 from taper.ops.shape import squeeze_all, squeeze_dim, squeeze_dims, t, transpose, unsqueeze
 from taper.strides import Shape, extent, integers, overlaps, owner_of, within
-from taper.tensor import Tensor
+from taper.tensor import Tensor, element_strides, storage_offset
 
 # Shape, strides and offset in the storage, counted in elements.
 Geometry = tuple[Shape, Shape, int]
@@ -94,6 +95,58 @@ def as_strided_values(self: Array, view: Geometry, source: Geometry) -> Array:
 @derivative(as_strided_values, wrt="self")
 def as_strided_values_self(grad: Array, view: Geometry, source: Geometry) -> Array:
     return as_strided_backward(grad, view, source)
+
+
+# --- slice_inverse ---------------------------------------------------------------------------
+
+
+@op(view=True)
+def slice_inverse(
+    self: Array,
+    src: Array,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Array:
+    """The tensor that `self` is a slice of: its memory, seen with the shape and strides of `src`.
+
+    >>> import taper
+    >>> whole = taper.arange(5)
+    >>> taper.slice_inverse(whole[1:3], whole, 0, 1, 3)
+    tensor([0, 1, 2, 3, 4])
+    """
+    shape, strides, offset = geometry_of(src)
+    return strided_view.op.kernel(self, shape, strides, offset)
+
+
+@derivative(slice_inverse, wrt="self")
+def slice_inverse_self(grad, dim, start, end, step):
+    return slice_dim(grad, dim, start, end, step)
+
+
+@derivative(slice_inverse, wrt="src")
+def slice_inverse_src(grad, dim, start, end, step):
+    part = slice_dim(grad, dim, start, end, step)
+    return grad - slice_backward(part, tuple(grad.shape), dim, start, end, step)
+
+
+@tangent_of(slice_inverse)
+def slice_inverse_tangent(self_t, src_t, self, src, dim, start, end, step):
+    whole = src * 0 if src_t is None else src_t
+    if self_t is None:
+        self_t = self * 0
+    kept = slice_dim(whole, dim, start, end, step)
+    shape = tuple(whole.shape)
+    return whole + slice_backward(self_t - kept, shape, dim, start, end, step)
+
+
+# --- what gradients of strided views are computed with ---------------------------------------
+
+
+def geometry_of(array: ndarray) -> Geometry:
+    """Shape, strides and offset of an array in its storage."""
+    return array.shape, element_strides(array), storage_offset(array)
 
 
 def carry(values: ndarray, put: Geometry, read: Geometry, shared: Geometry) -> ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.optim.functional_form import check_steps, run_lists
 from taper.optim.options import check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, moved_square, with_decay
@@ -104,3 +105,38 @@ class Adadelta(RuleOptimizer):
 
     def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"square_avg": 0.0, "acc_delta": 0.0}
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adadelta` over lists: parameters, gradients and states are changed in place.
+
+    Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
+    """
+    check_steps(state_steps)
+    group = {
+        "lr": lr,
+        "rho": rho,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+        "foreach": foreach,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    run_lists(Adadelta, group, params, grads, (square_avgs, acc_deltas), (state_steps,))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.optim.functional_form import check_steps, run_lists
 from taper.optim.options import check_betas, check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Part, Spare, moved, moved_square, with_decay
@@ -148,3 +149,51 @@ def _check_foreach(name: str, value: Any, options: dict[str, Any]) -> None:
         raise ValueError(
             f"{name} as a Tensor is not supported for capturable=False and foreach=True"
         )
+
+
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adam` over lists: parameters, gradients and states are changed in place.
+
+    Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
+    """
+    check_steps(state_steps)
+    group = {
+        "lr": lr,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "amsgrad": amsgrad,
+        "maximize": maximize,
+        "foreach": foreach,
+        "capturable": capturable,
+        "differentiable": differentiable,
+        "fused": fused,
+        "grad_scale": grad_scale,
+        "found_inf": found_inf,
+        "decoupled_weight_decay": decoupled_weight_decay,
+        "betas": (beta1, beta2),
+    }
+    states = [exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else [])]
+    run_lists(Adam, group, params, grads, states, (state_steps,))

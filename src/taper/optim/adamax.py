@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.optim.functional_form import check_steps, run_lists
 from taper.optim.options import check_betas, check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Part, Spare, moved, with_decay
@@ -102,3 +103,39 @@ class Adamax(RuleOptimizer):
 
     def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"exp_avg": 0.0, "exp_inf": 0.0}
+
+
+def adamax(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_infs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+) -> None:
+    """One step of `Adamax` over lists: parameters, gradients and states are changed in place.
+
+    Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
+    """
+    check_steps(state_steps)
+    group = {
+        "lr": lr,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+        "foreach": foreach,
+        "capturable": capturable,
+        "differentiable": differentiable,
+        "betas": (beta1, beta2),
+    }
+    run_lists(Adamax, group, params, grads, (exp_avgs, exp_infs), (state_steps,))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.optim.functional_form import check_steps, run_lists
 from taper.optim.options import check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Part, Spare, moved, moved_square, with_decay
@@ -124,3 +125,48 @@ class RMSprop(RuleOptimizer):
         if group["centered"]:
             arrays["grad_avg"] = 0.0
         return arrays
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """One step of `RMSprop` over lists: parameters, gradients and states are changed in place.
+
+    Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
+    """
+    check_steps(state_steps)
+    group = {
+        "lr": lr,
+        "alpha": alpha,
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "momentum": momentum,
+        "centered": centered,
+        "maximize": maximize,
+        "foreach": foreach,
+        "capturable": capturable,
+        "differentiable": differentiable,
+    }
+    states = [square_avgs]
+    if momentum > 0:
+        states.append(momentum_buffer_list)
+    if centered:
+        states.append(grad_avgs)
+    run_lists(RMSprop, group, params, grads, states, (state_steps,))

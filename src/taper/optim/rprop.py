@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.optim.functional_form import check_steps, run_lists
 from taper.optim.options import check_lr
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, plain, with_decay
@@ -102,3 +103,36 @@ class Rprop(RuleOptimizer):
 
     def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"prev": 0.0, "step_size": plain(group["lr"])}
+
+
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """One step of `Rprop` over lists: parameters, gradients and states are changed in place.
+
+    Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
+    """
+    check_steps(state_steps)
+    group = {
+        "maximize": maximize,
+        "foreach": foreach,
+        "capturable": capturable,
+        "differentiable": differentiable,
+        "etas": (etaminus, etaplus),
+        "step_sizes": (step_size_min, step_size_max),
+    }
+    run_lists(Rprop, group, params, grads, (prevs, step_sizes), (state_steps,))

@@ -20,7 +20,7 @@ from taper.autograd.interception import announce_write
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
-from taper.autograd.views import check_inplace
+from taper.autograd.views import bump_version, check_inplace
 from taper.ops.complexes import view_as_real
 from taper.optim.optimizer import Optimizer
 from taper.optim.packs import Alone, Pack, has_packable, run_length
@@ -117,6 +117,8 @@ class RuleOptimizer(Optimizer):
         frame = user_frame(sys._getframe(1))
         place = frame.f_code, frame.f_lasti
         groups = [(group, ready_parameters(group)) for group in self.param_groups]
+        if "found_inf" in self.__dict__ or "grad_scale" in self.__dict__:
+            groups = [(group, self._unscaled(group, ready)) for group, ready in groups]
         for group, ready in groups:
             if ready and (group["foreach"] or group.get("capturable")):
                 self._check_ways(group)
@@ -127,6 +129,24 @@ class RuleOptimizer(Optimizer):
             elif ready:
                 self._update(group, ready, place)
         return loss
+
+    def _unscaled(self, group: dict[str, Any], ready: list[Tensor]) -> list[Tensor]:
+        """The parameters to update by what a GradScaler has set; a fused step divides gradients."""
+        if not group.get("fused"):
+            return ready
+        found: Any = getattr(self, "found_inf", None)
+        scale: Any = getattr(self, "grad_scale", None)
+        if found is not None and float(found):
+            for param in ready if self._scalars else ():
+                if not self._has_state(param, ()):
+                    self._new_state(param, group)
+            return []
+        for param in ready if scale is not None else ():
+            grad: Any = param.grad
+            wide = computed_in(grad._array.dtype)
+            grad._array[...] = grad._array.astype(wide, copy=False) / wide.type(scale.item())
+            bump_version(grad)
+        return ready
 
     def _check_ways(self, group: dict[str, Any]) -> None:
         """Refuse the ways of running that PyTorch refuses on the CPU."""

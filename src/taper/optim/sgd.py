@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.optim.functional_form import run_lists
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, with_decay
 from taper.tensor import Tensor
@@ -127,3 +128,41 @@ class SGD(RuleOptimizer):
     def _has_state(self, param: Tensor, names: tuple[str, ...]) -> bool:
         # Momentum may be switched on later, when other states of the user's are there.
         return not names or self.state[param].get("momentum_buffer") is not None
+
+
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """One step of `SGD` over lists: parameters, gradients and states are changed in place.
+
+    Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
+    """
+    group = {
+        "lr": lr,
+        "momentum": momentum,
+        "dampening": dampening,
+        "weight_decay": weight_decay,
+        "nesterov": nesterov,
+        "maximize": maximize,
+        "foreach": foreach,
+        "fused": fused,
+        "grad_scale": grad_scale,
+        "found_inf": found_inf,
+        "differentiable": False,
+    }
+    states = [momentum_buffer_list] if momentum else []
+    run_lists(SGD, group, params, d_p_list, states, ())

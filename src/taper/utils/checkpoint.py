@@ -15,6 +15,7 @@ from taper.autograd.graph import saved_tensors_hooks
 from taper.autograd.state import NO_GRAD, local
 from taper.nn.modules.container import Sequential
 from taper.userwarning import warn_user
+from taper.utils._checkpoint.autocasting import AutocastState, casting_as
 from taper.utils._checkpoint.debugging import DebugLog
 from taper.utils._checkpoint.frames import (
     CheckpointError,
@@ -196,9 +197,10 @@ def _frame_for(
         context_fn, explain = log.contexts, log.explain
     forward_context, recompute_context = context_fn()
     random_state = RandomState.now() if preserve_rng_state else None
+    autocast_state = AutocastState.now()
 
     def run(*inputs: Any) -> None:
-        with drawing_from(random_state), recompute_context:
+        with drawing_from(random_state), casting_as(autocast_state), recompute_context:
             function(*inputs, **kwargs)
 
     stops = early_stop if _early_stop is None else _early_stop

@@ -243,7 +243,12 @@ def _parse_to(
 
 def indented(text: str) -> str:
     """All lines but the first two columns to the right."""
-    return text.replace("\n", "\n  ")
+    return _addindent(text, 2)
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """All lines but the first so many columns to the right; programs that print models use it."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 __all__ = [

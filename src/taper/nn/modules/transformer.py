@@ -62,7 +62,7 @@ def _is_causal(mask: Tensor | None, said: bool | None, size: int) -> bool:
 # --- layers ----------------------------------------------------------------------------------
 
 
-def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -152,7 +152,7 @@ class TransformerEncoderLayer(_Layer):
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
         self.norm_first = norm_first
         self._add_norms(2, d_model, layer_norm_eps, dropout, bias, factory)
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
         self.activation_relu_or_gelu = 0
         if self.activation is F.relu or isinstance(self.activation, ReLU):
             self.activation_relu_or_gelu = 1
@@ -215,7 +215,7 @@ class TransformerDecoderLayer(_Layer):
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
         self.norm_first = norm_first
         self._add_norms(3, d_model, layer_norm_eps, dropout, bias, factory)
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(
         self,
@@ -267,8 +267,8 @@ class TransformerDecoderLayer(_Layer):
 # --- stacks ----------------------------------------------------------------------------------
 
 
-def _copies(module: Module, count: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+def _get_clones(module: Module, N: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 def _why_not_nested(layer: Module) -> str:
@@ -317,7 +317,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -393,7 +393,7 @@ class TransformerDecoder(Module):
         norm: Module | None = None,
     ) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

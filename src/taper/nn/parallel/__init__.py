@@ -4,56 +4,7 @@ So `DataParallel` is its module, called directly on the same thread (R11), as in
 accelerator, and what needs devices or processes says that there are none.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
-from taper.nn.modules.module import Module
+from taper.nn.parallel.data_parallel import DataParallel, data_parallel
+from taper.nn.parallel.distributed import DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
-
-
-class DataParallel(Module):
-    """A module whose work is split over devices; without devices, just the module.
-
-    >>> from taper import nn
-    >>> list(nn.DataParallel(nn.Linear(2, 3)).state_dict())
-    ['module.weight', 'module.bias']
-    """
-
-    def __init__(
-        self,
-        module: Any,
-        device_ids: Sequence[Any] | None = None,
-        output_device: Any = None,
-        dim: int = 0,
-    ) -> None:
-        super().__init__()
-        self.module = module
-        self.device_ids: list[Any] = []
-
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        return self.module(*inputs, **kwargs)
-
-
-def data_parallel(
-    module: Module,
-    inputs: Any,
-    device_ids: Sequence[Any] | None = None,
-    output_device: Any = None,
-    dim: int = 0,
-    module_kwargs: Any = None,
-) -> Any:
-    """Run a module on several devices, of which there are none: always an error, as in PyTorch."""
-    raise RuntimeError("device type could not be determined")
-
-
-class DistributedDataParallel(Module):
-    """Data parallelism over processes, which taper does not have."""
-
-    def __init__(self, module: Any, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "DistributedDataParallel needs several processes, which taper does not have: train "
-            "the module itself."
-        )

@@ -1,0 +1,188 @@
+"""`taper.library`: operators of users, `custom_op`, as functions that run eagerly.
+
+A custom operator is its Python function; with `register_autograd` it gets a derivative of its own.
+What is for captured programs (fake tensors, dispatch) is taken and not needed; what would need
+PyTorch's dispatcher says what to use instead.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+from taper import ops
+from taper.autograd.function import Function
+from taper.autograd.grad_mode import no_grad
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.views import requires_grad
+from taper.tensor import Tensor
+from taper.utils._pytree import tree_flatten
+
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_fake"]
+
+
+class CustomOpDef:
+    """An operator of a user's; call it, and give it a derivative with `register_autograd`."""
+
+    def __init__(self, name: str, fn: Callable[..., Any], mutates_args: Any) -> None:
+        namespace, separator, short = name.partition("::")
+        if not separator:
+            raise ValueError(f"custom_op: the name must be 'namespace::name', but is {name!r}")
+        self._namespace, self._name, self._qualname = namespace, short, name
+        self._init_fn = fn
+        self._mutates = mutates_args
+        self._signature = inspect.signature(fn)
+        for each in self._signature.parameters.values():
+            if each.annotation is inspect.Parameter.empty:
+                raise ValueError(
+                    f"infer_schema(func): Parameter {each.name} must have a type annotation. Got "
+                    f"func with signature {self._signature})"
+                )
+        self._backward: Callable[..., Any] | None = None
+        self._setup: Callable[..., Any] | None = None
+        self._function = self._make_function()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function; recorded as one node if a gradient is wanted."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        leaves = tree_flatten((bound.args, bound.kwargs))[0]
+        wanted = not local.state.mode & NO_GRAD and any(
+            isinstance(each, Tensor) and requires_grad(each) for each in leaves
+        )
+        if not wanted or bound.kwargs or self._mutates not in ((), [], set()):
+            return self._init_fn(*bound.args, **bound.kwargs)
+        return self._function.apply(*bound.args)
+
+    def _make_function(self) -> type[Function]:
+        custom = self
+
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            with no_grad():
+                result = custom._init_fn(*inputs)
+            if custom._setup is not None:
+                custom._setup(ctx=ctx, inputs=inputs, output=result)
+            return result
+
+        def backward(ctx: Any, *grads: Any) -> Any:
+            if custom._backward is None:
+                raise RuntimeError(
+                    f"Trying to backward through {custom._namespace}.{custom._name}.default but no "
+                    "autograd formula was registered. Please use register_autograd to add one."
+                )
+            return custom._backward(ctx, *grads)
+
+        name = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        return type(name, (Function,), members)
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Set the derivative: `backward(ctx, *grads)`, after `setup_context(ctx, inputs, output)`.
+
+        >>> import taper
+        >>> @taper.library.custom_op("example::twice", mutates_args=())
+        ... def twice(x: taper.Tensor) -> taper.Tensor:
+        ...     return x * 2
+        >>> twice.register_autograd(lambda ctx, grad: grad * 2)
+        >>> x = taper.ones(1, requires_grad=True)
+        >>> twice(x).backward()
+        >>> x.grad
+        tensor([2.])
+        """
+        self._backward, self._setup = backward, setup_context
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Take what a captured program would need; here it is not."""
+        return fn
+
+    def register_kernel(
+        self, device_types: Any, fn: Callable[..., Any] | None = None, /
+    ) -> Callable[..., Any]:
+        """Set the function for the CPU; those for other devices are taken and not needed."""
+        kinds = (
+            (device_types,) if isinstance(device_types, str) or not device_types else device_types
+        )
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            if any(each in (None, "cpu") for each in kinds):
+                self._init_fn = function
+            return function
+
+        return register if fn is None else register(fn)
+
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> NoReturn:
+        """Not provided: `vmap` sees the operators that the function calls."""
+        raise NotImplementedError(
+            "rules for vmap are not registered: it sees the operators that the function calls"
+        )
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Make an operator of a function whose parameters are annotated.
+
+    >>> import taper
+    >>> @taper.library.custom_op("example::half", mutates_args=())
+    ... def half(x: taper.Tensor) -> taper.Tensor:
+    ...     return x / 2
+    >>> half(taper.ones(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def make(function: Callable[..., Any]) -> CustomOpDef:
+        made = CustomOpDef(name, function, mutates_args)
+        namespace = vars(ops).setdefault(made._namespace, SimpleNamespace())
+        if isinstance(namespace, SimpleNamespace):  # `torch.ops.<namespace>.<name>`
+            setattr(namespace, made._name, made)
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"torch.library.{name} is for PyTorch's dispatcher: use torch.library.custom_op, or "
+        "torch.autograd.Function."
+    )
+
+
+class Library:
+    """Not provided: operators are declared with `custom_op`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _refuse("Library")
+
+
+def define(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not provided: operators are declared with `custom_op`."""
+    _refuse("define")
+
+
+def impl(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not provided: operators are declared with `custom_op`."""
+    _refuse("impl")
+
+
+def register_fake(op: Any, func: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Take what a captured program would need; here it is not.
+
+    >>> import taper
+    >>> taper.library.register_fake("example::half", len) is len
+    True
+    """
+    return (lambda function: function) if func is None else func

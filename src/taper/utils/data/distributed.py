@@ -1,0 +1,87 @@
+"""`DistributedSampler`: the part of the indices that belongs to one of several processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from taper.ops.random import randperm
+from taper.random import Generator
+from taper.utils.data.sampler import Sampler
+
+__all__ = ["DistributedSampler"]
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class DistributedSampler(Sampler[_T_co]):
+    """Every `num_replicas`-th index, from `rank` on; all processes shuffle with the same seed.
+
+    Differs: there are no process groups, so both numbers must be given.
+
+    >>> from taper.utils.data import DistributedSampler
+    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call "
+                "init_process_group."
+            )
+        if rank >= num_replicas or rank < 0:
+            raise ValueError(
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+            )
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        count = len(dataset)
+        if drop_last and count % num_replicas:
+            count -= num_replicas
+        self.num_samples = math.ceil(count / num_replicas)
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[_T_co]:
+        indices: list[Any] = list(range(len(self.dataset)))
+        if self.shuffle:
+            generator = Generator().manual_seed(self.seed + self.epoch)
+            indices = randperm(len(self.dataset), generator=generator).tolist()
+        if not self.drop_last and indices:
+            # Indices from the beginning fill up, as often as it takes.
+            indices = (indices * math.ceil(self.total_size / len(indices)))[: self.total_size]
+        indices = indices[: self.total_size]
+        if len(indices) != self.total_size:
+            raise AssertionError(
+                f"Number of indices ({len(indices)}) does not match total_size ({self.total_size})"
+            )
+        return iter(indices[self.rank :: self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Another order for each epoch; without it all have the same.
+
+        >>> from taper.utils.data import DistributedSampler
+        >>> sampler = DistributedSampler(range(4), num_replicas=2, rank=0)
+        >>> first = list(sampler)
+        >>> sampler.set_epoch(1)
+        >>> list(sampler) == first
+        False
+        """
+        self.epoch = epoch
