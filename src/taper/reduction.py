@@ -155,7 +155,8 @@ def total_of(array: np.ndarray) -> Any:
     """
     size = array.size
     if size < _LARGE or not array.flags.c_contiguous:
-        return _add(array, None)
+        # NumPy takes 0.85 us for a short vector, 0.5 us more if it must find the axes itself.
+        return _add(array) if array.ndim == 1 else _add(array, None)
     ones = _ONES.get(array.dtype)
     if ones is None:
         return _add(array, None)

@@ -311,8 +311,10 @@ def var(
     >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    dims, less = _parsed(dim, unbiased, correction, axis, "var")
     keepdim = keepdim or keepdims
+    if dim is unbiased is correction is ABSENT and axis is out is None:
+        return var_dim(input, None, None, keepdim)
+    dims, less = _parsed(dim, unbiased, correction, axis, "var")
     if out is not None:
         return run_out(var_dim.op, (input, dims, less, keepdim), out)
     return var_dim(input, dims, less, keepdim)
