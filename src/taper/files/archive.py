@@ -61,6 +61,20 @@ def read(
 ) -> Any:
     """The object in an archive that begins where `file` stands."""
     reader = ZipReader(file)
+    try:
+        return _read(reader, file, map_location, allowed, mapped, encoding)
+    finally:
+        reader.close()
+
+
+def _read(
+    reader: ZipReader,
+    file: Any,
+    map_location: MapLocation,
+    allowed: Allowed,
+    mapped: bool,
+    encoding: str,
+) -> Any:
     root = _checked_root(reader)
     _check_version(reader, root)
     if f"{root}/constants.pkl" in reader.records:

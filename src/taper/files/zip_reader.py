@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from taper.files.checksums import Checksums
-from taper.files.sources import fill
+from taper.files.read_ahead import ReadAhead
 
 MOST_RECORDS = 1_000_000
 MOST_EXPANSION = 100  # how many times larger than the file deflated records may become ...
@@ -57,7 +56,6 @@ class ZipReader:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._checksums = Checksums()
         self.start = file.tell()
         self.length = file.seek(0, os.SEEK_END) - self.start
         entries = self._directory()
@@ -66,6 +64,13 @@ class ZipReader:
         if len(self.records) < len(entries):
             _refuse_directory("a name stands twice in the directory")
         _check_expansion(entries, self.length)
+        places = [(self.start + self._starts[each.name], each.packed) for each in entries]
+        following = {place: ahead for (place, _), ahead in pairwise(sorted(places))}
+        self._parts = ReadAhead(file, following)
+
+    def close(self) -> None:
+        """Let nobody read any more; the file stays open."""
+        self._parts.close()
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -76,12 +81,7 @@ class ZipReader:
     def read_array(self, name: str) -> np.ndarray:
         """The content of a record as a fresh array of bytes."""
         record = self.find(name)
-        content = np.empty(record.packed, np.uint8)
-        self._file.seek(self.start + self._starts[name])
-        if record.checksum and record.method == _STORED:
-            checksum = self._checksums.while_reading(partial(fill, self._file), content)
-        else:
-            checksum = 0 if fill(self._file, content) else None
+        content, checksum = self._parts.read(self.start + self._starts[name], record.packed)
         if checksum is None:
             refuse(f"reading file {name}", "the file ended early")
         if record.method == _DEFLATED:

@@ -1,0 +1,87 @@
+"""Reading records of a file two at a time: one here, the one that follows it on another thread.
+
+Reading and summing 400 MB take 0.4 s on one thread, half of it for fresh memory.  Knows places and
+bytes; must not know what a record is.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import zlib
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from taper.files.sources import fill
+
+LARGE = 1 << 20
+"""So many bytes are worth being handed to another thread."""
+
+_HUGE = 1 << 22
+
+Content = tuple[np.ndarray, int | None]  # the bytes, and their checksum; None if the file ended
+
+
+def fresh(size: int) -> np.ndarray:
+    """Memory for a record.
+
+    NumPy asks for huge pages from 4 MB on, which is slow where memory is short of them or the
+    machine is a virtual one: 0.2 to 0.8 s for 400 MB, in pages of the usual size 0.3.
+    """
+    if size < _HUGE:
+        return np.empty(size, np.uint8)
+    return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+
+
+class ReadAhead:
+    """Parts of a seekable file; `following` says for the place of a part which one comes next."""
+
+    def __init__(self, file: Any, following: dict[int, tuple[int, int]]) -> None:
+        self._file = file
+        self._following = following
+        self._coming: dict[int, Future[Content]] = {}
+        self._thread: ThreadPoolExecutor | None = None
+        # Another thread must not move the position of the file: it reads by the descriptor.
+        self._descriptor = file.fileno() if isinstance(file, io.BufferedReader) else -1
+        if not hasattr(os, "preadv"):
+            self._descriptor = -1
+
+    def read(self, place: int, size: int) -> Content:
+        """The bytes of a part, and their checksum."""
+        coming = self._coming.pop(place, None)
+        if coming is not None:
+            return coming.result()
+        if size >= LARGE:
+            self._start_next(place)
+        content = fresh(size)
+        self._file.seek(place)
+        whole = fill(self._file, content)
+        return content, zlib.crc32(content.data) if whole else None
+
+    def _start_next(self, place: int) -> None:
+        ahead, size = self._following.get(place, (0, 0))
+        if self._descriptor < 0 or size < LARGE or ahead in self._coming:
+            return
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "taper-reading")
+        self._coming = {ahead: self._thread.submit(self._read_apart, ahead, size)}
+
+    def _read_apart(self, place: int, size: int) -> Content:
+        content = fresh(size)
+        start = 0
+        while start < size:
+            taken = os.preadv(self._descriptor, [content.data[start:]], place + start)
+            if not taken:
+                return content, None
+            start += taken
+        return content, zlib.crc32(content.data)
+
+    def close(self) -> None:
+        """Wait for what is being read, and forget it."""
+        if self._thread is not None:
+            self._thread.shutdown()
+            self._thread = None
+        self._coming.clear()
