@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,8 @@ def make_views(
         views: list[Tensor] = [on_memory(each._array, source._change) for each in parts]
     else:
         views = [wrap(each) for each in arrays]
-    return tuple([tracked(each, source, creation, None) for each in views])
+    frame = user_frame(sys._getframe(1))  # looked for once: 1 us a view less
+    return tuple([tracked(each, source, creation, None, frame) for each in views])
 
 
 def conjugate_view(
@@ -198,8 +200,13 @@ def conjugate_view(
     return view
 
 
-def tracked(view: Tensor, source: Tensor, creation: str, step: Any) -> Tensor:
-    """Make a new tensor, which shares memory with `source`, a view of the root of `source`."""
+def tracked(
+    view: Tensor, source: Tensor, creation: str, step: Any, frame: FrameType | None = None
+) -> Tensor:
+    """Make a new tensor, which shares memory with `source`, a view of the root of `source`.
+
+    `frame` is the user's, if it is known.
+    """
     counter = source._counter
     if counter is INFERENCE_COUNTER:  # views of inference tensors are plain inference tensors (I2)
         view._counter = counter
@@ -209,7 +216,8 @@ def tracked(view: Tensor, source: Tensor, creation: str, step: Any) -> Tensor:
     view._counter = counter
     view._requires_grad = ASK
     parent = source._view
-    frame = user_frame(sys._getframe(1))
+    if frame is None:
+        frame = user_frame(sys._getframe(1))
     if parent is None:
         view._view = ViewRecord(
             source, creation, counter.value, (None, step), frame.f_code, frame.f_lasti
