@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
-from taper.dtypes import FLOATING, FROM_NUMPY, INTEGER, dtype
+from taper.dtypes import FLOATING, FROM_NUMPY, INTEGER, can_cast, dtype
 
 Check: TypeAlias = Callable[[dtype, Sequence[Any]], None]
 
@@ -45,6 +45,14 @@ def not_implemented(kernel: str, *names: str) -> Check:
     return check
 
 
+no_negation = refuse(
+    RuntimeError,
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+    "mask, use the `~` or `logical_not()` operator instead.",
+    *BOOL,
+)
+
+
 def all_of(*checks: Check) -> Check:
     """Several checks, the first that raises wins."""
 
@@ -53,6 +61,15 @@ def all_of(*checks: Check) -> Check:
             each(common, operands)
 
     return check
+
+
+def refuse_lower(found: dtype, output: dtype) -> None:
+    """Raise PyTorch's error if a result is of a higher category than what it is written to."""
+    if not can_cast(found, output):
+        raise RuntimeError(
+            f"result type {found.scalar_type} can't be cast to the desired output type "
+            f"{output.scalar_type}"
+        )
 
 
 def require_whole(kernel: str, values: ndarray, *also: str) -> None:

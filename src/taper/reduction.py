@@ -109,6 +109,14 @@ def not_implemented(kernel: str, dtype: np.dtype) -> NotImplementedError:
     return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(dtype)}'")
 
 
+def no_norm(dtype: np.dtype) -> RuntimeError:
+    """The error of the norm of whole numbers or bool."""
+    return RuntimeError(
+        "norm(): input dtype should be either floating point or complex. Got "
+        f"{scalar_type(dtype)} instead."
+    )
+
+
 def no_forward_mode(name: str) -> NotImplementedError:
     """The error of forward mode at an operator for which PyTorch has no rule either."""
     return NotImplementedError(

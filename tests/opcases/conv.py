@@ -450,7 +450,7 @@ CASES = [
         "conv_tbc",
         conv_tbcs,
         reference=np_conv_tbc,
-        forward_dtypes=(*HALF, "int64", "complex64"),
+        forward_dtypes=(*HALF, "int64", "bool", "complex64"),
         errors=(
             fails(RuntimeError, "Input must have 3 dims", (7, 2), (3, 3, 4), (4,)),
             fails(RuntimeError, "Weight tensor must have 3 dims", (7, 2, 3), (3, 3), (4,)),

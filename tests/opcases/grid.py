@@ -102,6 +102,7 @@ CASES = [
             sample(rng.standard_normal((2, 2, 3)), (2, 1, 3, 4), True),
             sample(rng.standard_normal((1, 3, 4)), (1, 1, 2, 3, 4), False),
         ],
+        forward_dtypes=("int64", "bool"),
         errors=(theta(RuntimeError, "needs 4d (spatial) or 5d", (1, 2, 3), (1, 1, 2)),),
     ),
     OpCase(

@@ -186,6 +186,8 @@ BY_VECTOR = [
             for how in ("prod", "mean", "amax", "amin")
             for own in (True, False)
         ],
+        ([(2,)], 0, np.array([0, 0]), [(2,)], "amax"),
+        forward_dtypes=("int64", "bool", "complex128"),
         inplace="index_reduce_",
         errors=(
             wrong(
@@ -344,6 +346,7 @@ TABLES = [
     OpCase(
         "embedding_renorm_",
         lambda rng: [sample(rng.standard_normal((4, 3)), VECTOR, 0.5, 2.0)],
+        forward_dtypes=("int64", "bool", "complex128"),
         differentiable=False,
     ),
 ]

@@ -109,6 +109,7 @@ TOGETHER = [
         ([(2, 3), (2, 3)], {"dim": 1}),
         ([(3, 2), (3, 2)], {"dim": 0}),
         ([(4, 3), (1, 3)], {"dim": -1}),
+        forward_dtypes=("int64", "bool"),
         out=True,
         errors=(
             Raises(

@@ -201,8 +201,11 @@ CHOLESKY = [
     ),
     OpCase(
         "cholesky_inverse",
-        of_matrices(*SHAPES),
-        forward_dtypes=OTHERS,
+        lambda rng: [
+            *of_matrices(*SHAPES)(rng),
+            *of_matrices((3, 3), (2, 3, 3), upper=True)(rng),
+        ],
+        forward_dtypes=(*OTHERS, "complex128"),
         differentiable=False,
         out=True,
         errors=(

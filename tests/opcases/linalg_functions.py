@@ -120,6 +120,7 @@ NORMS = [
             sample(rng.standard_normal((3, 4)), (0, 1)),
             sample(rng.standard_normal((2, 3, 4)), 1, True),
         ],
+        forward_dtypes=("int64", "bool"),
         complex=True,
         out=True,
         errors=(fails(RuntimeError, "at most 2 dimensions, but got 3", zeros(1, 1, 1), (0, 1, 2)),),
@@ -236,7 +237,7 @@ FUNCTIONS = [
             sample(rng.standard_normal((2, 3)), rng.standard_normal((2, 3))),
             sample(rng.standard_normal((3, 2)), rng.standard_normal((3, 2)), dim=0),
         ],
-        forward_dtypes=(*HALF, "int64"),
+        forward_dtypes=(*HALF, "int64", "bool"),
         complex=True,
         out=True,
         errors=(

@@ -63,6 +63,7 @@ CASES = [
         "nn.functional.bilinear",
         bilinears,
         reference=np_bilinear,
+        forward_dtypes=("int64", "bool"),
         errors=(
             fails(RuntimeError, "batch dimensions do not match", (3, 4), (2, 5), (2, 4, 5)),
             fails(RuntimeError, "input2 size does not match", (3, 4), (3, 4), (2, 4, 5)),

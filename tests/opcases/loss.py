@@ -32,8 +32,16 @@ def fails(error: type[Exception], text: str, *args: Any, **kwargs: Any) -> Raise
     return Raises(error, text, sample(*args, **kwargs))
 
 
-def row(name: str, make: Make, *errors: Raises, **claims: Any) -> OpCase:
-    return OpCase(f"nn.functional.{name}", reduced(make), errors=errors, **claims)
+OTHERS = ("int64", "uint8", "bool", "complex128")  # most losses refuse these, in several ways
+
+
+def row(
+    name: str, make: Make, *errors: Raises, forward_dtypes: tuple[str, ...] = (), **claims: Any
+) -> OpCase:
+    dtypes = (*forward_dtypes, *OTHERS)
+    return OpCase(
+        f"nn.functional.{name}", reduced(make), errors=errors, forward_dtypes=dtypes, **claims
+    )
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -93,6 +101,8 @@ ELEMENTWISE = [
         WRONG_REDUCTION,
         WRONG_WEIGHT,
         fails(RuntimeError, "does not support non-positive values", zeros(2), zeros(2), delta=0.0),
+        fails(RuntimeError, "result type Double can't be cast", INTS, zeros(2)),
+        fails(RuntimeError, "result type ComplexDouble can't be cast", zeros(2), zeros(2) * 1j),
         forward_dtypes=("float16",),
     ),
     row(
@@ -103,6 +113,8 @@ ELEMENTWISE = [
         ],
         WRONG_REDUCTION,
         fails(RuntimeError, CLASH, zeros(2, 3), zeros(2)),
+        fails(RuntimeError, "result type Double can't be cast", INTS, zeros(2)),
+        fails(RuntimeError, "result type ComplexDouble can't be cast", zeros(2), zeros(2) * 1j),
     ),
     row(
         "poisson_nll_loss",
@@ -378,7 +390,7 @@ MARGINS = [
 CASES = [
     *ELEMENTWISE,
     *BINARY,
-    OpCase("nn.functional.kl_div", divergences),
+    OpCase("nn.functional.kl_div", divergences, forward_dtypes=OTHERS),
     *CATEGORICAL,
     *MARGINS,
 ]

@@ -39,7 +39,7 @@ def zeros(*shape: int) -> np.ndarray:
 
 def row(name: str, *calls: Any, **claims: Any) -> OpCase:
     claims.setdefault("complex", True)
-    claims.setdefault("forward_dtypes", (*HALF, *COUNTS))
+    claims.setdefault("forward_dtypes", (*HALF, *COUNTS, "bool"))
     return OpCase(name, of_shapes(*calls), **claims)
 
 
@@ -69,6 +69,7 @@ PRODUCTS = [
         "mv",
         ((2, 3), (3,)),
         ((2, 0), (0,)),
+        ((0, 3), (3,)),
         reference=np.matmul,
         out=True,
         errors=(
@@ -175,6 +176,8 @@ SUMS = [
         ((4,), (2, 3), (3, 4), FACTORS),
         ((), (2, 3), (3, 4), {"beta": 0}),
         ((2, 1), (2, 0), (0, 4)),
+        ((2, 1), (2, 0), (0, 4), {"beta": True}),
+        ((4,), (0, 2), (2, 4)),
         reference=plus(np.matmul),
         inplace="addmm_",
         out=True,
@@ -199,6 +202,7 @@ SUMS = [
         "baddbmm",
         ((4, 2, 2), (4, 2, 3), (4, 3, 2)),
         ((2,), (4, 2, 3), (4, 3, 2), FACTORS),
+        ((2,), (4, 2, 0), (4, 0, 2)),
         reference=plus(np.matmul),
         inplace="baddbmm_",
         out=True,

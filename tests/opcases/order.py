@@ -114,7 +114,7 @@ RANKED = [
     OpCase(
         "kthvalue",
         of_shapes(((5,), 2), ((2, 4), 1, 0), ((2, 4), 3, 1, True), ((), 1), ((0, 3), 1, 1)),
-        forward_dtypes=("float16", "int64"),
+        forward_dtypes=("float16", "int64", "bool", "complex128"),
         out=True,
         errors=(
             fails(RuntimeError, "selected number k out of range for dimension 0", zeros(3), 4),
@@ -144,11 +144,11 @@ RANKED = [
     OpCase(
         "mode",
         lambda rng: [
-            *of_shapes(((4,),), ((2, 3), 0, True), ((),))(rng),
+            *of_shapes(((4,),), ((2, 3), 0, True), ((),), ((0, 3), 1))(rng),
             sample(np.array([3, 1, 2, 2, 3, 1])),
             sample(np.array([[5, 4, 5, 4, 4, 5], [1, 1, 2, 2, 3, 3]]), 1),
         ],
-        forward_dtypes=("int64",),
+        forward_dtypes=("int64", "bool", "complex128"),
         out=True,
         errors=(WRONG_DIM, fails(IndexError, f"mode(): {NO_LENGTH}", zeros(0))),
     ),
@@ -190,6 +190,7 @@ DISTINCT = [
 ]
 
 EDGES = np.array([1.0, 3.0, 5.0])
+INT_EDGES = np.array([1, 2, 3])
 TWO_EDGES = np.array([[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]])
 VALUES = np.array([3.0, 1.0, 2.0, 7.0, -1.0])
 SEARCHED = [
@@ -205,9 +206,16 @@ SEARCHED = [
             sample(EDGES[::-1].copy(), VALUES, sorter=np.array([2, 1, 0])),
             sample(EDGES, np.array(np.nan)),
             sample(np.empty(0), VALUES),
+            sample(EDGES, np.empty(0)),
+            sample(INT_EDGES, 2.5),
+            sample(INT_EDGES, VALUES / 2),
+            sample(INT_EDGES, np.array(2.5)),
+            sample(EDGES, np.array([3, 4])),
+            sample(INT_EDGES.astype(np.uint8), -1),
+            sample(np.array([False, True]), 1),
         ),
         differentiable=False,
-        forward_dtypes=("float16",),
+        forward_dtypes=("float16", "bool", "complex128"),
         out=True,
         errors=(
             fails(RuntimeError, "the first N-1 dimensions of boundaries", TWO_EDGES, VALUES),
@@ -226,8 +234,10 @@ SEARCHED = [
             sample(2, EDGES),
             sample(VALUES, EDGES, right=True, out_int32=True),
             sample(np.empty((0, 2)), EDGES),
+            sample(2.5, INT_EDGES),
         ),
         differentiable=False,
+        forward_dtypes=("int64", "bool", "complex128"),
         out=True,
         errors=(fails(RuntimeError, "boundaries tensor must be 1 dimension", VALUES, TWO_EDGES),),
     ),

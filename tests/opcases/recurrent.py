@@ -177,7 +177,7 @@ def cell_row(kind):
         f"{kind}_cell",
         samples=samples,
         reference=reference,
-        forward_dtypes=("float16", "bfloat16"),
+        forward_dtypes=("float16", "bfloat16", "int64", "bool"),
         complex=kind != "rnn_relu",
         errors=(
             Raises(RuntimeError, "inconsistent input_size", sample(x[:, :2], state, *weights)),

@@ -421,7 +421,9 @@ NORMS = [
             sample(rng.standard_normal((2, 3)), rng.standard_normal((2, 3))),
             sample(rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), 0),
             sample(rng.standard_normal((2, 3)), rng.standard_normal(3), dim=-1, eps=1e-6),
+            sample(np.array([1, 2, 3]), rng.standard_normal(3), dim=0),
         ],
+        forward_dtypes=("bool", "complex128"),
         errors=(
             fails(RuntimeError, "common dtype is Long", ints(2, 3), ints(2, 3)),
             fails(IndexError, OUT_OF_RANGE, zeros(2, 3), zeros(2, 3), 2),
@@ -435,6 +437,7 @@ NORMS = [
             sample(rng.standard_normal(3), rng.standard_normal(3), 3.0, 1e-3),
         ],
         errors=(fails(RuntimeError, SHARED, zeros(2, 3), zeros(2)),),
+        forward_dtypes=("int64", "bool", "complex128"),
     ),
 ]
 

@@ -60,6 +60,7 @@ CASES = [
         "norm_except_dim",
         norms,
         reference=np_norms,
+        forward_dtypes=("int64", "bool"),
         errors=(
             Raises(IndexError, "Dimension out of range", sample(ONES, 2, 3)),
             Raises(TypeError, "argument 'pow' (position 2) must be int", sample(ONES, 2.5, 0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 
 import numpy as np
@@ -164,3 +165,21 @@ def test_tangents(program, dtype):
         assert (one is None) == (other is None)
         if one is not None:
             same(one, other, dtype, 10)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("name", ["linalg.cholesky", "cholesky_inverse"])
+def test_complex_cholesky_gradient_of_any_matrix(name, upper):
+    """Also the parts of the gradient that no Hermitian change of the matrix reaches."""
+    rng = np.random.default_rng(3)
+    matrix, weight = rng.normal(size=(2, 2, 3, 3)) + 1j * rng.normal(size=(2, 2, 3, 3))
+    if name == "linalg.cholesky":
+        matrix = matrix @ matrix.conj().swapaxes(1, 2) + np.eye(3)
+    found = []
+    for package in (taper, torch):
+        A = package.tensor(matrix, requires_grad=True)
+        result = operator.attrgetter(name)(package)(A, upper=upper)
+        result.backward(package.tensor(weight))
+        found.append((result.detach().numpy(), A.grad.numpy()))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)

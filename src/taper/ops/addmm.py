@@ -59,6 +59,8 @@ def factor_for(array: ndarray, factor: Any) -> Any:
 
 def added(fresh: ndarray, self: ndarray, beta: Any, alpha: Any) -> ndarray:
     """`beta * self + alpha * fresh` in the memory of the fresh product."""
+    if fresh.dtype.char == "?":
+        return _added_to_nothing(fresh, self, beta)
     if alpha != 1:
         fresh *= factor_for(fresh, alpha)
     if beta == 0:
@@ -70,6 +72,17 @@ def added(fresh: ndarray, self: ndarray, beta: Any, alpha: Any) -> ndarray:
     except ValueError:
         expand_to(self, fresh.shape)
         raise
+    return fresh
+
+
+def _added_to_nothing(fresh: ndarray, self: ndarray, beta: Any) -> ndarray:
+    """`beta * self` for bool, whose products exist only where there is nothing to multiply."""
+    addend = expand_to(self, fresh.shape)
+    if beta != 0 and fresh.size:
+        if type(beta) is not bool:
+            name = {float: "Float", complex: "ComplexFloat"}.get(type(beta), "Long")
+            raise RuntimeError(f"result type {name} can't be cast to the desired output type Bool")
+        fresh |= addend
     return fresh
 
 
@@ -251,6 +264,8 @@ def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: A
     if self.dtype.char in _HALF:
         return in_single(addbmm.op.kernel, self, batch1, batch2, beta=beta, alpha=alpha)
     count, rows, inner = batch1.shape
+    if count > 1 and self.dtype.char == "?":
+        beta = 1  # PyTorch adds one product after the other, from the second on with the number 1
     # The sum of products is one product of the matrices laid side by side.
     wide = batch1.transpose(1, 0, 2).reshape(rows, count * inner)
     return added(product(wide, batch2.reshape(count * inner, batch2.shape[2])), self, beta, alpha)

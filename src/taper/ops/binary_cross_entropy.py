@@ -15,6 +15,7 @@ from taper.ops.loss import (
     elementwise_tangent,
     reduced_array,
     reduction_number,
+    require_floating,
     weighted,
 )
 from taper.ops.unary import abs, exp, log, log1p, sigmoid
@@ -46,6 +47,7 @@ def binary_cross_entropy_reduced(
         raise RuntimeError(
             f"Found dtype {scalar_type(target.dtype)} but expected {scalar_type(self.dtype)}"
         )
+    require_floating("binary_cross_entropy", self)
     if not ((self >= 0) & (self <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
     of_one = np.maximum(np.log(self), self.dtype.type(_LOWEST_LOG))

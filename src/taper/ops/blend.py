@@ -40,7 +40,7 @@ C_NAMES = {
     "bool": "bool",
     "uint8": "unsigned char",
     "int8": "signed char",
-    "int16": "short",
+    "int16": "short int",
     "int32": "int",
     "int64": "long int",
     "float16": "c10::Half",

@@ -18,7 +18,7 @@ from taper.ops.loss import (
 )
 from taper.ops.reduce import sum_dim
 from taper.ops.smooth_activation import log_sigmoid_forward
-from taper.reduction import INT64, no_forward_mode, scalar_type
+from taper.reduction import INT64, no_forward_mode, not_implemented, scalar_type
 from taper.tensor import Tensor
 
 # --- what they share -------------------------------------------------------------------------
@@ -34,7 +34,9 @@ def _check_matrix(array: np.ndarray) -> tuple[int, int]:
     return (1, array.size) if array.ndim < 2 else array.shape
 
 
-def _check_long(target: np.ndarray) -> None:
+def _check_dtypes(kernel: str, array: np.ndarray, target: np.ndarray) -> None:
+    if array.dtype.char not in "fd":
+        raise not_implemented(kernel, array.dtype)
     if target.dtype != INT64:
         raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
 
@@ -65,19 +67,17 @@ def multi_margin_loss_reduced(
             f"samples (batch size). Expected target size [{rows}], but got {list(target.shape)}. "
             f"Input has shape {list(self.shape)}."
         )
-    _check_long(target)
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(
+            f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
+        )
+    _check_dtypes("multi_margin_loss_cpu_kernel", self, target)
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_type(self.dtype)} but found {scalar_type(weight.dtype)}"
+        )
     if ((target < 0) | (target >= classes)).any():
         raise RuntimeError("target out of range")
-    if weight is not None:
-        if weight.shape != (classes,):
-            raise RuntimeError(
-                f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
-            )
-        if weight.dtype != self.dtype:
-            raise RuntimeError(
-                f"expected scalar type {scalar_type(self.dtype)} but found "
-                f"{scalar_type(weight.dtype)}"
-            )
     excess = _excess(self.reshape(rows, classes), target.reshape(rows, 1), margin)
     losses = (excess * excess if p == 2 else excess).sum(1) / self.dtype.type(classes)
     if weight is not None:
@@ -202,9 +202,9 @@ def multilabel_margin_loss_forward(
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}"
         )
-    _check_long(target)
     if ((target < -1) | (target >= classes)).any():
         raise RuntimeError("argument #2 'target' is out of range")
+    _check_dtypes("multilabel_margin_loss_forward_out_frame", self, target)
     mask = _targets(target.reshape(rows, classes))
     excess = _pair_excess(self.reshape(rows, classes), mask)
     losses = excess.sum((1, 2)) / self.dtype.type(classes)

@@ -30,6 +30,7 @@ from taper.opdef import (
     op,
     tangent_of,
 )
+from taper.reduction import not_implemented
 from taper.tensor import Tensor, element_strides, storage_offset
 
 _REAL = {
@@ -129,6 +130,8 @@ def conj_physical_in_place(self: Any) -> Any:
 @op(name="_neg_view", node="NegViewBackward0", tangent=LINEAR, public=False, method=False)
 def _negative(self: Array) -> Array:
     """The negative, as a view has it."""
+    if self.dtype.kind == "b":
+        raise not_implemented("neg_cpu", self.dtype)
     return np.negative(self)
 
 

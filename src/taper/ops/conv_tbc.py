@@ -12,6 +12,7 @@ from taper.ops.conv_checks import wide
 from taper.ops.convolution import convolution_backward
 from taper.ops.padding import constant_pad_nd
 from taper.ops.transpose import permute
+from taper.reduction import not_implemented
 
 
 @op(method=False)
@@ -33,6 +34,8 @@ def conv_tbc(self: Array, weight: Array, bias: Array, pad: int = 0) -> Array:
             f"Trying to create tensor with negative dimension {steps}: {list(shape)}"
         )
     result = np.empty(shape, array.dtype)
+    if array.dtype.kind == "b" and result.size and kernel.size:
+        raise not_implemented("addmm_impl_cpu_", array.dtype)
     result[...] = bias
     for tap, matrix in enumerate(kernel):
         result += np.matmul(array[tap : tap + steps], matrix)

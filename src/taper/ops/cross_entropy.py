@@ -15,14 +15,16 @@ from taper.ops.loss import MEAN, NONE, SUM, reduction_number, refuse_gradient
 from taper.ops.reduce import sum_all, sum_dim
 from taper.ops.scalar import add_scalar, div_scalar, mul_scalar
 from taper.ops.softmax import log_softmax_dim
-from taper.reduction import INT64, Shape, scalar_type
+from taper.reduction import INT64, Shape, not_implemented, scalar_type
 from taper.tensor import Tensor, wrap
 
 # --- nll_loss: the kernel --------------------------------------------------------------------
 
 
-def _check_weight(weight: np.ndarray, array: np.ndarray, classes: int, spatial: bool) -> None:
-    if weight.shape != (classes,):
+def _check_values(
+    array: np.ndarray, weight: np.ndarray | None, classes: int, spatial: bool
+) -> None:
+    if weight is not None and weight.shape != (classes,):
         detail = (
             "all or no classes"
             if spatial
@@ -30,7 +32,10 @@ def _check_weight(weight: np.ndarray, array: np.ndarray, classes: int, spatial: 
             f"{list(weight.shape)}"
         )
         raise RuntimeError(f"weight tensor should be defined either for {detail}")
-    if weight.dtype != array.dtype:
+    if array.dtype.kind not in "fV":
+        kernel = "nll_loss2d_forward_out_frame" if spatial else "nll_loss_out_frame"
+        raise not_implemented(kernel, array.dtype)
+    if weight is not None and weight.dtype != array.dtype:
         raise RuntimeError(
             f"expected scalar type {scalar_type(array.dtype)} but found {scalar_type(weight.dtype)}"
         )
@@ -159,8 +164,7 @@ def nll_loss_forward(
 ) -> tuple[Array, Array]:
     """Minus the log-probabilities of the targets, and the sum of their weights."""
     _check_nll(self, target, False)
-    if weight is not None:
-        _check_weight(weight, self, self.shape[-1], False)
+    _check_values(self, weight, self.shape[-1], False)
     return _nll(self, target, weight, reduction, ignore_index)
 
 
@@ -170,8 +174,7 @@ def nll_loss2d_forward(
 ) -> tuple[Array, Array]:
     """As `nll_loss_forward`, for input of shape (batch, classes, height, width)."""
     _check_nll(self, target, True)
-    if weight is not None:
-        _check_weight(weight, self, self.shape[1], True)
+    _check_values(self, weight, self.shape[1], True)
     return _nll(self, target, weight, reduction, ignore_index)
 
 

@@ -8,6 +8,7 @@ from taper import dtypes
 from taper.autograd.interception import announce_write
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.reduction import no_norm
 from taper.strides import Shape
 from taper.tensor import Tensor
 
@@ -111,6 +112,8 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     """
     table = input._array
     rows = np.unique(indices._array)
+    if table.dtype.kind in "biu" and rows.size:
+        raise no_norm(table.dtype)
     found = table[rows].astype(np.float32 if table.dtype.itemsize == 2 else table.dtype)
     norms = np.linalg.norm(found, norm_type, axis=1)
     long = norms > max_norm

@@ -18,6 +18,7 @@ from taper.ops.grid_second import backward_tangent, second
 from taper.ops.matmul import bmm
 from taper.ops.pool_checks import FLOATS, require_dtype
 from taper.ops.shape import transpose, view_as_shape
+from taper.reduction import not_implemented
 from taper.strides import Shape, integers
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_user
@@ -227,6 +228,8 @@ def affine_grid_generator(theta: Array, size: Shape, align_corners: bool) -> Arr
     rank = len(size) - 2
     if rank not in (2, 3):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    if theta.dtype.kind == "b":
+        raise not_implemented("linspace_cpu" if size[-1] > 1 else "tensor_cpu", theta.dtype)
     base = _base(size, theta.dtype, align_corners)
     if theta.ndim == 3 and (theta.shape[0], theta.shape[2]) != (size[0], rank + 1):
         raise RuntimeError(

@@ -58,9 +58,8 @@ def search_sorted(
 ) -> Array:
     """Where `values` would be inserted into sorted rows; NaN is the largest."""
     _check_search(self, values, False, sorter)
-    if self.dtype.kind in "bc" or values.dtype.kind in "bc":
-        wrong = self if self.dtype.kind in "bc" else values
-        raise not_implemented("searchsorted_out_cpu", wrong.dtype)
+    if self.dtype.kind in "bc" and values.size:
+        raise not_implemented("searchsorted_out_cpu", self.dtype)
     if sorter is not None:
         self = np.take_along_axis(self, sorter, -1)
     if self.dtype in LOW_PRECISION:
@@ -106,11 +105,15 @@ def searchsorted(
     >>> taper.searchsorted(taper.tensor([1, 3, 5]), taper.tensor([3, 4]))
     tensor([1, 2])
     """
-    scalar = not isinstance(input, Tensor)
-    values = wrap(np.asarray(input, sorted_sequence._array.dtype)) if scalar else input
+    values = input if isinstance(input, Tensor) else wrap(np.asarray(input))
     order = None if sorter is None else sorter._array
     _check_search(sorted_sequence._array, values._array, not values.ndim, order)
     _check_side(side, right)
+    if values._array.dtype is not sorted_sequence._array.dtype:
+        given = values._array if isinstance(input, Tensor) else input
+        common = dtypes.result_type((sorted_sequence._array, given)).numpy
+        sorted_sequence = wrap(sorted_sequence._array.astype(common, copy=False))
+        values = wrap(values._array.astype(common))
     arguments = (sorted_sequence, values, right or side == "right", out_int32, sorter)
     if out is None:
         return search_sorted(*arguments)

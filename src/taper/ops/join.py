@@ -29,6 +29,7 @@ from taper.ops.reshape import (
 )
 from taper.ops.shape import unsqueeze
 from taper.ops.split import cat, common_dtype, stack
+from taper.reduction import not_implemented
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 from taper.userwarning import warn_once
@@ -353,6 +354,8 @@ def linalg_cross(self: Array, other: Array, dim: int = -1) -> Array:
     if self.dtype != other.dtype:
         names = [dtypes.FROM_NUMPY[each.dtype].scalar_type for each in (self, other)]
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    if self.dtype.kind == "b":
+        raise not_implemented("cross", self.dtype)
     a, b = np.moveaxis(self, position, 0), np.moveaxis(other, position, 0)
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return np.ascontiguousarray(np.stack(parts, position))

@@ -49,10 +49,14 @@ def _factor(A: ndarray, upper: bool) -> tuple[ndarray, ndarray]:
 
 
 def cholesky_gradient(grad: Any, factor: Any, upper: bool) -> Any:
-    """The gradient of A = L L^H from that of L, as a Hermitian matrix."""
+    """The gradient of A = L L^H from that of L.
+
+    As in PyTorch it keeps what is imaginary in the diagonal of L^H grad, so that it is Hermitian
+    but for that.
+    """
     L, grad = (mh(factor), mh(grad)) if upper else (factor, grad)
-    inner = lower_with_half_diagonal(tril(product(mh(L), grad)))
-    inner = symmetric(inner) * 0.5
+    inner = tril(product(mh(L), grad))
+    inner = (inner + mh(tril(inner, -1))) * 0.5
     first = solved_triangular(mh(L), inner, True)
     return solved_triangular(L, first, False, left=False)
 
@@ -260,12 +264,33 @@ def inverse_from_factor(self: Array, upper: bool = False) -> Array:
     zeros = diagonal == 0
     info = np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0) if zeros.size else np.zeros((), int)
     check_info("cholesky_inverse", np.asarray(info), singular)
-    return lapack.by_columns(_solve_with(self, lapack.identity(self.shape, self.dtype), upper))
+    identity = lapack.identity(self.shape, self.dtype)
+    if self.dtype.kind == "c" and diagonal.imag.any():
+        return lapack.by_columns(_inverse_by_real_diagonal(self, identity, upper))
+    return lapack.by_columns(_solve_with(self, identity, upper))
+
+
+def _inverse_by_real_diagonal(factor: ndarray, identity: ndarray, upper: bool) -> ndarray:
+    """What LAPACK makes of a factor that is none, since its diagonal is not real.
+
+    It inverts the triangle, then multiplies with the real part of the diagonal alone; only the last
+    element of the diagonal keeps an imaginary part.
+    """
+    inverse = lapack.solve_triangular(factor, identity, upper, False)
+    diagonal = np.einsum("...ii->...i", inverse)
+    last = diagonal[..., -1].copy()
+    diagonal[...] = diagonal.real
+    turned = lapack.adjoint(inverse)
+    result = np.matmul(inverse, turned) if upper else np.matmul(turned, inverse)
+    result[..., -1, -1] += 1j * (last.real * last.imag)
+    return result
 
 
 @derivative(inverse_from_factor, wrt="self")
 def inverse_from_factor_self(grad, self, result, upper):
-    return _factor_gradient(product(result, grad, result), self, upper)
+    # The sum first: with a factor whose diagonal is not real, the result is not Hermitian.
+    inner = product(result, symmetric(grad), result)
+    return -product(self, inner) if upper else -product(inner, self)
 
 
 @tangent_of(inverse_from_factor)

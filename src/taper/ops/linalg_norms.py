@@ -35,7 +35,7 @@ from taper.ops.rounding import nan_to_num
 from taper.ops.shape import squeeze_dim, unsqueeze
 from taper.ops.transpose import permute_dims
 from taper.ops.vector_norm import norm_dim, norm_gradient, vector_norm, vector_norm_dim
-from taper.reduction import LOW_PRECISION, Dims, dims_of, scalar_type
+from taper.reduction import LOW_PRECISION, Dims, dims_of, no_norm, scalar_type
 from taper.tensor import Tensor, wrap_dim
 from taper.userwarning import warn_once
 
@@ -276,8 +276,10 @@ def frobenius_norm(
         raise RuntimeError(
             f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead."
         )
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise no_norm(input.dtype.numpy)
     if out is not None:
-        return write_out("norm", norm_dim, (input, 2.0, dims, keepdim), out, None, None)
+        return write_out("norm", norm_dim, (input, 2.0, dims, keepdim), out)
     return norm_dim(input, 2.0, dims, keepdim)
 
 

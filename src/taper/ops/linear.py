@@ -18,6 +18,7 @@ from taper.opdef import MULTILINEAR, Array, composite, derivative, op
 from taper.ops.addmm import addmm
 from taper.ops.matmul import matmul, not_tensors
 from taper.ops.shape import reshape, t, view_as_shape
+from taper.reduction import not_implemented
 from taper.tensor import Tensor
 
 
@@ -81,6 +82,8 @@ def trilinear(
     names = ["".join(_others(letters, each)) for each in (expand1, expand2, expand3, sumdim)]
     subscripts = f"{names[0]},{names[1]},{names[2]}->{names[3]}"
     factors = [i1, i2, i3]
+    if i1.dtype.kind == "b" and i1.size and i2.size and i3.size:
+        raise not_implemented("bmm", i1.dtype)
     if i1.dtype.itemsize == 2:
         factors = [each.astype(np.float32) for each in factors]
     # The order of NumPy's result follows its path; a fresh result of PyTorch is row-major.

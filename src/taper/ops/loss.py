@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper import dtypes
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
+from taper.dtype_checks import no_negation, refuse_lower
 from taper.factory import refuse
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
 from taper.operands import broadcast_clash
@@ -131,8 +133,9 @@ def clipped(value: Any, low: float | None, high: float | None) -> Any:
     return value.clamp(low, high) if isinstance(value, Tensor) else np.clip(value, low, high)
 
 
-def refuse_integers(kernel: str, array: np.ndarray) -> None:
-    if array.dtype.kind not in "fcV":
+def require_floating(kernel: str, array: np.ndarray) -> None:
+    """Raise PyTorch's error of a missing kernel unless an array holds real floating numbers."""
+    if array.dtype.kind not in "fV":
         raise not_implemented(kernel, array.dtype)
 
 
@@ -150,7 +153,7 @@ def refuse_integers(kernel: str, array: np.ndarray) -> None:
 )
 def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """The squared difference."""
-    refuse_integers("mse_cpu", self)
+    require_floating("mse_cpu", self)
     losses = np.asarray(self - target)
     np.multiply(losses, losses, losses)
     return reduced_array(losses, reduction)
@@ -259,7 +262,7 @@ def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
 )
 def smooth_l1_loss_reduced(self: Array, target: Array, reduction: int, beta: float) -> Array:
     """Squared below `beta`, absolute above."""
-    refuse_integers("smooth_l1_cpu", self)
+    require_floating("smooth_l1_cpu", self)
     size = np.abs(self - target)
     near = 0.5 * size * size / beta
     return reduced_array(np.asarray(np.where(size < beta, near, size - 0.5 * beta)), reduction)
@@ -312,6 +315,13 @@ def smooth_l1_loss(
     return smooth_l1_loss_reduced(first, second, number, beta)
 
 
+def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
+    common = dtypes.result_type((self, target))
+    refuse_lower(common, dtypes.FROM_NUMPY[self.dtype])
+    if common.category != dtypes.FLOATING:
+        raise not_implemented("huber_cpu", common.numpy)
+
+
 @op(
     name="huber_loss_reduced",
     label="huber_loss",
@@ -322,7 +332,8 @@ def smooth_l1_loss(
 )
 def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the square below `delta`, linear above."""
-    refuse_integers("huber_cpu", self)
+    if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
+        _check_huber(self, target)
     size = np.abs(self - target)
     far = delta * (size - 0.5 * delta)
     losses = np.where(size <= delta, 0.5 * size * size, far)
@@ -376,6 +387,12 @@ def huber_loss(
 # --- soft_margin_loss ------------------------------------------------------------------------
 
 
+def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
+    own, common = dtypes.FROM_NUMPY[self.dtype], dtypes.result_type((self, target))
+    no_negation(own, (self,))
+    refuse_lower(common if common.category >= dtypes.FLOATING else dtypes.get_default_dtype(), own)
+
+
 @op(
     name="soft_margin_loss_reduced",
     label="soft_margin_loss",
@@ -386,7 +403,9 @@ def huber_loss(
 )
 def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """log(1 + exp(-target * input))."""
-    losses = np.log1p(np.exp(-target * self))
+    if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
+        _check_soft_margin(self, target)
+    losses = np.log1p(np.exp(-self * target))
     return reduced_array(np.asarray(losses, self.dtype), reduction)
 
 
@@ -446,8 +465,10 @@ def numbered_kl_div(
     tensor([1.])
     """
     number = check_number("kl_div", reduction)
-    if input._array.dtype.kind in "iub" and target._array.dtype.kind in "iub":
-        raise RuntimeError("kl_div: Integral inputs not supported.")
+    kinds = {input._array.dtype.kind, target._array.dtype.kind}
+    if not kinds <= {"f", "V"}:
+        name = "Complex" if "c" in kinds else "Integral"
+        raise RuntimeError(f"kl_div: {name} inputs not supported.")
     losses = exp(target) * (target - input) if log_target else target.xlogy(target) - target * input
     return reduced(losses, number)
 
@@ -556,7 +577,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * input.new_ones(input._array.shape)
-    elif (var._array < 0).any():
+    elif (var._array < 0 if var._array.dtype.kind in "fV" else (var < 0)._array).any():
         raise ValueError("var has negative entry/entries")
     shape, given = input._array.shape, var._array.shape
     if given != shape:
@@ -567,6 +588,8 @@ def gaussian_nll_loss(
     if reduction not in _NUMBERS:
         raise ValueError(f"{reduction} is not valid")
     var = var.clone()
+    if var._array.dtype.kind not in "fV":
+        var.clamp_(eps)  # raises
     np.maximum(var._array, var._array.dtype.type(eps), out=var._array)
     losses = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:

@@ -38,7 +38,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     common = dtypes.result_type((x1._array, x2._array))
-    if common.category < dtypes.FLOATING:
+    if common.category != dtypes.FLOATING:
         raise RuntimeError(
             f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}"
         )
@@ -46,6 +46,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1._array.shape != x2._array.shape:
         shape = common_shape(x1._array.shape, x2._array.shape)
         first, second = x1.expand(shape), x2.expand(shape)
+    if x1._array.dtype != x2._array.dtype:
+        # Only whole numbers are converted: each norm of floating numbers is in their own precision.
+        first, second = (
+            each if each.dtype.category == dtypes.FLOATING else each.to(common)
+            for each in (first, second)
+        )
     dim = wrap_dim(dim, first.ndim)
     return sum_dim(_normalised(first, dim, eps) * _normalised(second, dim, eps), (dim,))
 
@@ -69,7 +75,7 @@ def pairwise_distance(
     tensor([5.])
     """
     dim = max(x1.ndim, x2.ndim) - 1
-    return norm_dim(add_scalar(x1 - x2, eps), float(p), (dim,), keepdim)
+    return norm_dim(add_scalar(x1 - x2, float(eps)), float(p), (dim,), keepdim)
 
 
 # --- losses of pairs and triples -------------------------------------------------------------
@@ -86,8 +92,8 @@ def numbered_hinge_embedding_loss(
     tensor([0.5000, 0.7500])
     """
     number = check_number("hinge_embedding_loss", reduction)
-    far = where(ne(target, 1), clamp_min(from_number(margin, input), 0), 0.0)
-    near = where(ne(target, -1), input, 0.0)
+    far = where(ne(target, 1), clamp_min(from_number(margin, input), 0), 0)
+    near = where(ne(target, -1), input, 0)
     return reduced(far + near, number)
 
 
@@ -122,7 +128,8 @@ def numbered_margin_ranking_loss(
     tensor([2.])
     """
     number = check_number("margin_ranking_loss", reduction)
-    return reduced(clamp_min(add_scalar(-target * (input1 - input2), margin), 0), number)
+    excess = add_scalar(-target * (input1 - input2), float(margin))
+    return reduced(clamp_min(excess, 0), number)
 
 
 @composite(public=False, method=False)

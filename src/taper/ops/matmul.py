@@ -39,7 +39,9 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
     if char in _HALF:
         single = np.float32
         return left.astype(single).dot(right.astype(single)).astype(left.dtype)
-    raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
+    if left.ndim == 1 or (left.size and right.size and left.shape[-1] == right.shape[0]):
+        raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
+    return left.dot(right)  # nothing to multiply, or sizes that clash
 
 
 def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarray:
@@ -50,7 +52,7 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
     if char in _HALF:
         single = np.float32
         return np.matmul(left.astype(single), right.astype(single)).astype(left.dtype)
-    if char in _INTEGERS:
+    if char in _INTEGERS or not (left.size and right.size):
         return np.matmul(left, right)
     raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
 

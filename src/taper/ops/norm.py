@@ -525,9 +525,20 @@ def normalize(
     return div(input, divisor) if out is None else compute_into("div", div, (input, divisor), out)
 
 
+def _check_windows(array: ndarray) -> None:
+    """PyTorch averages with its pooling, for which the dtypes differ with the dimensions."""
+    found, flat = dtypes.FROM_NUMPY[array.dtype], array.ndim == 3
+    halves = (dtypes.float16, dtypes.bfloat16) if flat else ()
+    if found not in (dtypes.float64, dtypes.int64, *halves):
+        kernel = "avg_pool2d" if flat else "avg_pool3d_out_frame"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{found.scalar_type}'")
+
+
 @op(name="channel_window_mean", tangent=LINEAR, public=False, method=False)
 def channel_window_mean(self: Array, before: int, after: int) -> Array:
     """For each channel the mean of its window of channels; beyond the ends there are zeros."""
+    if self.dtype != np.float32:
+        _check_windows(self)
     wide = in_single(self)
     padding = [(0, 0)] * self.ndim
     padding[1] = (before, after)
@@ -536,7 +547,10 @@ def channel_window_mean(self: Array, before: int, after: int) -> Array:
     result = np.zeros_like(wide)
     for shift in range(size):
         result += padded[:, shift : shift + channels]
-    result /= size
+    if result.dtype.kind == "i":
+        result //= size
+    else:
+        result /= size
     return result.astype(self.dtype, copy=False)
 
 

@@ -215,10 +215,10 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
     refuse_empty(self, axis, "kthvalue")
     if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    if self.dtype.kind in "bc":
-        raise not_implemented("kthvalue_cpu", self.dtype)
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
+    if self.dtype.kind in "bc":
+        raise not_implemented("kthvalue_cpu", self.dtype)
     place = (slice(None),) * axis + (slice(k - 1, k),)
     indices = np.ascontiguousarray(order_along(self, axis, False)[place])
     return _picked(self, axis, indices, keepdim)
@@ -379,10 +379,10 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     """
     axis = wrap_dim(dim, self.ndim)
     refuse_empty(self, axis, "mode")
-    if self.dtype.kind == "c":
-        raise not_implemented("mode_cpu", self.dtype)
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
+    if self.dtype.kind == "c" and self.size:
+        raise not_implemented("mode_cpu", self.dtype)
     order = order_along(self, axis, False)
     values = taken(self, order, axis)
     # How long the run of equal elements is that ends at each place.

@@ -203,7 +203,7 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
         return evenly_spaced(start, end, steps, dtypes.float64).astype(which.numpy)
     if steps < 2:
         return np.array([start] * steps, which.numpy)
-    exact = np.dtype(np.clongdouble if which.is_complex else np.longdouble)
+    exact: np.dtype = np.dtype(np.clongdouble if which.is_complex else np.longdouble)
     if which.itemsize == 2:
         exact = which.numpy
     elif which is dtypes.float32:

@@ -71,6 +71,15 @@ def _step(inputs: Tensor, state: State, weights: Weights, mode: int) -> State:
     return _rnn_step(inputs, state, weights, mode)
 
 
+def _check_gates(inputs: Tensor, mode: int) -> None:
+    """Raise for whole numbers, in whose place PyTorch cannot write the gates."""
+    kind = inputs.dtype
+    if mode in (LSTM, GRU) and not (kind.is_floating_point or kind.is_complex):
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {kind.scalar_type}"
+        )
+
+
 # --- the steps of a layer --------------------------------------------------------------------
 
 
@@ -84,6 +93,7 @@ def layer_by_steps(
 ) -> tuple[Tensor, State]:
     """Outputs and last state of a layer; `batch_sizes` are those of packed input, else empty."""
     inputs = linear(input, weights[0], weights[2])
+    _check_gates(inputs, mode)
     if batch_sizes:
         walk = _packed_backwards if reverse else _packed
         outputs, state = walk(inputs, weights, state, batch_sizes, mode)
@@ -176,7 +186,9 @@ def _cell(
         raise RuntimeError("lstm_cell expects two hidden states")
     weights = (w_ih, w_hh, b_ih, b_hh, None)
     _check_cell(input, states, weights, mode)
-    return _step(linear(input, w_ih, b_ih), states, weights, mode)
+    inputs = linear(input, w_ih, b_ih)
+    _check_gates(inputs, mode)
+    return _step(inputs, states, weights, mode)
 
 
 @composite(method=False)

@@ -10,14 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from taper.dtypes import result_type
 from taper.opdef import LINEAR, Array, derivative, op, tangent_of
 from taper.tensor import Tensor, wrap
+
+
+def _promoted(array: np.ndarray, number: complex) -> np.ndarray:
+    """Whole numbers in PyTorch's dtype for them and a number: NumPy's is of double precision."""
+    return array.astype(result_type((array, number)).numpy, copy=False)
 
 
 @op(node="AddBackward1", upcast=True, public=False, method=False)
 def add_scalar(self: Array, other: float) -> Array:
     """A tensor plus a number."""
-    return np.add(self, other)
+    return np.add(_promoted(self, other) if self.dtype.kind in "iub" else self, other)
 
 
 @derivative(add_scalar, wrt="self")
@@ -28,7 +34,7 @@ def add_scalar_self(grad: Any) -> Any:
 @op(node="SubBackward1", upcast=True, public=False, method=False)
 def sub_scalar(self: Array, other: float) -> Array:
     """A tensor minus a number."""
-    return np.subtract(self, other)
+    return np.subtract(_promoted(self, other) if self.dtype.kind in "iub" else self, other)
 
 
 @derivative(sub_scalar, wrt="self")
@@ -50,7 +56,7 @@ def from_number(number: float, other: Tensor) -> Tensor:
 @op(node="MulBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
 def mul_scalar(self: Array, other: complex) -> Array:
     """A tensor times a number."""
-    return np.multiply(self, other)
+    return np.multiply(_promoted(self, other) if self.dtype.kind in "iub" else self, other)
 
 
 @derivative(mul_scalar, wrt="self")

@@ -24,6 +24,7 @@ from taper.ops.gather import (
 from taper.ops.index_dim import check_index_vector
 from taper.ops.masked import masked_fill
 from taper.opwrite import run_inplace
+from taper.reduction import not_implemented
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 
@@ -232,7 +233,26 @@ def write_index_reduce(
             f"{reduce}."
         )
     check_index_vector("index_reduce_", target, dim, index, source)
+    if target.dtype.kind in "bc":
+        _check_index_reduce_kernel(target, index, reduce, own)
+        if not index.size:
+            return
     write_scatter_reduce(target, dim, spread_index(index, source, dim), source, reduce, own)
+
+
+def _check_index_reduce_kernel(target: ndarray, index: ndarray, reduce: str, own: bool) -> None:
+    """Raise where PyTorch lacks a kernel for bool or complex numbers.
+
+    More than one dimension is combined slice by slice, with the kernels of pointwise operators.
+    """
+    missing = {"c": {"amax": "maximum_cpu", "amin": "minimum_cpu"}, "b": {"mean": "div_floor_cpu"}}
+    kernel = missing[target.dtype.kind].get(reduce) if index.size else None
+    if not own:
+        kernel = "index_reduce_func_exclude_input_init"
+    elif target.ndim < 2:
+        kernel = "index_func_"
+    if kernel:
+        raise not_implemented(kernel, target.dtype)
 
 
 @op()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays import ONE, logistic, masked
-from taper.dtype_checks import BOOL, COMPLEX, WIDE, all_of, not_implemented, refuse
+from taper.dtype_checks import BOOL, COMPLEX, WIDE, all_of, no_negation, not_implemented, refuse
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -50,15 +50,7 @@ def zeros_like(value: Any) -> Any:
     inplace=True,
     out=True,
     ufunc=np.negative,
-    check=all_of(
-        refuse(
-            RuntimeError,
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead.",
-            *BOOL,
-        ),
-        not_implemented("neg_cpu", *WIDE),
-    ),
+    check=all_of(no_negation, not_implemented("neg_cpu", *WIDE)),
 )
 def neg(self: Array) -> Array:
     """The negative of every element.

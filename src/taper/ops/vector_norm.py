@@ -27,6 +27,7 @@ from taper.reduction import (
     Dims,
     axes_of,
     dims_of,
+    no_norm,
     scalar_type,
     sum_array,
 )
@@ -293,10 +294,7 @@ def dist(self: Array, other: Array, p: float = 2) -> Array:
     tensor(5.)
     """
     if self.dtype.kind not in "fcV":
-        raise RuntimeError(
-            "norm(): input dtype should be either floating point or complex. Got "
-            f"{scalar_type(self.dtype)} instead."
-        )
+        raise no_norm(self.dtype)
     return _norm(_checked(np.asarray(self - other), p, None, None), p, None, False)
 
 

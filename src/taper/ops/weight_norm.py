@@ -19,7 +19,7 @@ from taper.ops.reduce import sum_dim
 from taper.ops.shape import reshape
 from taper.ops.unary import sqrt
 from taper.ops.vector_norm import norm_dim, norm_gradient
-from taper.reduction import FLOAT32, FLOAT64, LOW_PRECISION, not_implemented, scalar_type
+from taper.reduction import FLOAT32, FLOAT64, LOW_PRECISION, no_norm, not_implemented, scalar_type
 from taper.tensor import Tensor
 
 # --- the norm of all elements ----------------------------------------------------------------
@@ -55,6 +55,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         refuse("norm_except_dim", "v", 1, "Tensor", v)
     if not isinstance(pow, int) or isinstance(pow, bool):
         refuse("norm_except_dim", "pow", 2, "int", pow)
+    if not (v.dtype.is_floating_point or v.dtype.is_complex):
+        raise no_norm(v.dtype.numpy)
     ndim = v.dim()
     if dim == -1:
         return norm_whole(v, pow)
