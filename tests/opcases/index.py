@@ -188,6 +188,7 @@ BY_VECTOR = [
         ],
         ([(2,)], 0, np.array([0, 0]), [(2,)], "amax"),
         forward_dtypes=("int64", "bool", "complex128"),
+        out=True,
         inplace="index_reduce_",
         errors=(
             wrong(

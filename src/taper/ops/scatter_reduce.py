@@ -255,7 +255,7 @@ def _check_index_reduce_kernel(target: ndarray, index: ndarray, reduce: str, own
         raise not_implemented(kernel, target.dtype)
 
 
-@op()
+@op(out=True)
 def index_reduce(
     self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
