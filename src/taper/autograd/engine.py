@@ -36,6 +36,7 @@ from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import freed_error
 from taper.autograd.state import NO_GRAD, SAVED_HOOKS, State, local
+from taper.reduction import column_sums
 from taper.tensor import Tensor
 
 Root = tuple[Node, int, Any]
@@ -52,10 +53,6 @@ _task_ids = itertools.count()
 
 # Modes that a pass leaves as it found them, whatever the user's code in it does (M6, S18).
 _OF_A_PASS = NO_GRAD | SAVED_HOOKS
-
-# Up to so many rows are summed as a product with ones, of which one array each is kept.
-_FEW_ROWS = 256
-_ones_of: dict[int, np.ndarray] = {}
 
 # Passes inside passes before the next one gets a thread, and so a stack, of its own (R2).
 LEVELS_ON_A_THREAD = 20
@@ -471,22 +468,11 @@ def _expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
     return all(a in (1, b) for a, b in zip(reversed(shape), reversed(wide), strict=False))
 
 
-def _ones(count: int, dtype: np.dtype) -> np.ndarray | None:
-    """Ones for a sum by BLAS, a third of `add.reduce` for few rows, which are added in turn too."""
-    if dtype is not dtypes.float32.numpy or count > _FEW_ROWS:
-        return None
-    ones = _ones_of.get(count)
-    if ones is None:
-        ones = _ones_of[count] = np.ones(count, dtype)
-    return ones
-
-
 def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """Sum away what broadcasting has added, so that the result has `shape`."""
     lead = array.ndim - len(shape)
     if lead == 1 and array.ndim == 2 and array.shape[1] == shape[0]:  # a bias, in most cases
-        ones = _ones(array.shape[0], array.dtype)
-        return np.add.reduce(array, 0) if ones is None else ones.dot(array)
+        return column_sums(array)
     axes = tuple(range(lead)) + tuple(
         lead + dim
         for dim, length in enumerate(shape)

@@ -169,8 +169,6 @@ def mv(self: Array, vec: Array) -> Array:
     if self.ndim != 2 or vec.ndim != 1 or self.dtype is not vec.dtype:
         check_mv(self, vec, self.shape[:1], vec)
     try:
-        if vec.dtype.char in _BLAS:
-            return self.dot(vec)
         return product(self, vec, "addmv_impl_cpu")
     except ValueError:
         raise mv_sizes_clash(self, vec, self.shape[:1]) from None
