@@ -220,8 +220,7 @@ def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
         or output._view is not None
         or output.__class__ is not Tensor
         or state.transforms
-        or state.mode & DUAL
-        or state.autocast is not None
+        or _needs_tensors(state)
     ):
         return False
     task = GraphTask(bool(retain_graph), False, True)
