@@ -8,17 +8,19 @@ VENV := .venv
 ORACLE := .venv-oracle
 BIN := $(VENV)/bin
 ORACLE_BIN := $(ORACLE)/bin
+BUILT_FROM := pyproject.toml setup.py $(wildcard native/*)
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 # One test process per core: threads inside each would only get in the others' way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 CODE := src/taper tests benchmarks tools $(wildcard examples)
 
-.PHONY: help demo test parity bench lint format docs clean
+.PHONY: help demo test test-twins parity bench lint format docs clean
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
 	@echo "make test     all tests and doctests (no PyTorch needed)"
+	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
 	@echo "make bench    speed against PyTorch 2.13, one table (QUICK=1 for a short look)"
 	@echo "make lint     ruff and mypy"
@@ -31,7 +33,7 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.made pyproject.toml
+$(VENV)/.installed: $(VENV)/.made $(BUILT_FROM)
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
 	@touch $@
 
@@ -44,7 +46,7 @@ $(ORACLE)/.made:
 	$(PYTHON) -m venv $(ORACLE)
 	@touch $@
 
-$(ORACLE)/.installed: $(ORACLE)/.made pyproject.toml
+$(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
 	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,vision]'
 	@touch $@
 
@@ -53,6 +55,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
+
+test-twins: $(VENV)/.dev
+	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
 
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity

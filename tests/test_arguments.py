@@ -16,7 +16,8 @@ MATRIX = torch.tensor([[3.0, 1.0], [2.0, 4.0]])
     "name",
     "sum mean prod amax amin logsumexp all any softmax log_softmax argmax sort median std var max "
     "min nansum nanmean nanmedian std_mean var_mean aminmax mode count_nonzero cumsum cumprod "
-    "cummax logcumsumexp diff unsqueeze unbind linalg.norm linalg.vector_norm".split(),
+    "cummax logcumsumexp diff unsqueeze unbind linalg.norm linalg.vector_norm trapezoid fft.fft "
+    "hash_tensor gradient squeeze_copy unbind_copy fft.fftshift norm_except_dim".split(),
 )
 def test_axis_is_dim(name):
     function = attrgetter(name)(torch)
@@ -41,6 +42,18 @@ def test_axis_is_dim(name):
         lambda **dim: MATRIX.gather(index=torch.tensor([[1], [0]]), **dim),
         lambda **dim: torch.take_along_dim(MATRIX, torch.tensor([[1], [0]]), **dim),
         lambda **dim: MATRIX.renorm(2, maxnorm=1.0, **dim),
+        lambda **dim: MATRIX.select(index=1, **dim),
+        lambda **dim: torch.narrow(MATRIX, start=1, length=1, **dim),
+        lambda **dim: torch.split_with_sizes(MATRIX, [1, 1], **dim)[1],
+        lambda **dim: torch.index_fill(MATRIX, index=torch.tensor([0]), value=5.0, **dim),
+        lambda **dim: MATRIX.scatter(index=torch.tensor([[1], [0]]), src=MATRIX, **dim),
+        lambda **dim: torch.nn.functional.cosine_similarity(MATRIX, MATRIX + 1, **dim),
+        lambda **dim: MATRIX.clone().cumsum_(**dim),
+        lambda **dim: MATRIX.clone().renorm_(2, maxnorm=1.0, **dim),
+        lambda **dim: MATRIX.clone().index_add_(
+            index=torch.tensor([1]), source=torch.ones(2, 1), **dim
+        ),
+        lambda **dim: MATRIX.clone().unsqueeze_(**dim),
     ],
 )
 def test_axis_is_dim_among_other_arguments(call):
@@ -73,6 +86,18 @@ def test_arguments_that_are_missing_beside_the_dimension():
         MATRIX.gather()
     with pytest.raises(TypeError, match=r'gather\(\) missing 1 required .* arguments: "index"'):
         MATRIX.gather(axis=1)
+    with pytest.raises(TypeError, match=r'select\(\) missing 1 required .* arguments: "index"'):
+        MATRIX.select(axis=1)
+    with pytest.raises(TypeError, match=r'select\(\) missing 1 required .* arguments: "dim"'):
+        MATRIX.select(index=1)
+    with pytest.raises(TypeError, match=r'cumsum_\(\) missing 1 required .* arguments: "dim"'):
+        MATRIX.clone().cumsum_()
+
+
+def test_a_dimension_is_not_given_twice():
+    for call in (torch.fft.fft, torch.trapezoid, torch.hash_tensor):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'axis'"):
+            call(MATRIX, dim=0, axis=1)
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp", "cumsum", "unsqueeze"])
@@ -89,6 +114,26 @@ def test_names_of_parts():
     assert len(torch.hsplit(MATRIX, sections=2)) == len(MATRIX.vsplit(indices=(1,))) == 2
     with pytest.raises(TypeError, match="missing 1 required"):
         torch.hsplit(MATRIX)
+
+
+def test_in_place_functions_call_their_tensor_input():
+    for name in ("abs_", "square_", "round_", "selu_", "exp_"):
+        assert getattr(torch, name)(input=VECTOR.clone()).shape == (4,)
+    assert torch.clamp_(input=VECTOR.clone(), max=1.0).tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_view_copy_takes_a_shape_or_a_dtype():
+    bits = torch.view_copy(VECTOR, dtype=torch.int32)
+    assert torch.equal(bits, torch.view_copy(VECTOR, torch.int32))
+    assert bits.tolist() == VECTOR.view(torch.int32).tolist()
+    assert torch.view_copy(VECTOR, size=(2, 2)).tolist() == [[3.0, 1.0], [2.0, 0.0]]
+    written = torch.empty(0, dtype=torch.int32)
+    assert torch.view_copy(VECTOR, torch.int32, out=written) is written
+    assert torch.equal(written, bits)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype int, but got float"):
+        torch.view_copy(VECTOR, torch.int32, out=torch.empty(0))
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        torch.view_copy(VECTOR, size=(2, 2), dtype=torch.int32)
 
 
 def test_other_names():

@@ -85,3 +85,25 @@ def test_several_heads_are_the_same_with_and_without_weights():
     assert none is None
     assert weights.shape == (2, 4, 4) and taper.allclose(weights.sum(-1), taper.ones(2, 4).double())
     assert taper.allclose(with_weights, without)
+
+
+def test_an_implementation_of_others_is_removed_by_its_handle():
+    registered, events = taper.nn.attention, []
+
+    class Handle:
+        def __init__(self, name):
+            self.name = name
+
+        def remove(self):
+            events.append((self.name, registered.current_flash_attention_impl()))
+
+    for name in ("first", "second"):
+        registered.register_flash_attention_impl(name, register_fn=lambda name=name: Handle(name))
+        registered.activate_flash_attention_impl(name)
+    assert events == [("first", "first")]
+    assert registered.current_flash_attention_impl() == "second"
+    with pytest.raises(ValueError, match="Unknown flash attention impl 'third'"):
+        registered.activate_flash_attention_impl("third")
+    assert events == [("first", "first"), ("second", "second")]
+    registered.restore_flash_attention_impl()
+    assert registered.current_flash_attention_impl() is None

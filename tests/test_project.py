@@ -50,6 +50,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "backends",
             "cpu",
             "generator",
+            "kernels",
             "left_out",
             "memory",
             "mps",
@@ -71,7 +72,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
         ),
     ),
     ("tensors and nodes", ("tensor", "autograd.node")),
-    ("data and memory of tensors", ("cuda", "nested", "reduction", "storage")),
+    ("data and memory of tensors", ("cuda", "nested_data", "reduction", "storage")),
     (
         "history: what records and runs, and never sees an operator",
         (
@@ -87,11 +88,12 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "autograd.hooks",
             "autograd.interception",
             "autograd.pass_log",
+            "autograd.probes",
             "autograd.saved",
             "autograd.tensor_api",
             "autograd.transforms",
+            "autograd.natively",
             "autograd.views",
-            "kernels",
         ),
     ),
     (
@@ -102,6 +104,8 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
         "the operator table",
         (
             "opdef",
+            "deprecated_overloads",
+            "numpy_names",
             "opbackward",
             "opcompile",
             "operands",
@@ -181,6 +185,8 @@ LATE_IMPORTS = {
     ("taper.sharing", "tempfile"): "for systems without memfd",
     ("taper.ops.convert", "taper.process_pickling"): "multiprocessing loads with a shared tensor",
     ("taper.nn", "(computed)"): "what few use of nn is loaded when they do",
+    ("taper.nn.parallel", "taper.nn.parallel.distributed"): "process groups: few use them",
+    ("taper.utils.data.distributed", "taper.distributed"): "likewise",
     ("taper.distributions", "(computed)"): "each distribution is loaded when it is first used",
     ("taper.nn.attention", "(computed)"): "and a module that only says what is not there",
     ("taper.utils", "(computed)"): "its modules are loaded when they are first used",

@@ -162,3 +162,13 @@ def test_out_takes_the_numbers_and_its_own_dtype():
 def test_what_is_no_generator_is_refused():
     with pytest.raises(TypeError, match=r"argument 'generator' must be torch\.Generator, not int"):
         taper.ones(3).normal_(generator=1)
+
+
+@pytest.mark.parametrize("fill", ["uniform_", "normal_"])
+@pytest.mark.parametrize("bounds", [(), (3.0, 5.0)])
+def test_many_numbers_are_drawn_as_few_are(fill, bounds):
+    taper.manual_seed(1)
+    many = getattr(taper.empty(160_000), fill)(*bounds)
+    taper.manual_seed(1)
+    few = [getattr(taper.empty(16_000), fill)(*bounds) for _ in range(10)]
+    assert taper.equal(many, taper.cat(few))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import taper
@@ -84,6 +87,13 @@ def test_empty_permuted_refuses(size, layout, text):
 
 
 # --- in place, losses ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sin_", "round_", "relu_", "erf_"])
+def test_an_in_place_function_can_be_the_first_that_is_used(name):
+    program = f"import taper; x = taper.ones(2); x.{name}(); print(taper.{name}(x) is x)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_detach_cuts_the_history():

@@ -204,3 +204,15 @@ def test_max_pool_is_recorded_only_where_a_gradient_is_wanted():
         assert F.max_pool2d(x, 2).grad_fn is None
     with taper.inference_mode():
         assert F.max_pool2d(x, 2).is_inference()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [("float32", (140, 857.5)), ("float64", (105, 833))]
+)
+def test_at_the_identity_the_last_bit_decides_between_which_pixels_a_place_lies(dtype, expected):
+    dtype = getattr(taper, dtype)
+    theta = taper.eye(2, 3, dtype=dtype)[None].requires_grad_()
+    ramp = (taper.arange(7, dtype=dtype) ** 2).expand(1, 1, 7, 7)
+    grid = F.affine_grid(theta, (1, 1, 7, 7), align_corners=False)
+    F.grid_sample(ramp, grid, align_corners=False, padding_mode="border").sum().backward()
+    assert (theta.grad[0, 0, 0].item(), theta.grad[0, 0, 2].item()) == pytest.approx(expected)

@@ -44,6 +44,7 @@ from taper.device import device as _device
 from taper.device import layout as _layout
 from taper.device import memory_format as _memory_format
 from taper.dtypes import dtype as _dtype
+from taper.ops.legacy import tensortype as _tensortype
 from taper.size import Size as _Size
 '''
 
@@ -131,7 +132,7 @@ OF_EVERY_OBJECT = {"__dir__", "__format__", "__reduce_ex__", "__repr__"}
 NEW = "def __new__(cls, *args: Any, device: _Device | None = None) -> Self: ..."
 
 # Names in the package's namespace that PyTorch does not have, or that are spelled out below.
-INTERNAL = {"composites", "on_demand", "pickling", "registry"}
+INTERNAL = {"pickling"}
 
 
 class Types:
@@ -341,7 +342,7 @@ def exports() -> Iterator[tuple[str, str]]:
     for node in ast.parse((PACKAGE / "__init__.py").read_text()).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("taper"):
             for each in node.names:
-                if each.asname is None and not each.name.isupper() and each.name not in INTERNAL:
+                if each.asname is None and each.name not in INTERNAL:
                     yield node.module or "", each.name
     for name in sorted(taper._ON_DEMAND):
         yield "taper", name
@@ -367,9 +368,10 @@ def functions(types: Types) -> Iterator[str]:
 def constants() -> Iterator[str]:
     yield from ("__version__: str", "newaxis: None")
     yield from (f"{name}: _float" for name in ("e", "inf", "nan", "pi"))
-    yield from (f"{name}: _dtype" for name in sorted(taper.DTYPES))
-    yield from (f"{name}: tensortype" for name in sorted(taper.TENSOR_TYPES))
-    yield from (f"{name}: type[TypedStorage]" for name in sorted([*taper.STORAGE_TYPES, "Storage"]))
+    yield from (f"{name}: _dtype" for name in sorted(taper._DTYPES))
+    yield from (f"{name}: _tensortype" for name in sorted(taper._TENSOR_TYPES))
+    storages = sorted([*taper._STORAGE_TYPES, "Storage"])
+    yield from (f"{name}: type[TypedStorage]" for name in storages)
 
 
 def render() -> str:

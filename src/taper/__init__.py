@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from math import e, inf, nan, pi
-from typing import Any
+from typing import Any as _Any
 
 from taper import autograd, ops, pickling, random, return_types, version
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -39,12 +39,15 @@ from taper.device import (
     strided,
 )
 from taper.dlpack import from_dlpack, to_dlpack
-from taper.dtypes import DTYPES, dtype, finfo, get_default_dtype, iinfo, set_default_dtype
+from taper.dtypes import DTYPES as _DTYPES
+from taper.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from taper.errors import AcceleratorError, OutOfMemoryError
-from taper.opdef import composites, registry
-from taper.ops import on_demand
+from taper.opdef import composites as _composites
+from taper.opdef import registry as _registry
+from taper.ops import on_demand as _on_demand
 from taper.ops.data import from_numpy
-from taper.ops.legacy import TENSOR_TYPES, set_default_tensor_type, tensortype
+from taper.ops.legacy import TENSOR_TYPES as _TENSOR_TYPES
+from taper.ops.legacy import set_default_tensor_type
 from taper.ops.ranges import range
 from taper.printing import set_printoptions
 from taper.random import (
@@ -71,13 +74,13 @@ from taper.settings import (
     use_deterministic_algorithms,
 )
 from taper.size import Size
-from taper.storage import LEGACY as STORAGE_TYPES
+from taper.storage import LEGACY as _STORAGE_TYPES
 from taper.storage import StorageBase, TypedStorage, UntypedStorage
 from taper.tensor import Tensor
-from taper.torch_version import TorchVersion
+from taper.torch_version import TorchVersion as _TorchVersion
 from taper.userwarning import is_warn_always_enabled, set_warn_always
 
-__version__ = TorchVersion(version.__version__)  # PyTorch's; taper's own is `version.taper`
+__version__ = _TorchVersion(version.__version__)  # PyTorch's; taper's own is `version.taper`
 newaxis = None
 
 # Packages that are imported when they are first used; the import of taper stays short.
@@ -171,15 +174,15 @@ zeros zeros_like
 """
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"taper.{name}")
     if name in _FROM_ON_DEMAND:
         return getattr(importlib.import_module(f"taper.{_FROM_ON_DEMAND[name]}"), name)
     if name.startswith("_foreach_"):
         return getattr(importlib.import_module("taper.foreach"), name)
-    if name in on_demand.FAMILY_OF and name in _NAMES:
-        on_demand.load(name)
+    if name in _on_demand.FAMILY_OF and name in _NAMES:
+        _on_demand.load_function(name)
         globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
         return globals()[name]
     if name in _DEPRECATED:
@@ -198,18 +201,18 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_NAMES, *of_lists})
 
 
-def _is_loaded(name: str) -> Any:
-    return name in composites or name in registry
+def _is_loaded(name: str) -> _Any:
+    return name in _composites or name in _registry
 
 
-def _function(name: str) -> Any:
-    return composites[name] if name in composites else registry[name].function
+def _function(name: str) -> _Any:
+    return _composites[name] if name in _composites else _registry[name].function
 
 
 _NAMES = frozenset(_FUNCTIONS.split())
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
-globals().update(DTYPES, **TENSOR_TYPES, **STORAGE_TYPES)
-Storage = STORAGE_TYPES["FloatStorage"]
+globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
+Storage = _STORAGE_TYPES["FloatStorage"]
 globals().update({name: _function(name) for name in _NAMES if _is_loaded(name)})
 
 autograd.torch = importlib.import_module(__name__)  # as PyTorch (Z6)

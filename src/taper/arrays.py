@@ -12,6 +12,8 @@ import ml_dtypes
 import numpy as np
 from numpy import ndarray
 
+from taper.kernels import native
+
 FLOAT32 = np.dtype(np.float32)
 
 # 0-d arrays, since NumPy takes 0.5 us longer for a Python number.  As float32 they leave float32,
@@ -64,6 +66,8 @@ def masked(values: Any, mask: Any) -> Any:
 
 def select(mask: Any, first: Any, second: Any) -> Any:
     """`first` where the mask holds, else `second`; both of one dtype."""
+    if native is not None and (found := native.select(mask, first, second)) is not None:
+        return found
     bits = _BITS.get(first.dtype) if mask.size > _FEW else None
     if bits is None:
         return np.where(mask, first, second)

@@ -93,7 +93,7 @@ def load_state_dict_from_url(
 def download_url_to_file(
     url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
 ) -> NoReturn:
-    """Not supported: taper does not use the network."""
+    """Refused: taper does not use the network."""
     raise NotImplementedError(f"taper does not download: fetch {url} and put it at {dst}")
 
 

@@ -24,7 +24,15 @@ __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_fa
 
 
 class CustomOpDef:
-    """An operator of a user's; call it, and give it a derivative with `register_autograd`."""
+    """An operator of a user's; call it, and give it a derivative with `register_autograd`.
+
+    >>> import taper
+    >>> def half(x: taper.Tensor) -> taper.Tensor:
+    ...     return x / 2
+    >>> operator = taper.library.custom_op("example::half", half, mutates_args=())
+    >>> type(operator).__name__, operator(taper.ones(2))
+    ('CustomOpDef', tensor([0.5000, 0.5000]))
+    """
 
     def __init__(self, name: str, fn: Callable[..., Any], mutates_args: Any) -> None:
         namespace, separator, short = name.partition("::")
@@ -162,19 +170,19 @@ def _refuse(name: str) -> NoReturn:
 
 
 class Library:
-    """Not provided: operators are declared with `custom_op`."""
+    """Refused: operators are declared with `custom_op`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse("Library")
 
 
 def define(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not provided: operators are declared with `custom_op`."""
+    """Refused: operators are declared with `custom_op`."""
     _refuse("define")
 
 
 def impl(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not provided: operators are declared with `custom_op`."""
+    """Refused: operators are declared with `custom_op`."""
     _refuse("impl")
 
 

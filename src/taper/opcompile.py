@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from taper import operands, opnodes, opwrite
+from taper import deprecated_overloads, operands, opnodes, opwrite
 from taper.autograd.cuts import unrecorded, without_gradient
 from taper.autograd.detours import original_of
 from taper.autograd.meta import (
@@ -26,6 +26,7 @@ from taper.autograd.meta import (
     VersionCounter,
     ViewRecord,
 )
+from taper.autograd.natively import record
 from taper.autograd.provenance import internal, user_frame
 from taper.autograd.state import local
 from taper.autograd.views import (
@@ -36,6 +37,7 @@ from taper.autograd.views import (
     set_history,
     version_counter,
 )
+from taper.numpy_names import dim_or_axis, names_of, needed_from_dim, renaming
 from taper.opbackward import (
     NUMBER_VERSION,
     SEQUENCES,
@@ -70,15 +72,17 @@ _INLINE = {
 # --- the wrapper -----------------------------------------------------------------------------
 
 
-def _parameter_list(op: Op, out: bool, numpy_names: dict[str, str] | None = None) -> str:
+def _parameter_list(
+    op: Op, out: bool, numpy_names: dict[str, str] | None = None, more: bool = False
+) -> str:
     parts = []
     starred = False
     for param in op.params:
         if param.keyword_only and not starred:
-            parts.append("*")
+            parts.append("*more" if more else "*")
             starred = True
         text = param.public_name
-        if param in _needed_from_dim(op) and numpy_names:
+        if numpy_names and param in needed_from_dim(op):
             text += "=ABSENT"
         elif param.default is not REQUIRED:
             if isinstance(param.default, _LITERALS):
@@ -87,56 +91,11 @@ def _parameter_list(op: Op, out: bool, numpy_names: dict[str, str] | None = None
                 NAMESPACE[f"D_{op.name}_{param.name}"] = param.default
                 text += f"=D_{op.name}_{param.name}"
         parts.append(text)
-    more = ["out=None"] if out else []
-    more.extend(f"{name}=ABSENT" for name in (numpy_names or {}).values())
-    if more:
-        parts.extend(more if starred else ["*", *more])
+    keywords = ["out=None"] if out else []
+    keywords.extend(f"{name}=ABSENT" for name in (numpy_names or {}).values())
+    if keywords:
+        parts.extend(keywords if starred else ["*", *keywords])
     return ", ".join(parts)
-
-
-_NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
-
-
-def _numpy_names(op: Op) -> dict[str, str]:
-    """NumPy's names of parameters, which PyTorch accepts as keywords too."""
-    if not (op.public or op.method):
-        return {}
-    names = [each.public_name for each in op.params]
-    return {name: _NUMPY_NAMES[name] for name in names if name in _NUMPY_NAMES}
-
-
-def _needed_from_dim(op: Op) -> list[Param]:
-    """`dim` and what follows it, as far as it has no default: `axis` may be given in its place."""
-    names = [each.public_name for each in op.params]
-    if "dim" not in names:
-        return []
-    return [each for each in op.params[names.index("dim") :] if each.default is REQUIRED]
-
-
-def _add_numpy_names(source: Source, op: Op, names: dict[str, str]) -> None:
-    needed = _needed_from_dim(op)
-    for name, other in names.items():
-        if name in [each.public_name for each in needed]:
-            missing = " or ".join(f"{each.public_name} is ABSENT" for each in needed)
-            given = f"dim_or_axis(OP_{op.name}, {_argument_tuple(op)}, {name}, {other})"
-            source.add(f"if {missing}:\n    {name} = {given}")
-        else:
-            source.add(f"if {other} is not ABSENT:\n    {name} = {other}")
-
-
-def dim_or_axis(op: Op, arguments: tuple[Any, ...], dim: Any, axis: Any) -> Any:
-    """The dimension under either name, where an argument without default has not been given."""
-    dim = axis if dim is ABSENT else dim
-    names = [
-        each.public_name
-        for each, value in zip(op.params, arguments, strict=True)
-        if (dim if each.public_name == "dim" else value) is ABSENT
-    ]
-    if names:
-        listed = ", ".join(f'"{name}"' for name in names)
-        word = "arguments" if len(names) == 1 else "argument"  # PyTorch's numbers, the wrong way
-        raise TypeError(f"{op.label}() missing {len(names)} required positional {word}: {listed}")
-    return dim
 
 
 def _argument_tuple(op: Op) -> str:
@@ -148,10 +107,14 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
     """The text of the public function of an operator."""
     source = Source()
     name = op.name
-    names = {} if dunder else _numpy_names(op)
-    source.add(f"def {name}({_parameter_list(op, bool(op.out) and not dunder, names)}):", 0)
-    _add_numpy_names(source, op, names)
+    names = {} if dunder else names_of(op)
+    more = not dunder and name in deprecated_overloads.NAMES
+    source.add(f"def {name}({_parameter_list(op, bool(op.out) and not dunder, names, more)}):", 0)
     everything = _argument_tuple(op)
+    for text in renaming(op, op.label, names, everything):
+        source.add(text)
+    if more:
+        _add_deprecated(source, op, "out")
     if op.out and not dunder:
         source.add(f"if out is not None:\n    return run_out(OP_{name}, {everything}, out)")
     first = op.params[0]
@@ -180,6 +143,11 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
         source.add(_FRESH.format(requires_grad="flag", node=None))
     source.add(f"return {_result_expression(op)}")
     return source.text()
+
+
+def _add_deprecated(source: Source, op: Op, options: str) -> None:
+    names = ", ".join(each.public_name for each in op.params if not each.keyword_only)
+    source.add(f"if more:\n    return run_deprecated(OP_{op.name}, ({names}, *more), {options})")
 
 
 def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> None:
@@ -439,7 +407,8 @@ def _add_recording_of_one(source: Source, op: Op) -> None:
     inner = Source()
     names = [param.public_name for param in _wanted(op) if param.kind != "tensors"]
     _add_node(inner, op, f"unrecorded(r, {', '.join(names)})")
-    inner.add(_FRESH.format(requires_grad=True, node="node") + "return t")
+    if not _records_natively(op):
+        inner.add(_FRESH.format(requires_grad=True, node="node") + "return t")
     source.lines += ["        " + line for line in inner.lines]
     # A history that was cut before stays cut at that place (see `cuts`).
     flag = f"n_{names[-1]}" if names else "False"
@@ -467,9 +436,25 @@ def _add_node(source: Source, op: Op, unrecorded: str) -> None:
             source.add(f"if n_{name}:\n    n_{name} = requires_grad({name})", 2)
         source.add(f"if not ({_needs_text(op)}):\n    return {unrecorded}", 2)
     source.add(f"node = N_{op.name}()")
-    _add_edges(source, op, differentiable_params(op), wanted)
+    if not _records_natively(op):
+        _add_edges(source, op, differentiable_params(op), wanted)
+        _add_saving(source, op)
+        _add_outputs(source, op)
+        return
     _add_saving(source, op)
-    _add_outputs(source, op)
+    edges = "".join(
+        f", {param.public_name}, n_{param.public_name}" if param in wanted else ", None, False"
+        for param in differentiable_params(op)
+        if has_edge(op, param)
+    )
+    dtype = "dtype" if _keeps_single(op) else "None"
+    source.add(f"return record(node, r, state, getframe(1), {dtype}{edges})")
+
+
+def _records_natively(op: Op) -> bool:
+    """Whether the native module makes the edges, what all nodes have, and the result."""
+    one = len(op.outputs) == 1 and not op.many_outputs and not op.view
+    return record is not None and one and all(param.kind != "tensors" for param in op.params)
 
 
 def _add_edges(source: Source, op: Op, params: list[Param], wanted: list[Param]) -> None:
@@ -630,7 +615,13 @@ return input
 def inplace_source(op: Op) -> str:
     """The text of the in-place function: float32 that is not recorded is written at once."""
     source = Source()
-    source.add(f"def {op.inplace_name}({_parameter_list(op, False)}):", 0)
+    names = names_of(op)
+    more = op.name in deprecated_overloads.NAMES
+    source.add(f"def {op.inplace_name}({_parameter_list(op, False, names, more)}):", 0)
+    for text in renaming(op, op.inplace_name, names, _argument_tuple(op)):
+        source.add(text)
+    if more:
+        _add_deprecated(source, op, "None, True")
     slow = _slow_inplace(op)
     kinds = {param.kind for param in op.params}
     if kinds <= {"tensor", "operand", "plain"} and op.params[0].kind == "tensor" and not op.view:
@@ -740,7 +731,9 @@ NAMESPACE.update(
     bad_arguments=operands.bad_arguments,
     explain=operands.explain,
     gradient_edge=gradient_edge,
+    run_deprecated=deprecated_overloads.run_deprecated,
     prepare=operands.prepare,
+    record=record,
     release_packed=opnodes.release_packed,
     run_in_mode=opwrite.run_in_mode,
     run_inplace=opwrite.run_inplace,

@@ -15,6 +15,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.opdef import FLOAT, Op
+from taper.strides import broadcast_clash
 from taper.tensor import Tensor, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
@@ -118,23 +119,6 @@ def explain(op: Op, arrays: Sequence[Any], error: ValueError) -> Exception:
         if clash is not None:
             return clash
     return RuntimeError(f"{op.label}: {text}")
-
-
-def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
-    """The error for the first pair of shapes that do not broadcast, None if all do."""
-    result: tuple[int, ...] = shapes[0]
-    for shape in shapes[1:]:
-        ndim = max(len(result), len(shape))
-        left = (1,) * (ndim - len(result)) + result
-        right = (1,) * (ndim - len(shape)) + shape
-        for dim in reversed(range(ndim)):
-            if left[dim] != right[dim] and left[dim] != 1 and right[dim] != 1:
-                return RuntimeError(
-                    f"The size of tensor a ({left[dim]}) must match the size of tensor b "
-                    f"({right[dim]}) at non-singleton dimension {dim}"
-                )
-        result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
-    return None
 
 
 def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:

@@ -271,6 +271,8 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     finally:
         state.mode = mode
     outputs = result if isinstance(result, tuple | list) else (result,)
+    if outputs and isinstance(outputs[0], np.ndarray):
+        return result  # a formula calls, with a list of arrays (D5)
     if mode & INFERENCE:
         mark_inference(op, arguments, outputs)
     if mode & SAVED_HOOKS and state.saved_hooks:

@@ -79,7 +79,19 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
-    """A decorator for functions that shall ask the values which `dispatcher` picks."""
+    """A decorator for functions that shall ask the values which `dispatcher` picks.
+
+    >>> import taper
+    >>> class Logged:
+    ...     @classmethod
+    ...     def __torch_function__(cls, function, types, args=(), kwargs=None):
+    ...         return f"asked for {function.__name__}"
+    >>> @taper.overrides.wrap_torch_function(lambda value: (value,))
+    ... def double(value):
+    ...     return 2 * value
+    >>> double(taper.ones(1)), double(Logged())
+    (tensor([2.]), 'asked for double')
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

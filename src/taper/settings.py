@@ -92,7 +92,14 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(nthreads: int, /) -> None:
-    """Keep a number that PyTorch would use to run operations side by side."""
+    """Keep a number that PyTorch would use to run operations side by side.
+
+    >>> import taper
+    >>> taper.set_num_interop_threads(0)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: set_num_interop_threads expects a positive integer
+    """
     count = _checked_count("set_num_interop_threads", nthreads)
     if _settings.interop_threads_set:
         raise RuntimeError(
@@ -135,7 +142,12 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on with `warn_only`."""
+    """Whether `use_deterministic_algorithms` is on with `warn_only`.
+
+    >>> import taper
+    >>> taper.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return _settings.warn_only
 
 
@@ -143,7 +155,14 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """`use_deterministic_algorithms` by name: 'default', 'warn' or 'error', or 0, 1, 2."""
+    """`use_deterministic_algorithms` by name: 'default', 'warn' or 'error', or 0, 1, 2.
+
+    >>> import taper
+    >>> taper.set_deterministic_debug_mode("warn")
+    >>> taper.get_deterministic_debug_mode()
+    1
+    >>> taper.set_deterministic_debug_mode("default")
+    """
     if isinstance(debug_mode, str):
         if debug_mode not in _DEBUG_MODES:
             raise RuntimeError(
@@ -159,7 +178,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    """0, 1 or 2: see `set_deterministic_debug_mode`.
+
+    >>> import taper
+    >>> taper.get_deterministic_debug_mode()
+    0
+    """
     return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
 
 
@@ -177,7 +201,11 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Ask for 'highest', 'high' or 'medium' precision; products are always of the highest."""
+    """Ask for 'highest', 'high' or 'medium' precision; products are always of the highest.
+
+    >>> import taper
+    >>> taper.set_float32_matmul_precision("highest")
+    """
     if not isinstance(precision, str):
         raise RuntimeError(
             f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}"
@@ -197,5 +225,10 @@ def is_matmul_precision_set() -> bool:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: how the processor treats very small numbers cannot be changed."""
+    """False: how the processor treats very small numbers cannot be changed.
+
+    >>> import taper
+    >>> taper.set_flush_denormal(False) in (True, False)
+    True
+    """
     return False

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from taper.factory import refuse
+from taper.factory import refuse as _refuse
 from taper.ops import reduce, rounding, special, special_bessel, special_gamma, trigonometry, unary
 from taper.ops import softmax as softmaxes
 from taper.ops.power import xlogy
@@ -36,8 +36,8 @@ from taper.ops.special_bessel import (
 from taper.ops.special_gamma import special_zeta as zeta
 from taper.ops.special_normal import entr, erfcx, log_ndtr, ndtri, xlog1py
 from taper.ops.special_normal import special_ndtr as ndtr
+from taper.ops.special_polynomials import CHEBYSHEV as _CHEBYSHEV
 from taper.ops.special_polynomials import (
-    CHEBYSHEV,
     hermite_polynomial_h,
     hermite_polynomial_he,
     laguerre_polynomial_l,
@@ -53,11 +53,22 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         first = args[0] if args else kwargs.get("input")
         if not isinstance(first, Tensor):
-            refuse(f"special_{name}", "input", 1, "Tensor", first)
+            _refuse(f"special_{name}", "input", 1, "Tensor", first)
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = f"special_{name}"
     return call
+
+
+def _round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest whole number, or the nearest with so many decimals; halves go to the even one.
+
+    >>> import taper
+    >>> taper.special.round(taper.tensor([0.5, 1.5, 2.4]))
+    tensor([0., 2., 2.])
+    """
+    found: Tensor = rounding.round(input, decimals=decimals, out=out)
+    return found
 
 
 digamma = _named("digamma", special.digamma)
@@ -77,10 +88,10 @@ logit = _named("logit", unary.logit)
 logsumexp = _named("logsumexp", reduce.logsumexp)
 multigammaln = _named("multigammaln", special_gamma.mvlgamma)
 psi = _named("psi", special.digamma)
-round = _named("round", functools.partial(rounding.round, decimals=0))
+round = _named("round", _round)
 sinc = _named("sinc", trigonometry.sinc)
 softmax = _named("softmax", softmaxes.softmax)
-globals().update(CHEBYSHEV)
+globals().update(_CHEBYSHEV)
 
 __all__ = [
     "airy_ai",
@@ -88,7 +99,7 @@ __all__ = [
     "bessel_j1",
     "bessel_y0",
     "bessel_y1",
-    *CHEBYSHEV,
+    *_CHEBYSHEV,
     "digamma",
     "entr",
     "erf",

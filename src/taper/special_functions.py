@@ -10,13 +10,14 @@ digits and rewritten in powers of the variable; in float64 the interpolation err
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from taper.arrays import FLOAT32, ONE, in_blocks, select
+from taper.kernels import native
 
 _FEW = 200  # up to here Python's `math` is faster than forty array operations
 
@@ -26,8 +27,11 @@ def _coefficients(dtype: Any, *values: float) -> tuple[ndarray, ...]:
     return tuple(np.array(value, dtype) for value in values)
 
 
-def polynomial(coefficients: Sequence[ndarray], variable: ndarray) -> ndarray:
+def polynomial(coefficients: tuple[ndarray, ...], variable: ndarray) -> ndarray:
     """The value of a polynomial, coefficients in ascending order; makes one array."""
+    if native is not None and (found := native.polynomial(coefficients, variable)) is not None:
+        value: ndarray = found
+        return value
     result = np.multiply(variable, coefficients[-1])
     result += coefficients[-2]
     for coefficient in coefficients[-3::-1]:

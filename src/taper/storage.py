@@ -75,7 +75,12 @@ class _Common:
 
 
 class StorageBase(_Common):
-    """What memory without a dtype is derived from."""
+    """What memory without a dtype is derived from.
+
+    >>> import taper
+    >>> issubclass(taper.UntypedStorage, taper.StorageBase)
+    True
+    """
 
     __slots__ = ()
 
@@ -434,8 +439,17 @@ _CONVERSIONS = {
     "complex_double": dtypes.complex128,
 }
 
+_DOC = """Storages of {which!r}.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.{name}([1, 0]).dtype
+    {which!r}
+    """
+
 for _name, _which in _CONVERSIONS.items():
     setattr(_Common, _name, _conversion(_which))
     _class = f"{_which.scalar_type}Storage"
-    _members = {"dtype": _which, "__module__": "taper", "__doc__": f"Storages of {_which!r}."}
+    _doc = _DOC.format(which=_which, name=_class)
+    _members = {"dtype": _which, "__module__": "taper", "__doc__": _doc}
     LEGACY[_class] = LegacyStorage(_class, (), _members)

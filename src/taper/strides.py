@@ -155,6 +155,23 @@ def _refuse(function: str, argument: str, position: int, number: int, value: Any
     )
 
 
+def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
+    """The error for the first pair of shapes that do not broadcast, None if all do."""
+    result: tuple[int, ...] = shapes[0]
+    for shape in shapes[1:]:
+        ndim = max(len(result), len(shape))
+        left = (1,) * (ndim - len(result)) + result
+        right = (1,) * (ndim - len(shape)) + shape
+        for dim in reversed(range(ndim)):
+            if left[dim] != right[dim] and left[dim] != 1 and right[dim] != 1:
+                return RuntimeError(
+                    f"The size of tensor a ({left[dim]}) must match the size of tensor b "
+                    f"({right[dim]}) at non-singleton dimension {dim}"
+                )
+        result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
+    return None
+
+
 def overlaps(shape: Shape, strides: Shape) -> bool:
     """Whether two elements may lie in one place; errs on the side of True."""
     reach = 0

@@ -95,4 +95,10 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """The same; modes for `__torch_function__` do not exist."""
+    """The same; modes for `__torch_function__` do not exist.
+
+    >>> import taper
+    >>> with taper.DisableTorchFunction():
+    ...     taper.ones(2).sum()
+    tensor(2.)
+    """

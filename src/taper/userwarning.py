@@ -25,10 +25,13 @@ _given: set[str] = set()
 _always = False
 
 
-def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn the first time in this process, or each time after `set_warn_always(True)`."""
-    if message not in _given or _always:
-        _given.add(message)
+def warn_once(message: str, category: type[Warning] = UserWarning, once: str = "") -> None:
+    """Warn the first time in this process, or each time after `set_warn_always(True)`.
+
+    `once` stands for messages that differ from time to time.
+    """
+    if (once or message) not in _given or _always:
+        _given.add(once or message)
         warn_user(message, category)
 
 

@@ -35,7 +35,17 @@ COPIES = [
     row("transpose_copy", calls((2, 3, 4), (0, 1), (-1, 0)), np.swapaxes),
     row("unfold_copy", calls((5, 2), (0, 2, 1), (0, 3, 2))),
     row("unsqueeze_copy", calls((2, 3), (0,), (-1,)), np.expand_dims),
-    row("view_copy", calls((2, 6), ((12,),), ((3, -1),)), np.reshape),
+    row(
+        "view_copy",
+        calls((2, 6), ((12,),), ((3, -1),)),
+        np.reshape,
+        errors=(
+            Raises(RuntimeError, "shape '[5, -1]' is invalid for", sample(np.ones(12), (5, -1))),
+            Raises(RuntimeError, "only one dimension can be", sample(np.ones(12), (-1, -1))),
+            Raises(TypeError, "got (Tensor, int), but expected", sample(np.ones(12), 12)),
+            Raises(TypeError, "got (Tensor, dtype=list), but", sample(np.ones(12), dtype=[12])),
+        ),
+    ),
     row("split_copy", calls((5, 2), (2,), (1, 1)), out=False),
     row("split_with_sizes_copy", calls((5, 2), ((1, 4),)), out=False),
     row("unbind_copy", calls((3, 2), (), (1,)), out=False),
@@ -53,7 +63,7 @@ COPIES = [
         forward_dtypes=(),
         differentiable=False,
     ),
-    row("detach_copy", calls((2, 3)), np.array, differentiable=False, out=False),
+    row("detach_copy", calls((2, 3)), np.array, differentiable=False),
 ]
 
 

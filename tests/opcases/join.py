@@ -213,7 +213,7 @@ TRIANGLES = [
     row("diag", ((3,),), ((3,), 1), ((2, 3),), ((2, 3), -1), reference=np.diag),
     row("diag_embed", ((3,),), ((2, 3), 1), ((2, 3), -1, 0, 2)),
     row("diagflat", ((2, 3),), ((3,), 1), reference=np.diagflat),
-    row("diagonal_copy", ((3, 3),), ((2, 3, 4), 1, 0, 2)),
+    row("diagonal_copy", ((3, 3),), ((2, 3, 4), 1, 0, 2), out=True),
     row(
         "trace",
         ((3, 3),),

@@ -9,6 +9,7 @@ import pytest
 
 import taper
 from taper import nn, optim
+from taper.optim import optimizer
 from taper.optim.optimizer import (
     Optimizer,
     register_optimizer_step_post_hook,
@@ -284,3 +285,45 @@ def test_copies_and_pickles_go_on():
         other.step()
         assert other.state[theirs[0]]["step"].item() == 2.0
     assert optimizer.state[params[0]]["step"].item() == 1.0
+
+
+# --- optimizers of others ----------------------------------------------------------------------
+
+
+class Around(taper.optim.Optimizer):
+    """Around another one, without a call of `super().__init__`, as many programs have it."""
+
+    def __init__(self, inner):
+        self.inner, self.param_groups = inner, inner.param_groups
+
+    def step(self, closure=None):
+        return self.inner.step(closure)
+
+
+def test_an_optimizer_around_another_need_not_be_initialized():
+    parameter = taper.nn.Parameter(taper.ones(1))
+    parameter.grad = taper.ones(1)
+    Around(taper.optim.SGD([parameter], lr=0.5)).step()
+    assert parameter.tolist() == [0.5]
+
+
+def test_what_optimizers_of_others_import():
+    class Own(taper.optim.Optimizer):
+        @optimizer._use_grad_for_differentiable
+        def step(self, closure=None):
+            return taper.is_grad_enabled()
+
+    parameter = taper.nn.Parameter(taper.ones(1, dtype=taper.complex64))
+    own = Own([parameter], {"differentiable": False})
+    assert own.step() is False and taper.is_grad_enabled()
+    own.defaults["differentiable"] = True
+    with taper.no_grad():
+        assert own.step() is True
+    assert optimizer._get_value(taper.tensor(2.0)) == optimizer._get_value(2.0) == 2
+    assert optimizer._to_scalar(taper.ones(1)).dim() == 0
+    assert optimizer._get_scalar_dtype() is taper.float32
+    assert optimizer._default_to_fused_or_foreach([parameter], False, True) == (True, False)
+    values, states = [parameter.detach()], [parameter.detach()]
+    optimizer._view_as_real(values, states)
+    assert values[0].tolist() == states[0].tolist() == [[1, 0]]
+    assert optimizer._stack_if_compiling([1]) == [1]

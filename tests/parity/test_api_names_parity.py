@@ -1,11 +1,16 @@
-"""The list of PyTorch's names that the coverage page is made from is PyTorch's."""
+"""The list of names that the coverage page is made from is PyTorch's; taper has no other names."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import torch
+
+from public_namespaces import SHOWN, public_names
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -16,3 +21,22 @@ def test_the_list_of_names_is_fresh():
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     assert (TOOLS / "api_names.txt").read_text() == module.render(), "run: tools/oracle_names.py"
+
+
+# Packages of taper's own, and names that PyTorch has elsewhere.
+OWN = ("taper.files", "taper.vision", "taper.viz")
+ELSEWHERE = {
+    "taper": {"annotations"},  # of `from __future__`
+    "taper.autograd": {"GradcheckError"},  # a module that a function of its name hides
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in SHOWN if not name.startswith(OWN)])
+def test_no_helper_is_public(name):
+    """Every public name is PyTorch's; modules are there because somebody imported them."""
+    ours = importlib.import_module(name)
+    theirs = importlib.import_module(name.replace("taper", torch.__name__, 1))
+    names = [each for each in public_names(ours) if not isinstance(getattr(ours, each), ModuleType)]
+    known = ELSEWHERE.get(name, set())
+    assert [each for each in names if not hasattr(theirs, each) and each not in known] == []

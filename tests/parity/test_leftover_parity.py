@@ -177,6 +177,12 @@ SMALL = [
     "torch.segment_reduce(make(2, 6), 'mean', lengths=make.data([[1, 5], [6, 0]]), axis=1)",
     "torch.slice_inverse((x := make(10) * 1)[2:5], x, 0, 2, 5)",
     "torch.native_norm(make(3), 'fro')",
+    "torch.view_copy(make(4), dtype=torch.int32)",
+    "torch.view_copy(make(4), torch.float64)",
+    "torch.view_copy(make(4).detach(), dtype=torch.complex64, out=torch.empty(0))",
+    "torch.view_copy(make(4)[::2], torch.float64)",
+    "torch.view_copy(make(4), 2, 2)",
+    "torch.view_copy(make(4), size=3)",
 ]
 
 

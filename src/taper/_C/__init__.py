@@ -6,7 +6,17 @@ Owns nothing: what it shows lives elsewhere, under a better name.  Loaded when i
 from __future__ import annotations
 
 from taper._C import _autograd, _functions
-from taper.autograd import anomaly_mode, forward_ad, grad_mode, overrides, probes, running
+from taper.autograd import (
+    anomaly_mode,
+    context,
+    forward_ad,
+    grad_mode,
+    overrides,
+    probes,
+    running,
+)
+from taper.autograd.variable import ImperativeEngine
+from taper.tensor import Tensor
 
 __all__ = ["_autograd", "_functions"]
 
@@ -33,5 +43,8 @@ _get_graph_exec_group = running.get_graph_exec_group
 _set_graph_exec_group = running.set_graph_exec_group
 
 _WeakTensorRef = probes.WeakTensorRef
+_ImperativeEngine = ImperativeEngine
+_FunctionBase = context.BackwardCFunction
+_TensorBase = TensorBase = Tensor
 
 DisableTorchFunctionSubclass = overrides.disabled

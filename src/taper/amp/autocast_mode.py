@@ -15,6 +15,8 @@ from taper.device import device
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
+__all__ = ["autocast", "custom_fwd", "custom_bwd"]
+
 _SUPPORTED = (dtypes.bfloat16, dtypes.float16)
 
 
@@ -179,6 +181,24 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorate `backward` of a custom function: autocast is as it was in `forward`.
 
     `forward` is decorated with `custom_fwd`, which has an example.
+
+    >>> import taper
+    >>> class Product(taper.autograd.Function):
+    ...     @staticmethod
+    ...     @taper.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, left, right):
+    ...         ctx.save_for_backward(left, right)
+    ...         return left @ right
+    ...     @staticmethod
+    ...     @taper.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         left, right = ctx.saved_tensors
+    ...         return grad @ right.T, left.T @ grad
+    >>> left, right = taper.ones(1, 2, requires_grad=True), taper.ones(2, 1)
+    >>> with taper.autocast("cpu"):
+    ...     Product.apply(left, right).sum().backward()
+    >>> left.grad
+    tensor([[1., 1.]])
     """
     _check_type(device_type)
     if bwd is None:

@@ -20,6 +20,8 @@ from taper.ops.creation import full
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
+__all__ = ["OptState", "GradScaler"]
+
 if TYPE_CHECKING:
     from taper.optim import Optimizer
 

@@ -282,6 +282,14 @@ def _warn(call: str, instead: str) -> None:
     )
 
 
+_EXAMPLES = {
+    "is enabled": "taper.is_autocast_{prefix}_enabled()\n    False",
+    "set enabled": "taper.set_autocast_{prefix}_enabled(False)",
+    "get dtype": "before = taper.get_autocast_{prefix}_dtype()",
+    "set dtype": "taper.set_autocast_{prefix}_dtype(taper.get_autocast_{prefix}_dtype())",
+}
+
+
 def _older_functions(prefix: str, device_type: str) -> dict[str, Any]:
     """`is_autocast_cpu_enabled` and the like."""
 
@@ -315,17 +323,20 @@ def _older_functions(prefix: str, device_type: str) -> dict[str, Any]:
     for name, function in found.items():
         function.__name__ = function.__qualname__ = name
         words = name.split("_")
-        function.__doc__ = f"Deprecated: `{words[0]}_autocast_{words[-1]}('{device_type}')`."
+        function.__doc__ = f"""Deprecated: `{words[0]}_autocast_{words[-1]}('{device_type}')`.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> {_EXAMPLES[f"{words[0]} {words[-1]}"].format(prefix=prefix)}
+    """
     return found
 
 
 # What the loop below makes, for who reads or checks the types.
 is_autocast_cpu_enabled: Callable[[], bool]
-is_autocast_gpu_enabled: Callable[[], bool]
 is_autocast_ipu_enabled: Callable[[], bool]
 is_autocast_xla_enabled: Callable[[], bool]
 set_autocast_cpu_enabled: Callable[[bool], None]
-set_autocast_gpu_enabled: Callable[[bool], None]
 set_autocast_ipu_enabled: Callable[[bool], None]
 set_autocast_xla_enabled: Callable[[bool], None]
 get_autocast_cpu_dtype: Callable[[], dtypes.dtype]
@@ -338,4 +349,6 @@ set_autocast_ipu_dtype: Callable[[dtypes.dtype], None]
 set_autocast_xla_dtype: Callable[[dtypes.dtype], None]
 
 for _prefix, _device_type in (("cpu", "cpu"), ("gpu", "cuda"), ("ipu", "ipu"), ("xla", "xla")):
-    globals().update(_older_functions(_prefix, _device_type))
+    _made = _older_functions(_prefix, _device_type)
+    # Of "gpu", PyTorch has the functions for the dtype only.
+    globals().update({k: v for k, v in _made.items() if not k.endswith("gpu_enabled")})

@@ -40,7 +40,7 @@ from taper.autograd.state import local
 from taper.autograd.variable import Variable
 
 # Imported when it is first used.
-_ON_DEMAND = ("functional", "profiler", "profiler_util")
+_ON_DEMAND = ("_functions", "functional", "profiler", "profiler_util")
 
 
 def __getattr__(name: str) -> Any:
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
 
 def variable(*args: Any, **kwargs: Any) -> None:
-    """Raises: `Variable`s are tensors now."""
+    """Refused: `Variable`s are tensors now."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,17 +15,29 @@ import numpy as np
 
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.hooks import check_replacement
-from taper.autograd.meta import INFERENCE_COUNTER, UNSET, AutogradMeta, VersionCounter
+from taper.autograd.meta import (
+    INFERENCE_COUNTER,
+    UNSET,
+    AutogradMeta,
+    FormerData,
+    VersionCounter,
+    nobody,
+)
 from taper.autograd.node import LIVE
 from taper.autograd.state import INFERENCE, NO_GRAD, local
+from taper.device import contiguous_format
 from taper.strides import empty_with, is_dense, row_major
 from taper.tensor import Tensor, element_strides, wrap
+from taper.userwarning import warn_once
 
 LAST = 2**64 - 1  # sequence number: runs as soon as it is ready (E12)
 
 # Passes on several threads may end in the same leaf: read, add and write as one step (R6).
 # Re-entrant, because adding under `create_graph` may call the user's saved-tensor hooks.
-_lock = threading.RLock()
+lock = threading.RLock()
+
+# How many changes of its data a leaf remembers, for graphs that are older.
+_REMEMBERED = 8
 
 # References to a gradient that only the pass holds: `grads`, the local name, getrefcount's own.
 _SOLE_OWNER = 3
@@ -71,11 +84,12 @@ class AccumulateGrad(BuiltinNode):
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
             return self._run([grad if grad is None else grad._array])
         if grad is not None and self.variable._requires_grad:
-            with _lock:
+            with lock:
                 if meta.grad is None:
                     meta.grad = _recorded_copy(grad, self.variable._array)
                 else:
-                    meta.grad = meta.grad + grad
+                    meta.grad = _recorded_sum(meta.grad, grad)
+                    _watch_layout(meta.grad._array, self.variable._array, " ")
         if meta.post_accumulate_hooks:
             self._run_post_accumulate_hooks(meta)
         return ()
@@ -94,9 +108,12 @@ def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
     grad = grads[0]
     if grad is None or not leaf._requires_grad:  # it may have stopped to require one
         return
-    with _lock:
-        if meta.grad is not None:
-            add_into(meta.grad, grad)
+    with lock:
+        total = meta.grad
+        if total is not None:
+            add_into(total, grad)
+            if meta.odd_layout:
+                _watch_layout(total._array, leaf._array)
         else:
             shared = sys.getrefcount(grad) > _SOLE_OWNER
             if shared or not _may_keep(grad, leaf):
@@ -131,7 +148,12 @@ def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
             return False
     if not grad.flags.writeable:
         return False
-    return grad.strides == variable._array.strides or not local.state.grad_layout
+    if grad.strides == variable._array.strides:
+        return True
+    if local.state.grad_layout:
+        return False
+    variable._meta.odd_layout = True
+    return True
 
 
 def layout(like: np.ndarray) -> tuple[int, ...]:
@@ -140,11 +162,30 @@ def layout(like: np.ndarray) -> tuple[int, ...]:
     return strides if is_dense(like.shape, strides) else row_major(like.shape)
 
 
-def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """A copy of `grad` in the layout for the leaf `like`."""
+_LAYOUT_WARNING = (
+    "grad and param do not obey the gradient layout contract. This is not an error, but may impair "
+    "performance.\ngrad.sizes() = {}, strides() = {}\nparam.sizes() = {}, strides() = {}"
+)
+
+
+def _watch_layout(grad: np.ndarray, like: np.ndarray, way: str = "") -> None:
+    """Warn of a gradient in another layout than its leaf's: once for each `way` of adding."""
     if not local.state.grad_layout:
-        return grad.copy(order="K")
-    if like.flags.c_contiguous:
+        return
+    strides = element_strides(grad)
+    wanted = layout(like)
+    if grad.ndim == like.ndim and all(
+        length == 1 or one == other
+        for length, one, other in zip(grad.shape, strides, wanted, strict=True)
+    ):
+        return
+    shapes = [list(grad.shape), list(strides), list(like.shape), list(element_strides(like))]
+    warn_once(_LAYOUT_WARNING.format(*shapes), once="layout" + way)
+
+
+def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """A copy of `grad` in the layout for the leaf `like`, also where the policy is off."""
+    if like.flags.c_contiguous or like.shape != grad.shape:
         return grad.copy(order="C")
     copy = empty_with(grad.shape, layout(like), grad.dtype)
     copy[...] = grad
@@ -155,7 +196,18 @@ def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
     """As `_laid_out`, on a Tensor and recorded; PyTorch's node for it is CopyBackwards."""
     if is_dense(like.shape, element_strides(like)):
         return grad.new_empty_strided(like.shape, layout(like)).copy_(grad)
-    return grad.clone()
+    return grad.clone(memory_format=contiguous_format)
+
+
+def _recorded_sum(total: Any, grad: Any) -> Any:
+    """The sum of two gradients, recorded, in the layout of the first where that is dense."""
+    result = total + grad
+    strides = element_strides(total._array)
+    found = result._array
+    if element_strides(found) != strides and is_dense(found.shape, strides):
+        result._array = empty_with(found.shape, strides, found.dtype)
+        result._array[...] = found
+    return result
 
 
 def add_into(total: Tensor, grad: np.ndarray) -> None:
@@ -176,3 +228,47 @@ def _is_simple(array: np.ndarray, grad: np.ndarray) -> bool:
         return False
     flags = array.flags
     return flags.writeable and (flags.forc or 0 not in array.strides)
+
+
+# --- leaves that got other data ---------------------------------------------------------------
+
+
+def remember_former(leaf: Tensor, kept: bool) -> None:
+    """Before a leaf gets data of another kind: graphs recorded so far end in it as it is (E25).
+
+    `kept`: its AccumulateGrad stays, if it has one, and then expects what it expected.
+    """
+    meta = leaf._meta
+    if meta is None:
+        meta = leaf._meta = AutogradMeta()
+    node = meta.accumulator
+    if kept:
+        if node() is not None:
+            return
+        node = None
+    else:
+        meta.accumulator = nobody
+    array = leaf._array
+    record = FormerData(array.shape, array.dtype, local.state.sequence, node)
+    meta.former = [*(meta.former or [])[1 - _REMEMBERED :], record]
+
+
+def former_metadata(leaf: Tensor, sequence: int) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype of a leaf as the node with a sequence number saw it."""
+    for record in leaf._meta.former or ():
+        if sequence < record.until:
+            return record.shape, record.dtype
+    return leaf._array.shape, leaf._array.dtype
+
+
+def former_accumulator(leaf: Tensor, sequence: int) -> AccumulateGrad | None:
+    """The AccumulateGrad of a leaf at the time of a sequence number; None if it is today's."""
+    for record in leaf._meta.former or ():
+        if sequence < record.until and record.accumulator is not None:
+            node: AccumulateGrad | None = record.accumulator()
+            if node is None:
+                node = AccumulateGrad(leaf)
+                node._shape, node._dtype = former_metadata(leaf, sequence)
+                record.accumulator = weakref.ref(node)
+            return node
+    return None

@@ -27,6 +27,8 @@ from taper.autograd.state import ANOMALY, local, set_bit_everywhere
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
 enabled = False
 check_nan = True
 
@@ -35,7 +37,14 @@ PARENT = "parent_"
 
 
 def switch(on: bool, check: bool = True) -> None:
-    """Set the mode for all threads."""
+    """Set the mode for all threads.
+
+    >>> import taper
+    >>> taper.set_anomaly_enabled(True)
+    >>> taper.is_anomaly_enabled()
+    True
+    >>> taper.set_anomaly_enabled(False)
+    """
     for position, (name, value) in enumerate((("enabled", on), ("check_nan", check)), 1):
         if not isinstance(value, bool):
             raise TypeError(
@@ -233,7 +242,17 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """A block in which a backward pass checks for NaN and errors say which forward line it was."""
+    """A block in which a backward pass checks for NaN and errors say which forward line it was.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> x = taper.zeros(1, requires_grad=True)
+    >>> with taper.autograd.detect_anomaly():
+    ...     (x.sqrt() * 0).backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._before = is_anomaly_enabled(), is_anomaly_check_nan_enabled()

@@ -23,7 +23,15 @@ from taper.userwarning import warn_once
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph: a node and one of its outputs."""
+    """A place in the graph: a node and one of its outputs.
+
+    >>> import taper
+    >>> x = taper.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> edge = taper.autograd.graph.GradientEdge(y.grad_fn, 0)
+    >>> taper.autograd.grad(y.sum() * 3, edge)
+    (tensor([3., 3.]),)
+    """
 
     node: Node
     output_nr: int

@@ -73,6 +73,11 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach `backward` as zeros (the default) or as None."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got (), but "
+                "expected (bool)"
+            )
         self.materialize_grads = value
 
 

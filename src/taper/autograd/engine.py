@@ -16,6 +16,7 @@ A pass started inside another (from a hook or a custom backward) runs to its end
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -27,16 +28,24 @@ from numpy import add, ndarray
 
 from taper import dtypes
 from taper.autograd import anomaly_mode as anomaly
-from taper.autograd.accumulate import LAST, AccumulateGrad, accumulate_simply
+from taper.autograd.accumulate import (
+    LAST,
+    AccumulateGrad,
+    accumulate_simply,
+    former_metadata,
+)
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from taper.autograd.meta import UNSET, nobody
+from taper.autograd.natively import count_incoming as count_natively
+from taper.autograd.natively import first_gradient
 from taper.autograd.node import FREED, LEAF, Node
 from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import freed_error
-from taper.autograd.state import NO_GRAD, SAVED_HOOKS, State, local
+from taper.autograd.state import INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
 from taper.reduction import column_sums
+from taper.strides import broadcast_clash
 from taper.tensor import Tensor
 
 Root = tuple[Node, int, Any]
@@ -92,8 +101,16 @@ class GraphTask:
         return node in self.reached or leaf in self.reached
 
 
-def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
+def count_incoming(roots: list[Node]) -> dict[Node, Entry]:
     """An entry for each node that can be reached from the roots, with the edges that lead to it."""
+    waiting, leaves = (count_natively or _count_in_python)(roots)
+    for each in leaves:
+        _enter_leaf(each, waiting)
+    return waiting
+
+
+def _count_in_python(roots: list[Node]) -> tuple[dict[Any, Entry], list[Tensor]]:
+    """The entries, and the leaves whose entry is not complete."""
     waiting: dict[Any, Entry] = {}
     stack: list[Any] = []
     known_leaves = []
@@ -117,9 +134,7 @@ def count_incoming(roots: Iterable[Node]) -> dict[Node, Entry]:
                 else:
                     waiting[following] = [1, None, None]
                     stack.append(following)
-    for each in known_leaves:
-        _enter_leaf(each, waiting)
-    return waiting
+    return waiting, known_leaves
 
 
 def _enter_leaf(leaf: Tensor, waiting: dict[Any, Entry]) -> None:
@@ -190,6 +205,8 @@ def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]
             anomaly.report(state.current_node)
         if isinstance(error, AttributeError) and _freed_meanwhile(error, state.current_node):
             raise freed_error(state.current_node) from None
+        if isinstance(error, ValueError) and (clash := _clash_of_sizes(error)) is not None:
+            raise clash from error
         raise
     finally:
         state.mode = state.mode & ~_OF_A_PASS | before
@@ -226,6 +243,18 @@ def _freed_meanwhile(error: AttributeError, node: Node | None) -> bool:
     return generated and node is not None and node._status == FREED
 
 
+def _clash_of_sizes(error: ValueError) -> RuntimeError | None:
+    """PyTorch's words for what NumPy says when a saved tensor has got data of another shape."""
+    text = str(error)
+    if not text.startswith("operands could not be broadcast together with shapes"):
+        return None
+    shapes = [
+        tuple(int(length) for length in each.split(",") if length)
+        for each in re.findall(r"\(([\d,]*)\)", text)
+    ]
+    return broadcast_clash(shapes)
+
+
 def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
     # Long, because a call for each node or edge costs more than the lines it would hide.
     waiting = task.reached = count_incoming([node for node, _, _ in roots])
@@ -240,6 +269,8 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
     unseen = not (watched or tensors)  # so that leaves may do without their AccumulateGrad
     upcoming: Node | None = None  # the only ready node needs no heap
     upcoming_entry: Entry = []
+    quick = None if state.mode & INFERENCE else first_gradient
+    leaves: list[Any] = []  # those that the node that has just run was the last to reach
     if len(roots) == 1 and roots[0][0]._output_count == 1:
         upcoming, _, grad = roots[0]
         upcoming_entry = waiting[upcoming]
@@ -261,9 +292,6 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
         grads = entry[1]
         entry[1] = None
         state.current_node = node
-        if node._sequence == LAST and unseen and accumulate_simply(node, grads):
-            grads = entry = None  # type: ignore[assignment]
-            continue
         if watched or node._extra is not None or grads[0] is None or node._sequence == LAST:
             results = run_watched(node, grads, task)
             if results is None:
@@ -288,8 +316,8 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
             except KeyError:  # the node of a leaf that somebody has asked for during the pass
                 entry = waiting[following] = waiting[following.variable]
             grad = results[position]
+            nr = edge_nrs[position]
             if grad is not None:
-                nr = edge_nrs[position]
                 if nr:
                     if nr > 0:
                         grad = fit(grad, following, nr, node, position)
@@ -316,7 +344,9 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
             if not left and (needed is None or following in needed):
                 if entry[1] is None:
                     entry[1] = [None] * following._output_count
-                if upcoming is not None:
+                if nr < 0 and unseen:
+                    leaves.append(following)
+                elif upcoming is not None:
                     heappush(ready, (-upcoming._sequence, next(tick), upcoming))
                     upcoming = None
                     heappush(ready, (-following._sequence, next(tick), following))
@@ -326,6 +356,17 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
                     upcoming, upcoming_entry = following, entry
         # AccumulateGrad looks who else holds a gradient.
         results = grads = grad = entry = None  # type: ignore[assignment]
+        if leaves:
+            for node in leaves:  # at once, which spares each the way through the heap
+                entry = waiting[node]
+                if (quick and quick(node, entry[1])) or accumulate_simply(node, entry[1]):
+                    entry[1] = None
+                else:
+                    heappush(ready, (-LAST, next(tick), node))
+            leaves.clear()
+            if ready and upcoming is not None:
+                heappush(ready, (-upcoming._sequence, next(tick), upcoming))
+                upcoming = None
 
 
 def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
@@ -429,15 +470,22 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     """A gradient in the shape and dtype of what it is the gradient of (E18)."""
     if nr == LEAF:
         leaf: Any = target
-        if leaf._view is not None and not leaf._view.requires_grad:
+        if not (leaf._requires_grad if leaf._view is None else leaf._view.requires_grad):
             return grad  # reaches nobody
         shape, dtype = leaf._array.shape, leaf._array.dtype
-        if leaf._meta is not None and leaf._meta.grad_dtype is not UNSET:
-            dtype = leaf._accumulator()._dtype
+        if leaf._meta is not None:
+            if leaf._meta.former is not None:
+                shape, dtype = former_metadata(leaf, source._sequence)
+            if leaf._meta.grad_dtype is not UNSET:
+                dtype = leaf._accumulator()._dtype
     else:
         shape, dtype = target._output_metadata(nr)
     array = grad._array if isinstance(grad, Tensor) else np.asarray(grad)
+    if array is grad and array.ndim == 2 and array.shape[1:] == shape and array.dtype is dtype:
+        return column_sums(array)  # of a bias, in most cases
     if array.shape != shape:
+        if isinstance(target, AccumulateGrad) and target.variable._meta.former is not None:
+            shape = former_metadata(target.variable, source._sequence)[0]
         if not _expands_to(shape, array.shape):
             raise RuntimeError(
                 f"Function {source._class_name()} returned an invalid gradient at index {position} "
@@ -471,8 +519,6 @@ def _expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
 def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """Sum away what broadcasting has added, so that the result has `shape`."""
     lead = array.ndim - len(shape)
-    if lead == 1 and array.ndim == 2 and array.shape[1] == shape[0]:  # a bias, in most cases
-        return column_sums(array)
     axes = tuple(range(lead)) + tuple(
         lead + dim
         for dim, length in enumerate(shape)

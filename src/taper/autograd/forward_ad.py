@@ -40,14 +40,30 @@ _current_level = -1
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns."""
+    """What `unpack_dual` returns.
+
+    >>> import taper
+    >>> from taper.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     forward_ad.unpack_dual(forward_ad.make_dual(taper.tensor(3.0), taper.tensor(1.0)))
+    UnpackedDualTensor(primal=tensor(3.), tangent=tensor(1.))
+    """
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def enter_dual_level() -> int:
-    """Open a level; tangents exist only inside one."""
+    """Open a level; tangents exist only inside one.
+
+    >>> import taper
+    >>> from taper.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(taper.tensor(3.0), taper.tensor(1.0))
+    >>> forward_ad.unpack_dual(x * x).tangent
+    tensor(6.)
+    >>> forward_ad.exit_dual_level(level=level)
+    """
     global _current_level
     state = local.state
     if state.dual_level >= 0:
@@ -61,7 +77,17 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level; the tangents made in it vanish."""
+    """Close the level; the tangents made in it vanish.
+
+    >>> import taper
+    >>> from taper.autograd import forward_ad
+    >>> forward_ad.enter_dual_level()
+    0
+    >>> x = forward_ad.make_dual(taper.tensor(3.0), taper.tensor(1.0))
+    >>> forward_ad.exit_dual_level()
+    >>> x
+    tensor(3.)
+    """
     global _current_level
     state = local.state
     if state.dual_level < 0:

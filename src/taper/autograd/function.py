@@ -130,7 +130,12 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Kept for programs that subclass it; PyTorch cannot run one any more either."""
+    """Kept for programs that subclass it; PyTorch cannot run one any more either.
+
+    >>> import taper
+    >>> issubclass(taper.autograd.function.NestedIOFunction, taper.autograd.Function)
+    True
+    """
 
     def forward_extended(self, *input: Any) -> Any:
         """What a subclass computes."""

@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
 
 
 def region_activation_memory_budget(budget: float) -> NoReturn:
-    """Raises, as PyTorch outside of `compile`: nothing is captured; use `utils.checkpoint`."""
+    """Refused, as in PyTorch outside of `compile`: use `utils.checkpoint`."""
     raise RuntimeError(
         "torch.autograd.graph.region_activation_memory_budget can only be used inside a "
         "torch.compile region; it has no effect in eager mode."

@@ -154,6 +154,22 @@ class ViewRecord:
 UNSET: Any = object()  # AutogradMeta.grad_dtype: that of the tensor
 
 
+class FormerData:
+    """What a leaf was before it got other data, for the graphs recorded until then (E25).
+
+    `until` is a sequence number: nodes below it saw the leaf so.  `accumulator` is the weak
+    reference to the AccumulateGrad of those graphs, None if the leaf has kept its own.
+    """
+
+    __slots__ = ("accumulator", "dtype", "shape", "until")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, until: int, accumulator: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.until = until
+        self.accumulator = accumulator
+
+
 def nobody() -> None:
     """Stands for the weak reference of a leaf that has no AccumulateGrad."""
 
@@ -164,9 +180,11 @@ class AutogradMeta:
     __slots__ = (
         "__weakref__",
         "accumulator",
+        "former",
         "grad",
         "grad_dtype",
         "hooks",
+        "odd_layout",
         "post_accumulate_hooks",
         "retains_grad",
         "tangent",
@@ -182,3 +200,5 @@ class AutogradMeta:
         self.tangent: Any = None
         self.tangent_generation = 0
         self.grad_dtype: Any = UNSET
+        self.former: list[FormerData] | None = None
+        self.odd_layout = False  # whether the gradient may lie in memory unlike the leaf (E17)

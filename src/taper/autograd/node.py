@@ -44,6 +44,7 @@ class NodeExtra:
         "saved",
         "tangents",
         "tensor_hooks",
+        "within",
     )
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class NodeExtra:
         self.post_hooks: HookDict | None = None
         self.saved: dict[str, Any] = {}  # name -> SavedValue, once looked at or packed
         self.tangents: dict[int, Any] = {}  # number of a saved output -> record of its tangent
+        self.within: Any = None  # the CopySlices that runs this node as its part
 
 
 class InputMetadata(NamedTuple):
@@ -166,7 +168,7 @@ class Node:
         """The nodes that the edges lead to; edges that hold a leaf lead to its node from now on."""
         if LEAF in self._edge_nrs:
             self._edges = tuple(
-                each._accumulator() if nr == LEAF else each
+                each._accumulator(self._sequence) if nr == LEAF else each
                 for each, nr in zip(self._edges, self._edge_nrs, strict=True)
             )
             self._edge_nrs = tuple(0 if nr == LEAF else nr for nr in self._edge_nrs)
@@ -210,6 +212,10 @@ class Node:
         return self._sequence
 
     def _set_sequence_nr(self, sequence: int) -> None:
+        if not isinstance(sequence, int):
+            raise TypeError("an integer is required")
+        if sequence < 0:
+            raise OverflowError("can't convert negative int to unsigned")
         self._sequence = sequence
 
     def __repr__(self) -> str:

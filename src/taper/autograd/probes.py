@@ -41,12 +41,11 @@ class _Probe(BuiltinNode):
         return self.metadata_of_outputs[nr]
 
 
-class Error(_Probe):
+class _Raising(_Probe):
     """Raises its message when it runs."""
 
     __slots__ = ("message",)
 
-    _public_name = "torch::autograd::Error"
     _passes_undefined = False
 
     def __init__(self, message: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
@@ -57,6 +56,25 @@ class Error(_Probe):
         raise RuntimeError(self.message)
 
     _run_tensors = _run
+
+
+class Error(_Raising):
+    """The history of what may not be differentiated."""
+
+    __slots__ = ()
+
+    _public_name = "torch::autograd::Error"
+
+
+class Unimplemented(_Raising):
+    """The history of what an operator without derivative has made."""
+
+    __slots__ = ()
+
+    _public_name = "torch::autograd::NotImplemented"
+
+
+Unimplemented.__name__ = "NotImplemented"
 
 
 class UndefinedGradBackward(_Probe):
@@ -98,6 +116,10 @@ class DelayedError:
 
 class UndefinedGrad:
     """`UndefinedGrad()(tensor)` is the identity now; its backward loses the gradient."""
+
+    def __init__(self, *arguments: Any) -> None:
+        if arguments:
+            raise RuntimeError(f"Requires zero arguments, got {len(arguments)}")
 
     def __call__(self, *tensors: Tensor) -> Tensor:
         _check(tensors, 1)

@@ -371,15 +371,15 @@ class _OtherTracer:
 
 
 class emit_nvtx(_OtherTracer):
-    """Marks for NVIDIA's tracer: there is none; raises NotImplementedError when it is entered."""
+    """Refused when it is entered: marks for NVIDIA's tracer, which there is not."""
 
 
 class emit_itt(_OtherTracer):
-    """Marks for Intel's tracer: there is none; raises NotImplementedError when it is entered."""
+    """Refused when it is entered: marks for Intel's tracer, which there is not."""
 
 
 def load_nvprof(path: str) -> NoReturn:
-    """A trace of NVIDIA's profiler: taper runs on the CPU only and does not read it."""
+    """Refused: traces of NVIDIA's profiler are not read, taper runs on the CPU only."""
     raise NotImplementedError(
         "taper does not read traces of nvprof; use profile() and export_chrome_trace() instead"
     )

@@ -33,6 +33,7 @@ from taper.autograd.node import FREED, PACKED, Node
 from taper.autograd.provenance import describe
 from taper.autograd.state import ANOMALY, NO_GRAD, local
 from taper.autograd.views import (
+    CopySlices,
     alias,
     gradient_edge,
     meta_of,
@@ -87,6 +88,9 @@ def freed_error(node: Node) -> RuntimeError:
         running = local.state.current_node  # the node itself, or one that it is a part of
         text += _tie([root for root, _, _ in task.roots], running or node, sequence)
     return RuntimeError(text)
+
+
+CopySlices._freed_error = freed_error  # type: ignore[assignment,method-assign]
 
 
 def _recorded_at(node: Node) -> str:
@@ -301,9 +305,13 @@ def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | 
     tensor._requires_grad = True
     tensor._grad_fn = node
     tensor._output_nr = nr
-    if node._extra is not None and nr in node._extra.tangents:
-        kept, meta = node._extra.tangents[nr], meta_of(tensor)
-        meta.tangent, meta.tangent_generation = kept.tangent, kept.tangent_generation
+    extra = node._extra
+    if extra is not None:
+        if nr in extra.tangents:
+            kept, meta = extra.tangents[nr], meta_of(tensor)
+            meta.tangent, meta.tangent_generation = kept.tangent, kept.tangent_generation
+        if extra.within is not None:
+            tensor._grad_fn, tensor._output_nr = extra.within.view_edge()
     return tensor
 
 
@@ -311,7 +319,16 @@ def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | 
 
 
 class SavedTensor:
-    """`node._raw_saved_<name>`: the handle through which users register pack and unpack hooks."""
+    """`node._raw_saved_<name>`: the handle through which users register pack and unpack hooks.
+
+    >>> import taper
+    >>> x = taper.tensor([2.0], requires_grad=True)
+    >>> y = x.exp()
+    >>> y.grad_fn._raw_saved_result.register_hooks(lambda x: x.half(), lambda x: x.float())
+    >>> y.backward()
+    >>> x.grad, x.exp()
+    (tensor([7.3906]), tensor([7.3891], grad_fn=<ExpBackward0>))
+    """
 
     __slots__ = ("_node", "_value")
 
@@ -339,7 +356,7 @@ class SavedTensor:
         """The saved tensor."""
         return self._value.unpack(self._node)
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
         """Pack the value at once with `pack_hook`; `unpack_hook` brings it back at every use."""
         value = self._value
         if not (callable(pack_hook) and callable(unpack_hook)):

@@ -122,7 +122,16 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
-    """Refuse saved-tensor hooks inside the block, with `error_message`."""
+    """Refuse saved-tensor hooks inside the block, with `error_message`.
+
+    >>> import taper
+    >>> with taper.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with taper.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no hooks here
+    """
     before = hooks_disabled_message()
     disable_hooks(error_message)
     try:

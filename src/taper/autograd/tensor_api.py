@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from taper import dtypes
-from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.accumulate import AccumulateGrad, remember_former
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.backward import of_a_loss
 from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
@@ -25,7 +25,6 @@ from taper.autograd.meta import (
     DetachedCounter,
     VersionCounter,
     ViewRecord,
-    nobody,
 )
 from taper.autograd.node import Node
 from taper.autograd.overrides import Default
@@ -45,6 +44,7 @@ from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 
 def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__qualname__ = f"Tensor.{function.__name__}"
     setattr(Tensor, function.__name__, function)
     return function
 
@@ -182,7 +182,10 @@ def _set_grad(self: Tensor, value: Any) -> None:
             f"size '{list(self._array.shape)}'. Please ensure that the gradient and the tensor are "
             "the same size"
         )
-    meta_of(self).grad = value
+    meta = meta_of(self)
+    meta.grad = value
+    array = value._array
+    meta.odd_layout = array.strides != self._array.strides or not array.flags.forc
 
 
 def _delete_grad(self: Tensor) -> None:
@@ -259,7 +262,7 @@ def retain_grad(self: Tensor) -> None:
 
 def _retains_grad(self: Tensor) -> bool:
     """Whether the gradient of this non-leaf tensor is kept."""
-    return self._meta is not None and self._meta.retains_grad and not self.is_leaf
+    return self._meta is not None and self._meta.retains_grad
 
 
 @attach
@@ -473,16 +476,14 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
-    before = self._array
-    self._array = value._array
-    if before.shape != self._array.shape or before.dtype != self._array.dtype:
-        forget_accumulator(self)
-
-
-def forget_accumulator(tensor: Tensor) -> None:
-    """After new data of another kind: graphs to come get an AccumulateGrad that fits it."""
-    if tensor._meta is not None:
-        tensor._meta.accumulator = nobody
+    array = value._array
+    same = array.dtype == self._array.dtype
+    if not (same and array.shape == self._array.shape) and self._grad_fn is None:
+        if wants_grad(self):
+            remember_former(self, kept=same)
+    if self._meta is not None:
+        self._meta.odd_layout = True
+    self._array = array
 
 
 def _deny_delete(text: str) -> Callable[[Tensor], None]:
@@ -490,6 +491,20 @@ def _deny_delete(text: str) -> Callable[[Tensor], None]:
         raise RuntimeError(text)
 
     return deny
+
+
+def _read_only(name: str, getter: Callable[[Tensor], Any]) -> property:
+    """A property that says in PyTorch's words that it cannot be set."""
+
+    def refuse(self: Tensor, value: Any = None) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return property(getter, refuse, refuse)
+
+
+def _post_accumulate_grad_hooks(self: Tensor) -> Any:
+    """The hooks that run after a gradient was added to this leaf's, None if there are none."""
+    return None if self._meta is None else self._meta.post_accumulate_hooks
 
 
 def _volatile(self: Tensor) -> bool:
@@ -506,15 +521,18 @@ for _name, _property in {
     "requires_grad": property(
         _get_requires_grad, _set_requires_grad, _deny_delete("requires_grad must be a bool")
     ),
-    "grad_fn": property(_get_grad_fn),
-    "is_leaf": property(_is_leaf),
-    "output_nr": property(_output_nr),
+    "grad_fn": _read_only("grad_fn", _get_grad_fn),
+    "is_leaf": _read_only("is_leaf", _is_leaf),
+    "output_nr": _read_only("output_nr", _output_nr),
     "grad": property(_get_grad, _set_grad, _delete_grad),
     "_grad": property(_get_grad, _set_grad, _delete_grad),
     "grad_dtype": property(_get_grad_dtype, _set_grad_dtype),
-    "retains_grad": property(_retains_grad),
-    "_version": property(_version),
-    "_base": property(_base),
+    "retains_grad": _read_only("retains_grad", _retains_grad),
+    "_version": _read_only("_version", _version),
+    "_base": _read_only("_base", _base),
+    "_post_accumulate_grad_hooks": _read_only(
+        "_post_accumulate_grad_hooks", _post_accumulate_grad_hooks
+    ),
     "data": property(
         _get_data,
         _set_data,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from taper.autograd.backward import backward, grad
 from taper.autograd.state import local
-from taper.tensor import Tensor
+from taper.autograd.tensor_api import set_leaf_flag
+from taper.dtypes import get_default_dtype
+from taper.tensor import Tensor, wrap
+from taper.userwarning import warn_user
 
 
 class ImperativeEngine:
@@ -60,7 +66,21 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = ImperativeEngine()
 
-    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: Any = None) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        if volatile:
+            warn_user(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+            )
+            if requires_grad:
+                raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is None:
+            data = wrap(np.empty(0, get_default_dtype().numpy))
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         tensor = data.detach()
-        tensor.requires_grad_(requires_grad)
+        set_leaf_flag(
+            tensor,
+            bool(operator.index(requires_grad)),
+            "Only Tensors of floating point and complex dtype can require gradients",
+        )
         return tensor

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.accumulate import AccumulateGrad, former_accumulator
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.conjugate import (
     CONJUGATE,
@@ -34,9 +34,10 @@ from taper.autograd.meta import (
     VersionCounter,
     ViewRecord,
 )
-from taper.autograd.node import LIVE, Node, Place
+from taper.autograd.node import FREED, LIVE, Node, Place
 from taper.autograd.provenance import describe, user_frame
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
+from taper.strides import empty_with
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 
@@ -102,12 +103,19 @@ def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
     return (accumulator(tensor), 0) if tensor._requires_grad else (None, 0)
 
 
-def accumulator(tensor: Tensor) -> AccumulateGrad | None:
-    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (A4, I7)."""
+def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad | None:
+    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (A4, I7).
+
+    For a node with a sequence number it is the one of that time.
+    """
     meta = tensor._meta
     if meta is None:
         meta = tensor._meta = AutogradMeta()
     else:
+        if meta.former is not None and sequence is not None:
+            node = former_accumulator(tensor, sequence)
+            if node is not None:
+                return node
         node = meta.accumulator()
         if node is not None:
             return node
@@ -146,11 +154,15 @@ def make_view(
 def _of_memory(source: ConjugateView, step: Any) -> Any:
     """What a view operator gives of the memory behind a conjugate."""
     function, arguments = step
+    return _unrecorded(function, wrap(source._memory), arguments)
+
+
+def _unrecorded(function: Callable[..., Any], tensor: Tensor, arguments: Sequence[Any]) -> Any:
     state = local.state
     mode = state.mode
     state.mode = NO_GRAD
     try:
-        return function(wrap(source._memory), *arguments)
+        return function(tensor, *arguments)
     finally:
         state.mode = mode
 
@@ -223,7 +235,9 @@ def tracked(
             source, creation, counter.value, (None, step), frame.f_code, frame.f_lasti
         )
     else:
-        if parent.creation != Creation.PLAIN and creation == Creation.PLAIN:
+        if parent.creation != Creation.PLAIN and (
+            creation == Creation.PLAIN or parent.creation == Creation.INFERENCE
+        ):
             creation = parent.creation
         view._view = ViewRecord(
             parent.base,
@@ -248,13 +262,7 @@ def alias(source: Tensor) -> Tensor:
 
 def replay(link: Any, base: Tensor) -> Tensor:
     """Make a view anew from `base` by running its view operators again (`ViewRecord.replay`)."""
-    steps = []
-    while link is not None:
-        link, step = link
-        if step is None:
-            raise RuntimeError("This view cannot be made again from its base.")
-        steps.append(step)
-    for function, arguments in reversed(steps):
+    for function, arguments in _steps(link):
         base = function(base, *arguments)
     return base
 
@@ -277,7 +285,7 @@ def regenerate(view: Tensor) -> None:
     mode = state.mode
     state.mode = 0
     try:
-        fresh = remake(view, base)
+        fresh = remake(view, base) if requires_grad(base) else _remade_alone(view, base)
     finally:
         state.mode = mode
     if view._grad_fn is not None and fresh._grad_fn is not None:
@@ -289,10 +297,77 @@ def regenerate(view: Tensor) -> None:
 
 def remake(view: Tensor, base: Tensor) -> Tensor:
     """A recorded view of `base` with the geometry of `view`."""
-    if can_stride(view, base) and not local.state.view_replay:
-        array = view._array
-        return base.as_strided(array.shape, element_strides(array), storage_offset(array))
-    return replay(view._view.replay, base)
+    if local.state.view_replay:
+        return replay(view._view.replay, base)
+    if can_stride(view, base):
+        return _as_strided(base, view._array)
+    if type(base) is ConjugateView:
+        return replay(view._view.replay, base)
+    return _remade_in_steps(view._view.replay, base)
+
+
+def _remade_alone(view: Tensor, base: Tensor) -> Tensor:
+    """A recorded view of a base that has lost its history (V17): it leads to nobody."""
+    stand_in = alias(base)
+    stand_in._requires_grad = True
+    fresh = remake(view, stand_in)
+    node: Any = fresh._grad_fn
+    while node._edges[0] is not stand_in:
+        node = node._edges[0]
+    node._edges, node._edge_nrs = (None,), (0,)
+    return fresh
+
+
+def _as_strided(base: Tensor, array: np.ndarray) -> Tensor:
+    """A recorded view of `base` with the geometry of `array`, on the same memory."""
+    view: Tensor = base.as_strided(array.shape, element_strides(array), storage_offset(array))
+    return view
+
+
+def _remade_in_steps(link: Any, base: Tensor) -> Tensor:
+    """As `replay`, with a stride view for each operator that only looks at memory.
+
+    Those before the first that shows other values (another dtype, conjugates) make one together.
+    """
+    shown = wrap(base._array)
+    waiting = changed = False
+    for function, arguments in _steps(link):
+        following = _unrecorded(function, shown, arguments)
+        if _meaning(following) != _meaning(shown):
+            if waiting:
+                base = _as_strided(base, shown._array)
+                waiting = False
+            base = function(base, *arguments)
+            changed = True
+        elif changed:
+            base = _as_strided(base, _memory_of(following))
+        else:
+            waiting = True
+        shown = following
+    return base
+
+
+def _memory_of(tensor: Any) -> np.ndarray:
+    memory: np.ndarray = tensor._memory if type(tensor) is ConjugateView else tensor._array
+    return memory
+
+
+def _meaning(tensor: Any) -> tuple[Any, Any]:
+    """How a tensor looks at its memory."""
+    change = tensor._change if type(tensor) is ConjugateView else None
+    return _memory_of(tensor).dtype, change
+
+
+def _steps(link: Any) -> list[Any]:
+    """The view operators that lead from a base to a view, with their arguments."""
+    steps = []
+    while link is not None:
+        link, step = link
+        if step is None:
+            raise RuntimeError("This view cannot be made again from its base.")
+        steps.append(step)
+    steps.reverse()
+    return steps
 
 
 # --- writing in place ------------------------------------------------------------------------
@@ -358,7 +433,7 @@ def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bo
     if tensor._view is not None:
         refuse_view(tensor, direct=True)
         base = tensor._view.base
-        if requires_grad(base) and base.is_leaf:
+        if own and base.is_leaf:
             place = describe((tensor._view.code, tensor._view.offset))
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
@@ -432,17 +507,20 @@ class CopySlices(BuiltinNode):
             return self._compute(grads[0], needs)
         return run_unrecorded(self, [wrap(grads[0])], needs)
 
+    def _freed_error(self) -> RuntimeError:
+        """What is wrong with a second pass; `saved` knows it."""
+        raise NotImplementedError
+
     def _compute(self, grad: Tensor, needs: Sequence[bool]) -> Sequence[Any]:
+        if self._status == FREED:
+            raise self._freed_error()
         whole = grad.new_empty_strided(self._shape, self.base_strides)
         whole.copy_(grad)
         if self.steps is None:
             part = whole.as_strided(self.view_shape, self.view_strides, self.view_offset)
         else:
             part = replay(self.steps, whole)
-        fn = self.fn
-        inner = fn._run_partly(
-            [part.clone()], [needs[0] and fn._edges[0] is not None, *needs[1:]], True
-        )
+        inner = self._run_inner(part.clone(), needs)
         if needs[0]:
             if inner[0] is None:
                 part.zero_()
@@ -450,7 +528,32 @@ class CopySlices(BuiltinNode):
                 part.copy_(inner[0])
         return (whole if needs[0] else None, *inner[1:])
 
+    def _run_inner(self, grad: Tensor, needs: Sequence[bool]) -> Sequence[Any]:
+        """The gradients of the operator that wrote the view."""
+        fn = self.fn
+        inner = [needs[0] and fn._edges[0] is not None, *needs[1:]]
+        if local.state.mode & NO_GRAD:
+            return fn._run_partly([grad], inner, True)
+        extra = fn._rarely()
+        extra.within = self
+        try:
+            return fn._run_partly([grad], inner, True)
+        finally:
+            extra.within = None
+
+    def view_edge(self) -> tuple[Node | None, int]:
+        """Where the gradient of the written view goes, which the operator may have saved."""
+        whole = wrap(empty_with(self._shape, self.base_strides, self._dtype))
+        set_history(whole, self)
+        if self.steps is None:
+            view = whole.as_strided(self.view_shape, self.view_strides, self.view_offset)
+        else:
+            view = replay(self.steps, whole)
+        return gradient_edge(view)
+
     def _release(self, place: Place) -> None:
+        self._status = FREED
+        self._freed_at = place
         self.fn._release(place)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import settings, version
+from taper.kernels import native
 
 EXTRAS = {"cli": "rich", "files": "safetensors", "vision": "PIL", "cuda": "cupy", "mpi": "mpi4py"}
 
@@ -41,7 +42,7 @@ def facts() -> dict[str, str]:
         "NumPy": f"{np.__version__}, BLAS: {blas.get('name')} {blas.get('version')}",
         "ml_dtypes": installed_version("ml_dtypes"),
         "threads": f"{settings.get_num_threads()} in matrix products, 1 elsewhere",
-        "kernels": "NumPy; there are no native ones",
+        "kernels": "NumPy" if native is None else f"NumPy, and native ones ({native.__file__})",
         "extras": ", ".join(extras) or "none",
         "PyTorch": installed_version("torch"),
     }

@@ -2,6 +2,8 @@
 
 `check` says of each event of a tensor whether it lies in the set.  Knows operators, but no
 distribution.
+
+Long because: there are thirty constraints, and each that users make has an example.
 """
 
 from __future__ import annotations
@@ -82,7 +84,12 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands where a support depends on parameters; may still know what it has in common."""
+    """Stands where a support depends on parameters; may still know what it has in common.
+
+    >>> from taper.distributions import constraints
+    >>> constraints.dependent(is_discrete=True).is_discrete
+    True
+    """
 
     def __init__(
         self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
@@ -128,7 +135,18 @@ def is_dependent(constraint: Any) -> bool:
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of objects that is a dependent constraint when read from their class."""
+    """A property of objects that is a dependent constraint when read from their class.
+
+    >>> from taper.distributions import constraints
+    >>> class Upto:
+    ...     def __init__(self, bound):
+    ...         self.bound = bound
+    ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     def support(self):
+    ...         return constraints.interval(0, self.bound)
+    >>> Upto(2.0).support, constraints.is_dependent(Upto.support)
+    (Interval(lower_bound=0, upper_bound=2.0), True)
+    """
 
     def __init__(
         self,
@@ -165,7 +183,14 @@ def _all_of_events(valid: Tensor, kept: int) -> Tensor:
 
 
 class _IndependentConstraint(Constraint):
-    """Makes events of the last batch dimensions of another constraint."""
+    """Makes events of the last batch dimensions of another constraint.
+
+    >>> import taper
+    >>> from taper.distributions import constraints
+    >>> rows = constraints.independent(constraints.positive, 1)
+    >>> rows.check(taper.tensor([[1.0, 2.0], [1.0, -2.0]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
         _require_constraint(base_constraint)
@@ -245,7 +270,14 @@ def _require_dim(dim: int, value: Tensor) -> None:
 
 
 class _Cat(Constraint):
-    """Constraints of consecutive parts of a dimension."""
+    """Constraints of consecutive parts of a dimension.
+
+    >>> import taper
+    >>> from taper.distributions import constraints
+    >>> parts = [constraints.positive, constraints.real]
+    >>> constraints.cat(parts, lengths=[1, 2]).check(taper.tensor([-1.0, -1.0, 2.0]))
+    tensor([False,  True,  True])
+    """
 
     def __init__(
         self, cseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None
@@ -278,7 +310,15 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """Constraints of the slices along a dimension."""
+    """Constraints of the slices along a dimension.
+
+    >>> import taper
+    >>> from taper.distributions import constraints
+    >>> both = constraints.stack([constraints.positive, constraints.real])
+    >>> both.check(taper.tensor([[-1.0, 1.0], [-1.0, 2.0]]))
+    tensor([[False,  True],
+            [ True,  True]])
+    """
 
     def __init__(self, cseq: Sequence[Any], dim: int = 0) -> None:
         _require_constraints(cseq)
@@ -353,42 +393,73 @@ class _Between(Constraint):
 
 
 class _GreaterThan(_Lower):
-    """Larger than a bound."""
+    """Larger than a bound.
+
+    >>> import taper
+    >>> taper.distributions.constraints.greater_than(1.0).check(taper.tensor([1.0, 2.0]))
+    tensor([False,  True])
+    """
 
     def check(self, value: Any) -> Any:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_Lower):
-    """Not smaller than a bound."""
+    """Not smaller than a bound.
+
+    >>> import taper
+    >>> taper.distributions.constraints.greater_than_eq(1.0).check(taper.tensor([1.0, 2.0]))
+    tensor([True, True])
+    """
 
     def check(self, value: Any) -> Any:
         return self.lower_bound <= value
 
 
 class _LessThan(_Upper):
-    """Smaller than a bound."""
+    """Smaller than a bound.
+
+    >>> import taper
+    >>> taper.distributions.constraints.less_than(1.0).check(taper.tensor([1.0, 0.0]))
+    tensor([False,  True])
+    """
 
     def check(self, value: Any) -> Any:
         return value < self.upper_bound
 
 
 class _Interval(_Between):
-    """From a bound to another, both included."""
+    """From a bound to another, both included.
+
+    >>> import taper
+    >>> taper.distributions.constraints.interval(0.0, 1.0).check(taper.tensor([0.0, 1.0, 2.0]))
+    tensor([ True,  True, False])
+    """
 
     def check(self, value: Any) -> Any:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
-    """From a bound to another, the upper one excluded."""
+    """From a bound to another, the upper one excluded.
+
+    >>> import taper
+    >>> from taper.distributions import constraints
+    >>> constraints.half_open_interval(0.0, 1.0).check(taper.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Any) -> Any:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _IntegerInterval(_Between):
-    """Integers from a bound to another, both included."""
+    """Integers from a bound to another, both included.
+
+    >>> import taper
+    >>> taper.distributions.constraints.integer_interval(0, 2).check(taper.tensor([0.0, 0.5, 2.0]))
+    tensor([ True, False,  True])
+    """
 
     is_discrete = True
 
@@ -437,7 +508,13 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of counts that sum to at most `upper_bound`: the number of trials may differ."""
+    """Vectors of counts that sum to at most `upper_bound`: the number of trials may differ.
+
+    >>> import taper
+    >>> from taper.distributions import constraints
+    >>> constraints.multinomial(3).check(taper.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1

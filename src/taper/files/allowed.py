@@ -26,7 +26,7 @@ from taper.device import (
     sparse_csr,
     strided,
 )
-from taper.files import numpy_values, rebuild
+from taper.files import numpy_values, plain_classes, rebuild
 from taper.files.refusals import failed, never_executes, unsupported_global
 from taper.files.safe_globals import allowed_names
 from taper.nn.parameter import Parameter
@@ -238,12 +238,22 @@ _UNPROVIDED = re.compile(
 
 
 class Allowed:
-    """What one load may name: plain data, and `names` or what the user allowed when it began."""
+    """What one load may name: plain data, and `names` or what the user allowed when it began.
+
+    Without `weights_only` also classes of plain data of the standard library and of NumPy.
+    """
 
     def __init__(self, weights_only: bool = True, names: dict[str, Any] | None = None) -> None:
         self._user = allowed_names() if names is None else names
-        self._user_ids = {id(each) for each in self._user.values()}
         self._weights_only = weights_only
+        self._plain_calls: dict[Any, Call] = {}
+        if not weights_only:
+            theirs = {id(each) for each in self._user.values()}
+            self._plain_calls = {
+                kind: call for kind, call in plain_classes.CALLS.items() if id(kind) not in theirs
+            }
+            self._user = {**plain_classes.NAMES, **self._user}
+        self._user_ids = {id(each) for each in self._user.values()}
 
     def find(self, name: str) -> Any:
         """The object of a dotted name."""
@@ -284,7 +294,7 @@ class Allowed:
         if isinstance(function, (type, FunctionType, BuiltinFunctionType)):
             call = _CALLS.get(function)
             if call is None and self.by_user(function):
-                call = numpy_values.CALLS.get(function)
+                call = numpy_values.CALLS.get(function) or self._plain_calls.get(function)
             if call is not None:
                 return call
         is_array = isinstance(function, type) and numpy_values.is_ours(function)

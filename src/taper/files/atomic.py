@@ -6,11 +6,17 @@ Knows paths and bytes only.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
+import io
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from typing import IO, Any
+
+_LARGE = 1 << 20  # bytes of a piece that is worth a call
+_WRITE = 2  # of linux/fs.h: begin to write, and do not wait
 
 
 @contextlib.contextmanager
@@ -37,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        with io.BufferedWriter(_SentEarly(temporary, "x")) as file:
             if old is not None:
                 os.chmod(temporary, stat.S_IMODE(old.st_mode))
             yield file
@@ -49,6 +55,31 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.unlink(temporary)
         raise
     _flush_folder(folder)
+
+
+class _SentEarly(io.FileIO):
+    """A file whose large pieces are on their way to the disk as soon as they are written.
+
+    Otherwise the system begins when it is asked to flush, and saving 400 MB takes half as long
+    again.
+    """
+
+    def write(self, data: Any) -> int:
+        taken = super().write(data)
+        if taken >= _LARGE and (begin := _begin_to_send()) is not None:
+            begin(self.fileno(), self.tell() - taken, taken, _WRITE)
+        return taken
+
+
+@functools.cache
+def _begin_to_send() -> Any:
+    """Linux's `sync_file_range`; None where there is none."""
+    try:
+        function: Any = ctypes.CDLL(None).sync_file_range
+    except (AttributeError, OSError, TypeError):
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+    return function
 
 
 def _status(path: str) -> os.stat_result | None:

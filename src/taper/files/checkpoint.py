@@ -100,9 +100,11 @@ def load(
 ) -> Any:
     """Read what `save`, of taper or of PyTorch, has written.
 
-    The file is data: nothing in it is executed, whatever `weights_only` says.  What is not plain
-    data must be allowed by `taper.serialization.add_safe_globals`.  With `mmap=True` tensors look
-    at the file instead of copies.
+    The file is data: nothing in it is executed, whatever `weights_only` says.  With
+    `weights_only=False` it may also hold NumPy's arrays and numbers, argparse and simple
+    namespaces, paths, times and defaultdicts.  What else is not plain data must be allowed by
+    `taper.serialization.add_safe_globals`.  With `mmap=True` tensors look at the file instead of
+    copies.
 
     >>> import io, taper
     >>> file = io.BytesIO()

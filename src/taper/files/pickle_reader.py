@@ -19,7 +19,7 @@ from __future__ import annotations
 import _compat_pickle
 import struct
 import warnings
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -222,7 +222,7 @@ class PickleReader:
 
     def _set_items(self, items: list[Any]) -> None:
         target = self._top()
-        if type(target) not in (dict, OrderedDict, Counter):
+        if type(target) not in (dict, OrderedDict, Counter, defaultdict):
             raise failed(
                 "Can only SETITEM for dict, collections.OrderedDict, collections.Counter, but got "
                 f"{type(target)}"

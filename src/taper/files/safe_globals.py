@@ -72,8 +72,13 @@ class safe_globals:
 
 def allowed_names() -> dict[str, Any]:
     """The allowed objects under all the names that a file may use for them."""
+    return names_of(_allowed)
+
+
+def names_of(objects: Iterable[Any]) -> dict[str, Any]:
+    """Objects, or pairs of an object and its name, under all the names a file may use for them."""
     names: dict[str, Any] = {}
-    for each in _allowed:
+    for each in objects:
         if isinstance(each, tuple):
             named, name = each
             names[name] = named

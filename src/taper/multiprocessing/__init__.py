@@ -44,7 +44,12 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """The name of the way that was chosen; memory is shared by descriptor in any case."""
+    """The name of the way that was chosen; memory is shared by descriptor in any case.
+
+    >>> import taper
+    >>> taper.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
+    """
     return _strategy
 
 
@@ -52,6 +57,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Choose a way of sharing memory.
 
     Differs: memory is shared by descriptor whatever is chosen; no names are left behind.
+
+    >>> import taper
+    >>> taper.multiprocessing.set_sharing_strategy("file_descriptor")
     """
     global _strategy
     if new_strategy not in _STRATEGIES:

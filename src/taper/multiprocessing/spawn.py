@@ -79,7 +79,13 @@ def _wrap(fn: Callable[..., Any], i: int, args: tuple[Any, ...], error_file: str
 
 
 class ProcessContext:
-    """Processes that run together."""
+    """Processes that run together.
+
+    >>> import taper
+    >>> context = taper.multiprocessing.ProcessContext([], [])
+    >>> context.pids(), context.join()
+    ([], True)
+    """
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
         self.error_files = error_files
@@ -149,7 +155,12 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """Processes that were started by `spawn`."""
+    """Processes that were started by `spawn`.
+
+    >>> import taper
+    >>> issubclass(taper.multiprocessing.SpawnContext, taper.multiprocessing.ProcessContext)
+    True
+    """
 
 
 def start_processes(
@@ -163,6 +174,12 @@ def start_processes(
     """Run `fn(i, *args)` in `nprocs` new processes, i from 0 on, and wait for them.
 
     Without `join` they are returned instead, to be joined later.
+
+    >>> import taper
+    >>> x = taper.ones(2).share_memory_()
+    >>> taper.multiprocessing.start_processes(x.mul_, nprocs=1)  # by 0, the number of the process
+    >>> x
+    tensor([0., 0.])
     """
     context: Any = multiprocessing.get_context(start_method)
     processes, error_files = [], []
@@ -196,7 +213,14 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """`start_processes` with new interpreters, the way that works on every system."""
+    """`start_processes` with new interpreters, the way that works on every system.
+
+    >>> import taper
+    >>> x = taper.zeros(2).share_memory_()
+    >>> taper.multiprocessing.spawn(x.index_fill_, args=(taper.tensor([1]), 5.0), nprocs=1)
+    >>> x
+    tensor([0., 5.])
+    """
     if start_method != "spawn":
         warnings.warn(
             "This method only supports start_method=spawn (got: "

@@ -8,6 +8,15 @@ from taper.ops.convolution import convolution_backward
 from taper.strides import Shape
 from taper.tensor import Tensor
 
+__all__ = [
+    "conv1d_input",
+    "conv1d_weight",
+    "conv2d_input",
+    "conv2d_weight",
+    "conv3d_input",
+    "conv3d_weight",
+]
+
 
 def _each(value: Any, ndim: int) -> Shape:
     return tuple(value) if isinstance(value, tuple | list) else (value,) * ndim

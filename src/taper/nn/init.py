@@ -20,6 +20,35 @@ from taper.ops.random import randperm
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_user
 
+__all__ = [
+    "calculate_gain",
+    "uniform_",
+    "normal_",
+    "trunc_normal_",
+    "constant_",
+    "ones_",
+    "zeros_",
+    "eye_",
+    "dirac_",
+    "xavier_uniform_",
+    "xavier_normal_",
+    "kaiming_uniform_",
+    "kaiming_normal_",
+    "orthogonal_",
+    "sparse_",
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+]
+
 _LINEAR = {
     "linear",
     "conv1d",
@@ -62,13 +91,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the uniform distribution on [a, b)."""
+    """Fill from the uniform distribution on [a, b).
+
+    >>> import taper
+    >>> generator = taper.Generator().manual_seed(0)
+    >>> taper.nn.init.uniform_(taper.empty(3), a=-1, generator=generator)
+    tensor([-0.0075,  0.5364, -0.8230])
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the normal distribution."""
+    """Fill from the normal distribution.
+
+    >>> import taper
+    >>> generator = taper.Generator().manual_seed(0)
+    >>> taper.nn.init.normal_(taper.empty(3), std=0.1, generator=generator)
+    tensor([ 0.1541, -0.0293, -0.2179])
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -85,6 +126,11 @@ def trunc_normal_(
 
     Draws until all values are inside: normal ones if most of them are, else uniform ones, of
     which as many are kept as the density at their place says.
+
+    >>> import taper
+    >>> weight = taper.nn.init.trunc_normal_(taper.empty(100), a=-0.5, b=0.5)
+    >>> bool(weight.abs().amax() <= 0.5)
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user(
@@ -144,18 +190,34 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill with 1.
+
+    >>> import taper
+    >>> taper.nn.init.ones_(taper.empty(3))
+    tensor([1., 1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill with 0.
+
+    >>> import taper
+    >>> taper.nn.init.zeros_(taper.empty(3))
+    tensor([0., 0., 0.])
+    """
     with no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity."""
+    """Fill a matrix with the identity.
+
+    >>> import taper
+    >>> taper.nn.init.eye_(taper.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():
@@ -163,7 +225,12 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it preserves its input channels."""
+    """Fill the weight of a convolution so that it preserves its input channels.
+
+    >>> import taper
+    >>> taper.nn.init.dirac_(taper.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     sizes = tensor.size()
@@ -199,13 +266,24 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill uniformly, with variance gain**2 * 2 / (fan_in + fan_out) (Glorot and Bengio)."""
+    """Fill uniformly, with variance gain**2 * 2 / (fan_in + fan_out) (Glorot and Bengio).
+
+    >>> import taper
+    >>> weight = taper.nn.init.xavier_uniform_(taper.empty(3, 3))
+    >>> bool(weight.abs().amax() <= 1.0)
+    True
+    """
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill normally, with variance gain**2 * 2 / (fan_in + fan_out) (Glorot and Bengio)."""
+    """Fill normally, with variance gain**2 * 2 / (fan_in + fan_out) (Glorot and Bengio).
+
+    >>> import taper
+    >>> taper.nn.init.xavier_normal_(taper.empty(4, 6)).shape
+    torch.Size([4, 6])
+    """
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -241,7 +319,12 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill normally, with variance gain**2 / fan (He et al.); `a` is the slope of a leaky ReLU."""
+    """Fill normally, with variance gain**2 / fan (He et al.); `a` is the slope of a leaky ReLU.
+
+    >>> import taper
+    >>> taper.nn.init.kaiming_normal_(taper.empty(4, 6), nonlinearity="relu").shape
+    torch.Size([4, 6])
+    """
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -262,6 +345,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
     The matrix is the Q of a normal matrix's QR decomposition, with the signs that make the
     diagonal of R positive: so all orthogonal matrices are equally likely.
+
+    >>> import taper
+    >>> weight = taper.nn.init.orthogonal_(taper.empty(3, 5))
+    >>> taper.allclose(weight @ weight.T, taper.eye(3), atol=1e-6)
+    True
     """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -279,7 +367,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix normally, then zero the fraction `sparsity` of each column."""
+    """Fill a matrix normally, then zero the fraction `sparsity` of each column.
+
+    >>> import taper
+    >>> (taper.nn.init.sparse_(taper.empty(4, 3), sparsity=0.25) == 0).sum(0)
+    tensor([1, 1, 1])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -304,7 +397,10 @@ def _make_deprecate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old
-    deprecated.__doc__ = f"Old name of `{new}`."
+    _, prompt, example = (function.__doc__ or "").partition(">>> import taper")
+    called = example.replace(f"init.{new}(", f"init.{old}(")
+    ignore = '\n    >>> warnings.simplefilter("ignore")'
+    deprecated.__doc__ = f"Old name of `{new}`.\n\n    {prompt}, warnings{ignore}{called}"
     return deprecated
 
 

@@ -18,6 +18,15 @@ from taper.ops.creation import empty
 from taper.size import Size
 from taper.tensor import Tensor, wrap
 
+__all__ = [
+    "Parameter",
+    "UninitializedParameter",
+    "is_lazy",
+    "Buffer",
+    "UninitializedBuffer",
+    "UninitializedTensorMixin",
+]
+
 _REFUSAL = "Only Tensors of floating point and complex dtype can require gradients"
 
 
@@ -154,6 +163,10 @@ class UninitializedTensorMixin:
 
     Every operator reaches the elements through `_array`; the property of that name says what is
     wrong.  The slot behind it holds an empty array of the right dtype.
+
+    >>> import taper
+    >>> isinstance(taper.nn.UninitializedBuffer(), taper.nn.parameter.UninitializedTensorMixin)
+    True
     """
 
     __slots__ = ()

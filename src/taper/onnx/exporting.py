@@ -27,7 +27,16 @@ _OLDEST = 7
 
 
 class ONNXProgram:
-    """An exported model, which `save` writes to a file."""
+    """An exported model, which `save` writes to a file.
+
+    >>> import io
+    >>> import taper
+    >>> program = taper.onnx.export(taper.nn.Linear(2, 1), (taper.ones(1, 2),))
+    >>> file = io.BytesIO()
+    >>> program.save(file)
+    >>> len(file.getvalue()) > 0
+    True
+    """
 
     def __init__(self, pieces: list[Piece]) -> None:
         self._pieces = pieces

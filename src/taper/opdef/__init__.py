@@ -37,6 +37,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from taper.autograd.transforms import seen_whole
+from taper.numpy_names import with_numpy_names
 
 Array: TypeAlias = Any
 Operand: TypeAlias = Any
@@ -416,11 +417,19 @@ def tangent_of(function: Any) -> Callable[[Any], Any]:
 
 
 def composite(
-    *, method: bool = True, public: bool = True, name: str | None = None, arrays: bool = False
+    *,
+    method: bool = True,
+    public: bool = True,
+    name: str | None = None,
+    arrays: bool = False,
+    numpy_names: bool = False,
 ) -> Any:
     """Register a function that is written in terms of operators, and the method of that name.
 
-    `arrays`: it makes, reads or draws arrays itself, so that transforms (`func`) must see the call.
+    arrays       it makes, reads or draws arrays itself, so that transforms (`func`) must see the
+                 call
+    numpy_names  it takes `axis` for `dim` and `keepdims` for `keepdim`; costs 0.15 us a call, so
+                 that functions which are called often have a parameter `axis` instead
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -429,6 +438,8 @@ def composite(
             function.__qualname__ = name  # which Python's errors about arguments show
         if arrays:
             function = seen_whole(label, function)
+        if numpy_names:
+            function = with_numpy_names(function)
         named_composites.append((label, function))
         for watch in composite_watchers:
             watch(label, function)
@@ -448,6 +459,20 @@ def alias(name: str, function: Callable[..., Any]) -> None:
     for ending in ("", "_"):
         if original + ending in methods:
             methods[name + ending] = methods[original + ending]
+
+
+def inplace_as_function(name: str) -> None:
+    """Offer the method `name`, which writes in place, as a function as well.
+
+    It shows the example of its twin, whose results have the dtype and the shape of the input.
+    """
+    function: Any = methods[name]
+    composites[name] = function
+    if ">>>" not in function.__doc__:  # an alias has it from the other name
+        twin: Any = composites.get(name[:-1]) or registry[name[:-1]].function
+        _, prompt, example = twin.__doc__.partition(">>> import taper")
+        called = example.replace(f"taper.{twin.__name__}(", f"taper.{twin.__name__}_(")
+        function.__doc__ = f"{function.__doc__}\n\n    {prompt}{called}"
 
 
 def camel_case(name: str) -> str:

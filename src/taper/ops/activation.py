@@ -25,6 +25,7 @@ from taper.dtype_checks import (
     refuse,
     refuse_overflow,
 )
+from taper.kernels import native
 from taper.opdef import (
     POINTWISE,
     SAME,
@@ -69,6 +70,10 @@ def relu(self: Array) -> Array:
 @op(node="ThresholdBackwardBackward0", tangent=POINTWISE, public=False, method=False)
 def threshold_backward(grad_output: Array, self: Array, threshold: Any) -> Array:
     """The gradient where the input was above the threshold (or nan), else zero."""
+    if native is not None:
+        found = native.threshold_backward(grad_output, self, threshold)
+        if found is not None:
+            return found
     zero = zero_of(self.dtype)
     below = np.less_equal(self, zero if threshold == 0 else scalar_array(threshold, self.dtype))
     if below.size < 700:
@@ -142,6 +147,12 @@ def _threshold_in_place_self(grad, self, threshold):
 
 
 threshold_in_place = inplace_function(_threshold_in_place)
+threshold_in_place.__doc__ = """In-place version of `threshold`.
+
+    >>> import taper
+    >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
+    tensor([10.,  2.])
+    """
 
 
 # --- hardtanh, hardsigmoid, hardswish --------------------------------------------------------
@@ -328,7 +339,12 @@ def hardshrink_self(grad, self, lambd):
     check=not_implemented("softshrink_check", *NOT_FLOATING),
 )
 def softshrink(self: Array, lambd: Any = 0.5) -> Array:
-    """x moved towards zero by `lambd`, and zero where it would pass it."""
+    """x moved towards zero by `lambd`, and zero where it would pass it.
+
+    >>> import taper
+    >>> taper.nn.functional.softshrink(taper.tensor([-1.0, 0.3, 0.75]))
+    tensor([-0.5000,  0.0000,  0.2500])
+    """
     if not 0 <= lambd:
         kind = dtypes.FROM_NUMPY[self.dtype]
         raise RuntimeError(

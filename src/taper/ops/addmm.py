@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.opdef import SAME, Array, composites, derivative, methods, op, tangent_of
+from taper.opdef import SAME, Array, derivative, inplace_as_function, methods, op, tangent_of
 from taper.ops.matmul import (
     adjoint,
     batched_product,
@@ -410,9 +410,11 @@ def _sized_inplace(name: str, pattern: str) -> None:
 
 
 def _checked_addr(
-    self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    self: Tensor, vec1: Tensor, vec2: Tensor, *more: Any, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
     """In-place version of `addr`."""
+    if more:  # numbers before the vectors: a deprecated overload
+        return _addr_inplace(self, vec1, vec2, *more)
     shape, vectors = self._array.shape, (vec1._array, vec2._array)
     if len(shape) != 2:
         raise RuntimeError(f"2D tensor expected, got {len(shape)}D tensor for input")
@@ -429,4 +431,4 @@ methods["addr_"] = _checked_addr
 _sized_inplace("addmm_", f"{_OTHER_SHAPE}|{_NO_EXPANSION}")
 for _name in ("addmv_", "baddbmm_", "addbmm_"):
     _sized_inplace(_name, _OTHER_SHAPE)
-composites["addmv_"] = methods["addmv_"]  # of all these, PyTorch has one as a function
+inplace_as_function("addmv_")  # of all these, PyTorch has one as a function

@@ -281,13 +281,13 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 
 
 @composite(name="clamp_", public=False)
-def clamp_in_place(self: Any, min: Any = None, max: Any = None) -> Any:
+def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
-    tensors, min, max = _bounds("clamp_", self, min, max)
+    tensors, min, max = _bounds("clamp_", input, min, max)
     if tensors:
-        return _clamp_tensors_in_place(self, min, max)
-    _refuse_lower(self, min, max)
-    return _clamp_numbers_in_place(self, min, max)
+        return _clamp_tensors_in_place(input, min, max)
+    _refuse_lower(input, min, max)
+    return _clamp_numbers_in_place(input, min, max)
 
 
 def _refuse_lower(target: Tensor, *bounds: Any) -> None:
@@ -452,20 +452,20 @@ _clamp_max_tensor_in_place = inplace_function(clamp_max_tensor)
 
 
 @composite(name="clamp_min_", public=False)
-def clamp_min_in_place(self: Any, min: Any) -> Any:
+def clamp_min_in_place(input: Any, min: Any) -> Any:
     """In-place version of `clamp_min`."""
     if isinstance(min, Tensor):
-        return _clamp_min_tensor_in_place(self, min)
-    number = _checked("clamp_min", self, min)
-    _refuse_lower(self, number)
-    return _clamp_min_number_in_place(self, number)
+        return _clamp_min_tensor_in_place(input, min)
+    number = _checked("clamp_min", input, min)
+    _refuse_lower(input, number)
+    return _clamp_min_number_in_place(input, number)
 
 
 @composite(name="clamp_max_", public=False)
-def clamp_max_in_place(self: Any, max: Any) -> Any:
+def clamp_max_in_place(input: Any, max: Any) -> Any:
     """In-place version of `clamp_max`."""
     if isinstance(max, Tensor):
-        return _clamp_max_tensor_in_place(self, max)
-    number = _checked("clamp_max", self, max)
-    _refuse_lower(self, number)
-    return _clamp_max_number_in_place(self, number)
+        return _clamp_max_tensor_in_place(input, max)
+    number = _checked("clamp_max", input, max)
+    _refuse_lower(input, number)
+    return _clamp_max_number_in_place(input, number)

@@ -122,9 +122,9 @@ def conj_physical(input: Any, *, out: Any = None) -> Any:
 
 
 @composite(name="conj_physical_", public=False)
-def conj_physical_in_place(self: Any) -> Any:
+def conj_physical_in_place(input: Any) -> Any:
     """In-place version of `conj_physical`."""
-    return _conj_physical_in_place(self) if self.dtype.is_complex else self
+    return _conj_physical_in_place(input) if input.dtype.is_complex else input
 
 
 @op(name="_neg_view", node="NegViewBackward0", tangent=LINEAR, public=False, method=False)

@@ -215,6 +215,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         return dtypes.type_name(input.dtype)
     if type(dtype) is not dtypes.dtype:
+        if not isinstance(dtype, str | type):
+            raise TypeError("dtype must be a type, str, or dtype object")
         given = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
         name = given.removeprefix("torch.")
         for each in dtypes.FROM_NUMPY.values():
@@ -352,9 +354,9 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         write_copy(target, other._array)
         bump_version(self)
         return self
-    refuse_shared_memory(self, other)
 
     def write_source(array: ndarray) -> None:
+        refuse_shared_memory(self, other)  # after what the history forbids
         write_copy(array, other._array)
 
     return run_inplace(copy.op, (self, other, non_blocking), write_source)

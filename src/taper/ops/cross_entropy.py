@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.transforms import whole
+from taper.kernels import native
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.loss import MEAN, NONE, SUM, reduction_number, refuse_gradient
 from taper.ops.reduce import sum_all, sum_dim
@@ -104,11 +105,30 @@ class Picked:
         return dtype.type(self.flat.size if self.keep is None else np.count_nonzero(self.keep))
 
 
-def _plain(shape: Shape, target: np.ndarray, ignore_index: int) -> bool:
-    """Whether every row of a matrix has a target that counts: the common case."""
-    if len(shape) != 2 or not target.size or target.dtype != INT64 or 0 <= ignore_index < shape[1]:
-        return False
-    return bool(np.maximum.reduce(target.view(np.uint64), None) < shape[1])
+def _pick_rows(array: np.ndarray, target: np.ndarray, ignore_index: int) -> np.ndarray | None:
+    """What each target picks of its row, if every row of a matrix has one that counts."""
+    shape = array.shape
+    if len(shape) != 2 or 0 <= ignore_index < shape[1]:
+        return None
+    if native is not None and (found := native.pick_rows(array, target)) is not None:
+        picked: np.ndarray = found
+        return picked
+    if not target.size or target.dtype != INT64:
+        return None
+    if np.maximum.reduce(target.view(np.uint64), None) >= shape[1]:
+        return None
+    return array.reshape(-1)[_row_places(shape, target)]
+
+
+def _put_rows(shape: Shape, target: np.ndarray, value: Any) -> np.ndarray:
+    """Zeros, but `value` where the targets of the rows of a matrix are."""
+    if native is not None:
+        found: np.ndarray | None = native.put_rows(*shape, target, np.asarray(value))
+        if found is not None:
+            return found
+    result = np.zeros(shape, value.dtype)
+    result.reshape(-1)[_row_places(shape, target)] = value
+    return result
 
 
 def _row_places(shape: Shape, target: np.ndarray) -> np.ndarray:
@@ -126,8 +146,8 @@ def _nll(
     ignore_index: int,
 ) -> tuple[Any, Any]:
     dtype = array.dtype
-    if weight is None and reduction and _plain(array.shape, target, ignore_index):
-        found = array.reshape(-1)[_row_places(array.shape, target)]
+    found = _pick_rows(array, target, ignore_index) if weight is None and reduction else None
+    if found is not None:
         loss = -np.add.reduce(found)
         size = found.size
         return np.asarray(loss / size if reduction == MEAN else loss), np.asarray(size, dtype)
@@ -214,12 +234,9 @@ def nll_loss_backward(
     ignore_index: int,
 ) -> Array:
     """The gradient of nll_loss: minus `self` at the log-probabilities that the targets pick."""
-    result = np.zeros(shape, self.dtype)
     if weight is None and reduction and len(shape) == 2 and total_weight.item() == shape[0]:
-        # Nothing was ignored.
-        factor = shape[0] if reduction == MEAN else 1
-        result.reshape(-1)[_row_places(shape, target)] = -self.item() / factor
-        return result
+        return _put_rows(shape, target, -self / (shape[0] if reduction == MEAN else 1))
+    result = np.zeros(shape, self.dtype)
     picked = Picked(shape, target, weight, ignore_index)
     if not result.size:
         return result

@@ -12,7 +12,7 @@ from taper.device import usable
 from taper.dlpack import from_dlpack
 from taper.factory import check_differentiable, finish, options, refuse, refuse_pinning
 from taper.memory import adopt, bytes_at
-from taper.nested import read
+from taper.nested_data import read
 from taper.opdef import composite
 from taper.ops.copy import clone, to
 from taper.scalars import type_name

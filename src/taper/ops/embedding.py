@@ -138,6 +138,13 @@ def functional_embedding(
     Row `padding_idx` gets no gradient.  With `max_norm` the rows that are looked up are first
     scaled down, in place, to that `norm_type` norm.  With `scale_grad_by_freq` a gradient is
     divided by how often its row was looked up.
+
+    >>> import taper
+    >>> table = taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> taper.nn.functional.embedding(taper.tensor([1, 0, 1]), table)
+    tensor([[3., 4.],
+            [1., 2.],
+            [3., 4.]])
     """
     count = weight._array.shape[0]
     if padding_idx is None:

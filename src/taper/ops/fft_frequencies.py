@@ -107,7 +107,7 @@ def _moved(function: str, input: Any, dim: Any, back: bool) -> Tensor:
     return roll(input, shifts, dims)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Move the zero frequency from the front to the middle, in all dimensions or in `dim`.
 
@@ -118,7 +118,7 @@ def fft_fftshift(input: Tensor, dim: Any = None) -> Tensor:
     return _moved("fftshift", input, dim, False)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 

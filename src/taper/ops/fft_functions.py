@@ -235,7 +235,7 @@ def _real_line(
     return fft_c2r(input, (number,), normalization, size)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -250,7 +250,7 @@ def fft_fft(
     return _complex_line("fft", input, n, dim, norm, True, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -263,7 +263,7 @@ def fft_ifft(
     return _complex_line("ifft", input, n, dim, norm, False, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -276,7 +276,7 @@ def fft_rfft(
     return _half_line("rfft", input, n, dim, norm, True, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -289,7 +289,7 @@ def fft_irfft(
     return _real_line("irfft", input, n, dim, norm, False, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -302,7 +302,7 @@ def fft_hfft(
     return _real_line("hfft", input, n, dim, norm, True, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -387,7 +387,7 @@ def _ihfft_block(function: str, input: Any, s: Any, dim: Any, norm: Any, out: An
     return fft_c2c(found.conj_physical(), dims[:-1], normalization, False)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_fftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -401,7 +401,7 @@ def fft_fftn(
     return _complex_block("fftn", input, s, dim, norm, True, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ifftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -415,7 +415,7 @@ def fft_ifftn(
     return _complex_block("ifftn", input, s, dim, norm, False, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_rfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -428,7 +428,7 @@ def fft_rfftn(
     return _rfft_block("rfftn", input, s, dim, norm, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_irfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -441,7 +441,7 @@ def fft_irfftn(
     return _irfft_block("irfftn", input, s, dim, norm, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_hfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -454,7 +454,7 @@ def fft_hfftn(
     return _hfft_block("hfftn", input, s, dim, norm, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ihfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -476,7 +476,7 @@ def _plane(function: str, dim: Any) -> Any:
     return dim
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_fft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -490,7 +490,7 @@ def fft_fft2(
     return _complex_block("fft2", input, s, _plane("fft2", dim), norm, True, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ifft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -504,7 +504,7 @@ def fft_ifft2(
     return _complex_block("ifft2", input, s, _plane("ifft2", dim), norm, False, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_rfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -517,7 +517,7 @@ def fft_rfft2(
     return _rfft_block("rfft2", input, s, _plane("rfft2", dim), norm, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_irfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -530,7 +530,7 @@ def fft_irfft2(
     return _irfft_block("irfft2", input, s, _plane("irfft2", dim), norm, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_hfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
@@ -543,7 +543,7 @@ def fft_hfft2(
     return _hfft_block("hfft2", input, s, _plane("hfft2", dim), norm, out)
 
 
-@composite(method=False, public=False)
+@composite(method=False, public=False, numpy_names=True)
 def fft_ihfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:

@@ -286,7 +286,7 @@ def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any,
     return function, (tensor, dim, index, source)
 
 
-@composite()
+@composite(numpy_names=True)
 def scatter(
     input: Tensor,
     dim: int,
@@ -306,7 +306,7 @@ def scatter(
     return function(*arguments)
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def scatter_(
     self: Tensor,
     dim: int,
@@ -362,7 +362,7 @@ def scatter_add_src(grad: Array, dim: int, index: Array) -> Array:
     return gather(grad, dim, index)
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """In-place version of `scatter_add`."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from taper import nested
+from taper import nested_data
 from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
@@ -25,6 +25,7 @@ from taper.ops.parts import select_at, slice_dim
 from taper.ops.shape import alias, expand_to, unsqueeze, view_as_shape
 from taper.scalars import filler, type_name
 from taper.tensor import Tensor, wrap, wrap_dim
+from taper.userwarning import warn_user
 
 _LONG = np.dtype(np.int64)
 LAST = 2**63 - 1  # the end of an open slice, as nodes show it
@@ -38,11 +39,22 @@ def entries(index: Any) -> list[Any]:
         return list(index)
     if isinstance(index, list) and len(index) < 32:
         for each in index:
-            if each is None or each is Ellipsis:
-                return index
-            if isinstance(each, slice | Tensor | list | tuple | range | np.ndarray):
+            if (
+                each is None
+                or each is Ellipsis
+                or isinstance(each, slice | Tensor | list | tuple | range | np.ndarray)
+            ):
+                warn_user(_NOT_A_TUPLE)
                 return index
     return [index]
+
+
+_NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+    "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as "
+    "tensor index, x[torch.tensor(seq)], which will result either in an error or a different "
+    "result"
+)
 
 
 def as_entry(value: Any) -> Any:
@@ -58,7 +70,7 @@ def as_entry(value: Any) -> Any:
             return int(value)
         value = wrap(np.array(value))
     elif isinstance(value, list | tuple | range):
-        value = wrap(nested.read(list(value), None) if len(value) else np.empty(0, np.int64))
+        value = wrap(nested_data.read(list(value), None) if len(value) else np.empty(0, np.int64))
     elif isinstance(value, str | bytes):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     elif not isinstance(value, Tensor):

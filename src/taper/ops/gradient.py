@@ -26,7 +26,7 @@ _SIGNATURES = """
 """
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:

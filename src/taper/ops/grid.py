@@ -17,6 +17,7 @@ from taper.ops.grid_kernels import sampled, sampled_backward
 from taper.ops.grid_second import backward_tangent, second
 from taper.ops.matmul import bmm
 from taper.ops.pool_checks import FLOATS, require_dtype
+from taper.ops.ranges import evenly_spaced
 from taper.ops.shape import transpose, view_as_shape
 from taper.reduction import not_implemented
 from taper.strides import Shape, integers
@@ -200,10 +201,12 @@ def _base_grid(size: Shape, dtype: np.dtype, align_corners: bool) -> ndarray:
     lengths = size[2:]
     rank = len(lengths)
     result = np.ones((*lengths, rank + 1), dtype)
+    which = dtypes.FROM_NUMPY[dtype]
     for dim, length in enumerate(lengths):
-        steps = np.linspace(-1, 1, length) if length > 1 else np.zeros(length)
+        # To the last bit: at the identity it decides between which pixels a place lies.
+        steps = evenly_spaced(-1, 1, length, which) if length > 1 else np.zeros(length, dtype)
         if not align_corners and length:
-            steps = steps * ((length - 1) / length)
+            steps = steps * dtype.type(length - 1) / dtype.type(length)
         result[..., rank - 1 - dim] = steps.reshape(-1, *(1,) * (rank - 1 - dim))
     return result.reshape(-1, rank + 1)
 

@@ -42,11 +42,17 @@ class Axis(NamedTuple):
 # --- coordinates -----------------------------------------------------------------------------
 
 
-def unnormalised(coordinate: Any, size: int, align_corners: bool) -> Any:
-    """A coordinate from -1 to 1 as a place from 0 to size - 1, or around that."""
+def unnormalised(coordinate: ndarray, size: int, align_corners: bool, fused: bool) -> ndarray:
+    """A coordinate from -1 to 1 as a place from 0 to size - 1, or around that.
+
+    At the identity the last bit decides between which pixels a place lies.  For pictures PyTorch
+    rounds product and difference once (`fused`), for volumes each.
+    """
     if align_corners:
-        return (coordinate + 1) / 2 * (size - 1)
-    return ((coordinate + 1) * size - 1) / 2
+        return ((coordinate + 1) / 2 * (size - 1)).astype(coordinate.dtype)
+    wide: Any = np.float64 if coordinate.dtype.itemsize < 8 else np.longdouble
+    kind = wide if fused else coordinate.dtype
+    return ((coordinate + 1).astype(kind) * (size / 2) - 0.5).astype(coordinate.dtype)
 
 
 def speed(size: int, align_corners: bool) -> float:
@@ -86,10 +92,15 @@ def _padded(place: ndarray, size: int, padding: int, align_corners: bool) -> tup
 
 
 def axis_of(
-    coordinate: ndarray, size: int, interpolation: int, padding: int, align_corners: bool
+    coordinate: ndarray,
+    size: int,
+    fused: bool,
+    interpolation: int,
+    padding: int,
+    align_corners: bool,
 ) -> Axis:
     """The places that coordinates mean along one dimension."""
-    place = unnormalised(coordinate, size, align_corners).astype(coordinate.dtype)
+    place = unnormalised(coordinate, size, align_corners, fused)
     factor: Any = speed(size, align_corners)
     if interpolation == BICUBIC:
         first = np.floor(place)
@@ -118,7 +129,10 @@ def axes_of(grid: ndarray, sizes: Shape, *settings: Any) -> list[Axis]:
     """The places that a grid means along each dimension; its last coordinate is the first one."""
     flat = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), grid.shape[-1])
     rank = len(sizes)
-    return [axis_of(flat[..., rank - 1 - dim], size, *settings) for dim, size in enumerate(sizes)]
+    return [
+        axis_of(flat[..., rank - 1 - dim], size, rank == 2, *settings)
+        for dim, size in enumerate(sizes)
+    ]
 
 
 # --- weights ---------------------------------------------------------------------------------

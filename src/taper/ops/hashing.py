@@ -38,7 +38,7 @@ def xor_of_bits(self: Array, dim: Dims, keepdim: bool) -> Array:
     return combine(bits.view(np.uint64), axis=axes, keepdims=keepdim)
 
 
-@composite(arrays=True)
+@composite(arrays=True, numpy_names=True)
 def hash_tensor(
     input: Tensor,
     dim: Any = (),

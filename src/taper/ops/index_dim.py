@@ -157,7 +157,7 @@ def index_add_source(
     return found if alpha == 1 else found * alpha
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """In-place version of `index_add`."""
 
@@ -248,7 +248,7 @@ def index_copy_source(
     return reshape(index_select(grad, dim, index), tuple(source.shape))
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """In-place version of `index_copy`."""
 
@@ -333,7 +333,7 @@ def index_fill_value(grad: Array, dim: int, index: Array) -> Array:
     return (grad - _index_fill(grad, dim, index, 0)).sum()
 
 
-@composite()
+@composite(numpy_names=True)
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """A copy with `value`, a number or 0-d tensor, in the slices at `index` along `dim`.
 
@@ -346,7 +346,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     return _index_fill(input, dim, index, value)
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """In-place version of `index_fill`."""
     tensor = isinstance(value, Tensor)

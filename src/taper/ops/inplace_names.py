@@ -6,7 +6,7 @@ Owns: the list of names.
 from __future__ import annotations
 
 from taper.factory import tensor_argument
-from taper.opdef import composite, composites, methods
+from taper.opdef import composite, composites, inplace_as_function
 from taper.ops import (
     activation,
     bits,
@@ -33,7 +33,8 @@ _METHODS = (
 # Importing them has declared the methods.
 _DECLARED = (bits, clamping, complexes, power, rounding, special, trigonometry, unary)
 
-composites.update({name: methods[name] for name in _METHODS.split()})
+for _name in _METHODS.split():
+    inplace_as_function(_name)
 composites.update(
     celu_=smooth_activation.celu_in_place,
     rrelu_=leaky_activation.rrelu_in_place,

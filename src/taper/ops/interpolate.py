@@ -193,20 +193,38 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """An old name of `interpolate`; warns."""
+    """An old name of `interpolate`; warns.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.nn.functional.upsample(taper.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     _warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @composite(method=False, public=False)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """An old name of `interpolate` with the mode "nearest"; warns."""
+    """An old name of `interpolate` with the mode "nearest"; warns.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.nn.functional.upsample_nearest(taper.tensor([[[[1.0, 2.0]]]]), size=(1, 4))
+    tensor([[[[1., 1., 2., 2.]]]])
+    """
     _warn("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @composite(method=False, public=False)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """An old name of `interpolate` with the mode "bilinear" and aligned corners; warns."""
+    """An old name of `interpolate` with the mode "bilinear" and aligned corners; warns.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.nn.functional.upsample_bilinear(taper.tensor([[[[0.0, 3.0]]]]), size=(1, 4))
+    tensor([[[[0., 1., 2., 3.]]]])
+    """
     _warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

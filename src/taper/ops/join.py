@@ -371,7 +371,7 @@ def linalg_cross_other(grad: Array, self: Array, dim: int) -> Array:
     return linalg_cross(grad, conj(self), dim)
 
 
-@composite()
+@composite(numpy_names=True)
 def cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:

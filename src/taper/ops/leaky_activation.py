@@ -108,6 +108,12 @@ def _leaky_relu_in_place_self(grad, result, negative_slope):
 
 
 leaky_relu_in_place = inplace_function(_leaky_relu_in_place)
+leaky_relu_in_place.__doc__ = """In-place version of `leaky_relu`.
+
+    >>> import taper
+    >>> taper.nn.functional.leaky_relu_(taper.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
 
 
 @op(
@@ -283,12 +289,17 @@ def rrelu(
 
 
 def rrelu_in_place(
-    self: Any,
+    input: Any,
     lower: float = 0.125,
     upper: float = 1.0 / 3,
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """In-place version of `rrelu`."""
-    noise = _slopes(self, lower, upper, training, generator)
-    return _rrelu_with_noise_in_place(self, noise, lower, upper, training)
+    """In-place version of `rrelu`.
+
+    >>> import taper
+    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
+    tensor([-11.,   2.])
+    """
+    noise = _slopes(input, lower, upper, training, generator)
+    return _rrelu_with_noise_in_place(input, noise, lower, upper, training)

@@ -17,7 +17,7 @@ from taper.device import CPU, strided
 from taper.device import device as as_device
 from taper.factory import NO_INTEGER_GRADIENTS, allocate, finish, is_integer
 from taper.memory import adopt
-from taper.nested import is_sequence, read
+from taper.nested_data import is_sequence, read
 from taper.opdef import composite
 from taper.ops.copy import to
 from taper.ops.reshape import alias
@@ -155,6 +155,10 @@ class tensortype(type):
     """The class of `FloatTensor` and the like: they make tensors of one dtype, and have none.
 
     `isinstance(x, FloatTensor)` asks for the dtype.
+
+    >>> import taper
+    >>> taper.LongTensor([1, 2]), isinstance(taper.ones(2), taper.DoubleTensor)
+    (tensor([1, 2]), False)
     """
 
     dtype: dtypes.dtype
@@ -187,20 +191,35 @@ def _refuse_base(cls: type) -> NoReturn:
 TENSOR_TYPES: dict[str, tensortype] = {}
 """`FloatTensor`, `LongTensor` ...: under their names in the `torch` namespace."""
 
+_DOC = """Makes tensors of {which!r} as `Tensor(...)` does.
+
+    >>> import taper
+    >>> taper.{name}([1, 0]).dtype
+    {which!r}
+    """
+
 for _which in dtypes.FROM_NUMPY.values():
     if not _which.is_complex and _which not in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
         _name = f"{_which.scalar_type}Tensor"
         _members = {
             "dtype": _which,
             "__module__": "taper",
-            "__doc__": f"Makes tensors of {_which!r} as `Tensor(...)` does.",
+            "__doc__": _DOC.format(which=_which, name=_name),
             "__init_subclass__": classmethod(_refuse_base),
         }
         TENSOR_TYPES[_name] = tensortype(_name, (), _members)
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Make the dtype of a class such as `DoubleTensor` the default; use `set_default_dtype`."""
+    """Make the dtype of a class such as `DoubleTensor` the default; use `set_default_dtype`.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.set_default_tensor_type(taper.DoubleTensor)
+    >>> taper.ones(1).dtype == taper.double
+    True
+    >>> taper.set_default_tensor_type(taper.FloatTensor)
+    """
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() and torch.set_default_device() as alternatives."

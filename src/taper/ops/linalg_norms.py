@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.numpy_names import with_numpy_names
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.operands import invalid_combination
 from taper.ops.blend import where
@@ -51,6 +52,7 @@ _MATRIX_NORM = (
 # --- matrix_norm -----------------------------------------------------------------------------
 
 
+@with_numpy_names
 def linalg_matrix_norm(
     input: Tensor,
     ord: Any = "fro",
@@ -229,7 +231,7 @@ def linalg_norm(
     return compute(input)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def nuclear_norm(
     input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Any:
@@ -252,7 +254,7 @@ def nuclear_norm(
     return linalg_matrix_norm(input, "nuc", dims, keepdim, out=out)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def frobenius_norm(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Any:

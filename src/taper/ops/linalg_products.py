@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.numpy_names import with_numpy_names
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.complexes import conj
 from taper.ops.cumulative import cumprod
@@ -258,6 +259,7 @@ def _chain(tensors: Sequence[Tensor]) -> Any:
     return multiply_chain(matrices, tuple(shape))
 
 
+@with_numpy_names
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
     """The sum of conj(x) y along a dimension.
 
@@ -291,6 +293,7 @@ def _vecdot(x: Tensor, y: Tensor, dim: int) -> Any:
     return sum_dim(conj(x) * y, (dim,))
 
 
+@with_numpy_names
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
     """The cross product of vectors of length 3 along a dimension.
 

@@ -218,7 +218,7 @@ def _areas(y: Tensor, x: Tensor, dim: int) -> Any:
     return (left + right) * (after - before)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The integral along `dim` by the trapezoidal rule, between points `x` or of distance `dx`.
 
@@ -242,7 +242,7 @@ def _no_dimension() -> int:
     raise IndexError("Dimension specified as -1 but tensor has no dimensions")
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Any:
     """Another name of `trapezoid`.
 
@@ -253,7 +253,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) 
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Any:

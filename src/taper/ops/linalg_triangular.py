@@ -86,7 +86,7 @@ def triangular_solution_tangent(self, result, upper, left, unitriangular, self_t
 
 
 def linalg_solve_triangular(
-    A: Tensor,
+    input: Tensor,
     B: Tensor,
     *,
     upper: bool | None = None,
@@ -94,7 +94,7 @@ def linalg_solve_triangular(
     unitriangular: bool = False,
     out: Tensor | None = None,
 ) -> Any:
-    """X of A X = B, where only a triangle of A is read; not `left`: of X A = B.
+    """X of A X = B, where only a triangle of A, the input, is read; not `left`: of X A = B.
 
     >>> import taper
     >>> A = taper.tensor([[2.0, 1.0], [0.0, 4.0]])
@@ -102,12 +102,12 @@ def linalg_solve_triangular(
     tensor([[1.],
             [1.]])
     """
-    check_tensors("linalg_solve_triangular", input=A, B=B)
+    check_tensors("linalg_solve_triangular", input=input, B=B)
     if upper is None:
         raise TypeError(
             'linalg_solve_triangular() missing 1 required positional arguments: "upper"'
         )
-    arguments = (A, B, upper, left, unitriangular)
+    arguments = (input, B, upper, left, unitriangular)
     if out is not None:
         check = _check_scalar_type
         return write_out(

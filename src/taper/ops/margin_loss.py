@@ -26,7 +26,7 @@ _TINY = 1e-12
 # --- distances -------------------------------------------------------------------------------
 
 
-@composite(method=False, arrays=True)
+@composite(method=False, arrays=True, numpy_names=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 
@@ -62,7 +62,7 @@ def _normalised(vectors: Tensor, dim: int, eps: float) -> Tensor:
     return vectors / length
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

@@ -127,7 +127,7 @@ def native_group_norm(
     return norm.native_group_norm(input.contiguous(), weight, bias, N, C, HxW, group, eps)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def native_norm(
     input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> NoReturn:

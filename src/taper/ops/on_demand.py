@@ -296,6 +296,8 @@ FOR_SPECIAL_ONLY = "special_normal special_polynomials"
 
 FAMILY_OF = {name.removesuffix("()"): family for name, family in _GIVEN.items()}
 
+_IN_PLACE = frozenset(PROVIDES["inplace_names"].replace("()", "").split())
+
 
 def install(provided: Mapping[str, Callable[..., Any]]) -> None:
     """Put methods on Tensor: the given ones, and stubs for those of families not loaded."""
@@ -309,6 +311,11 @@ def install(provided: Mapping[str, Callable[..., Any]]) -> None:
 def load(name: str) -> None:
     """Load the family that provides `name`."""
     load_family(FAMILY_OF[name])
+
+
+def load_function(name: str) -> None:
+    """Load the family that provides `name` as a function: an in-place method has two."""
+    load_family("inplace_names" if name in _IN_PLACE else FAMILY_OF[name])
 
 
 def load_family(family: str) -> Any:

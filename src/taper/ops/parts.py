@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from taper.factory import integer
+from taper.numpy_names import refuse_missing
 from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.reduction import ABSENT
 from taper.strides import Shape, strided
 from taper.tensor import wrap_dim
 
@@ -63,14 +65,16 @@ def select_backward_self(grad: Array, dim: int, index: int) -> Array:
 
 
 @composite()
-def select(input: Any, dim: int, index: Any) -> Any:
+def select(input: Any, dim: Any = ABSENT, index: Any = ABSENT, *, axis: Any = ABSENT) -> Any:
     """The slice at `index` along `dim`, without that dimension; shares the memory.
 
     >>> import taper
     >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
-    if type(index) is not int:
+    if type(index) is not int or dim is ABSENT:
+        dim = axis if dim is ABSENT else dim
+        refuse_missing("select", {"dim": dim, "index": index})
         index = integer("select", "index", 2, index)
     return select_at(input, dim, index)
 
@@ -113,13 +117,18 @@ def slice_backward_self(
 
 
 @composite()
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+def narrow(
+    input: Any, dim: Any = ABSENT, start: Any = ABSENT, length: Any = ABSENT, *, axis: Any = ABSENT
+) -> Any:
     """`length` slices along `dim` from `start` on; shares the memory.
 
     >>> import taper
     >>> taper.narrow(taper.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
+    if dim is ABSENT or length is ABSENT:
+        dim = axis if dim is ABSENT else dim
+        refuse_missing("narrow", {"dim": dim, "start": start, "length": length})
     shape = input.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")

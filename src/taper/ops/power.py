@@ -240,9 +240,9 @@ def square(input: Any, *, out: Any = None) -> Any:
 
 
 @composite(name="square_", public=False)
-def square_in_place(self: Any) -> Any:
+def square_in_place(input: Any) -> Any:
     """In-place version of `square`."""
-    return _pow_scalar_in_place(self, 2)
+    return _pow_scalar_in_place(input, 2)
 
 
 @composite()
@@ -496,7 +496,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @composite(name="xlogy_", public=False)
-def xlogy_in_place(self: Any, other: Any) -> Any:
+def xlogy_in_place(input: Any, other: Any) -> Any:
     """In-place version of `xlogy`."""
     tensor = isinstance(other, Tensor)
-    return (_xlogy_tensor_in_place if tensor else _xlogy_other_number_in_place)(self, other)
+    return (_xlogy_tensor_in_place if tensor else _xlogy_other_number_in_place)(input, other)

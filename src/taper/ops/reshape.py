@@ -251,7 +251,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
 
 
-@composite()
+@composite(numpy_names=True)
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several, whose product is its length.
 

@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.accumulate import remember_former
+from taper.autograd.probes import Unimplemented
 from taper.autograd.state import local
-from taper.autograd.tensor_api import forget_accumulator
-from taper.autograd.views import bump_version, check_inplace, requires_grad
+from taper.autograd.views import (
+    bump_version,
+    check_inplace,
+    rebase_history,
+    requires_grad,
+    wants_grad,
+)
 from taper.device import preserve_format
 from taper.memory import all_bytes
 from taper.opdef import composite
 from taper.ops.reshape import sizes
 from taper.ops.strided import strided_view
 from taper.sampling.fill import C_NAMES
-from taper.storage import UntypedStorage, tensor_on
+from taper.storage import TypedStorage, UntypedStorage, tensor_on
 from taper.strides import Shape, format_strides, is_dense, row_major
 from taper.tensor import Tensor, element_strides, storage_offset
 
@@ -94,14 +101,20 @@ def set_(
     >>> taper.zeros(3).set_(taper.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    check_inplace(self, False, local.state)
+    tensors = [self, source] if isinstance(source, Tensor) else [self]
+    recorded = check_inplace(self, any(map(wants_grad, tensors)), local.state)
     own = self._array.dtype
     if source is None:
         array = np.empty(0, own)
-    elif isinstance(source, UntypedStorage):
+    elif isinstance(source, UntypedStorage | TypedStorage):
         shape = (source.nbytes() // own.itemsize,) if size is None else tuple(size)
         strides = row_major(shape) if stride is None else tuple(stride)
         array = tensor_on(source, self.dtype, storage_offset, shape, strides)._array
+    elif not isinstance(source, Tensor):
+        raise TypeError(
+            f"set_() received an invalid combination of arguments - got ({type(source).__name__})"
+            + _SET_FORMS
+        )
     else:
         array = source._array
         if array.dtype != own:
@@ -112,8 +125,22 @@ def set_(
         if size is not None:
             strides = row_major(tuple(size)) if stride is None else tuple(stride)
             array = strided_view.op.kernel(array, tuple(size), strides, storage_offset)
-    if array.shape != self._array.shape:
-        forget_accumulator(self)
+    if self._grad_fn is None and wants_grad(self):
+        remember_former(self, kept=False)
+        self._meta.odd_layout = True
     self._array = array
     bump_version(self)
+    if recorded:
+        rebase_history(
+            self, Unimplemented("derivative for set_ is not implemented", tensors, [self])
+        )
     return self
+
+
+_SET_FORMS = """, but expected one of:
+ * ()
+ * (torch.Storage source)
+ * (torch.Storage source, int storage_offset, tuple of ints size, tuple of ints stride = None)
+ * (Tensor source)
+ * (Tensor source, int storage_offset, tuple of ints size, tuple of ints stride = None)
+"""

@@ -198,11 +198,11 @@ def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
 
 
 @composite(name="round_", public=False)
-def round_in_place(self: Any, *, decimals: int | None = None) -> Any:
+def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
     """In-place version of `round`."""
     if decimals is None:
-        return _round_whole_in_place(self)
-    return _round_decimals_in_place(self, decimals)
+        return _round_whole_in_place(input)
+    return _round_decimals_in_place(input, decimals)
 
 
 # --- not a number ----------------------------------------------------------------------------

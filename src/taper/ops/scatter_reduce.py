@@ -94,7 +94,7 @@ def scatter_reduce(
     return result
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def scatter_reduce_(
     self: Tensor,
     dim: int,
@@ -271,7 +271,7 @@ def index_reduce(
     return result
 
 
-@composite(public=False)
+@composite(public=False, numpy_names=True)
 def index_reduce_(
     self: Tensor,
     dim: int,

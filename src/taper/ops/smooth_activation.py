@@ -137,6 +137,12 @@ def _elu_in_place_self(grad, result, alpha, scale, input_scale):
 
 
 elu_in_place = inplace_function(_elu_in_place)
+elu_in_place.__doc__ = """In-place version of `elu`.
+
+    >>> import taper
+    >>> taper.nn.functional.elu_(taper.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
 
 
 @composite(method=False)
@@ -150,9 +156,14 @@ def selu(input: Any) -> Any:
     return elu(input, _SELU_ALPHA, _SELU_SCALE)
 
 
-def selu_in_place(self: Any) -> Any:
-    """In-place version of `selu`."""
-    return elu_in_place(self, _SELU_ALPHA, _SELU_SCALE)
+def selu_in_place(input: Any) -> Any:
+    """In-place version of `selu`.
+
+    >>> import taper
+    >>> taper.selu_(taper.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
+    return elu_in_place(input, _SELU_ALPHA, _SELU_SCALE)
 
 
 def _celu(values: ndarray, alpha: Any) -> Any:
@@ -199,6 +210,12 @@ def _celu_in_place_self(grad, result, alpha):
 
 
 celu_in_place = inplace_function(_celu_in_place)
+celu_in_place.__doc__ = """In-place version of `celu`.
+
+    >>> import taper
+    >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
+    tensor([-0.7869,  1.0000])
+    """
 
 
 # --- gelu ------------------------------------------------------------------------------------
@@ -245,7 +262,12 @@ def _tanh_argument(values: ndarray) -> Any:
     check=not_implemented("GeluKernelImpl", *NOT_FLOATING),
 )
 def gelu(self: Array, *, approximate: str = "none") -> Array:
-    """x times the probability that a normal deviate is below x, or an approximation by tanh."""
+    """x times the probability that a normal deviate is below x, or an approximation by tanh.
+
+    >>> import taper
+    >>> taper.nn.functional.gelu(taper.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
     if approximate == "none":
         return in_blocks(_gelu, self)
     if approximate == "tanh":
@@ -388,7 +410,12 @@ def _softplus(values: ndarray, beta: Any, threshold: Any) -> Any:
     check=not_implemented("softplus_cpu", *NOT_FLOATING),
 )
 def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
-    """log(1 + exp(beta x)) / beta, and x itself where beta x is above `threshold`."""
+    """log(1 + exp(beta x)) / beta, and x itself where beta x is above `threshold`.
+
+    >>> import taper
+    >>> taper.nn.functional.softplus(taper.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
     return _softplus(self, beta, threshold)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from numpy import ndarray
 
 from taper.dtype_checks import COMPLEX, not_implemented
-from taper.opdef import FLOAT, POINTWISE, Array, composites, derivative, methods, op
+from taper.opdef import FLOAT, POINTWISE, Array, derivative, inplace_as_function, op
 from taper.ops import special_bessel_arrays as arrays
 from taper.ops.blend import where
 from taper.ops.special_airy_arrays import airy_ai as airy_array
@@ -21,8 +21,13 @@ from taper.ops.unary import reciprocal, sgn
 _LOW = ("float16", "bfloat16")
 
 
-def _declare(name: str, function: Callable[[ndarray], ndarray], what: str, letter: bool) -> Any:
-    """An operator without derivative; `letter`: its argument is called x in PyTorch."""
+def _declare(
+    name: str, function: Callable[[ndarray], ndarray], what: str, at_one: str, letter: bool
+) -> Any:
+    """An operator without derivative; `letter`: its argument is called x in PyTorch.
+
+    `at_one` is its value at 1, for the example.
+    """
 
     def of_x(x: Array) -> Any:
         return function(x)
@@ -31,7 +36,12 @@ def _declare(name: str, function: Callable[[ndarray], ndarray], what: str, lette
         return function(self)
 
     kernel: Any = of_x if letter else of_self
-    kernel.__doc__ = f"{what}; without a gradient, as in PyTorch."
+    kernel.__doc__ = f"""{what}; without a gradient, as in PyTorch.
+
+    >>> import taper
+    >>> taper.special.{name}(taper.tensor([1.0]))
+    tensor([{at_one}])
+    """
     return op(
         name=f"special_{name}",
         promote=FLOAT,
@@ -42,31 +52,31 @@ def _declare(name: str, function: Callable[[ndarray], ndarray], what: str, lette
     )(kernel)
 
 
-airy_ai = _declare("airy_ai", airy_array, "The Airy function Ai", True)
+airy_ai = _declare("airy_ai", airy_array, "The Airy function Ai", "0.1353", True)
 bessel_j0, bessel_j1, bessel_y0, bessel_y1 = (
-    _declare(name, getattr(arrays, name), what, False)
-    for name, what in (
-        ("bessel_j0", "The Bessel function of the first kind of order 0"),
-        ("bessel_j1", "The Bessel function of the first kind of order 1"),
-        ("bessel_y0", "The Bessel function of the second kind of order 0"),
-        ("bessel_y1", "The Bessel function of the second kind of order 1"),
+    _declare(name, getattr(arrays, name), what, at_one, False)
+    for name, what, at_one in (
+        ("bessel_j0", "The Bessel function of the first kind of order 0", "0.7652"),
+        ("bessel_j1", "The Bessel function of the first kind of order 1", "0.4401"),
+        ("bessel_y0", "The Bessel function of the second kind of order 0", "0.0883"),
+        ("bessel_y1", "The Bessel function of the second kind of order 1", "-0.7812"),
     )
 )
 modified_bessel_i0, modified_bessel_i1, modified_bessel_k0, modified_bessel_k1 = (
-    _declare(name, getattr(arrays, name), what, False)
-    for name, what in (
-        ("modified_bessel_i0", "The modified Bessel function of the first kind of order 0"),
-        ("modified_bessel_i1", "The modified Bessel function of the first kind of order 1"),
-        ("modified_bessel_k0", "The modified Bessel function of the second kind of order 0"),
-        ("modified_bessel_k1", "The modified Bessel function of the second kind of order 1"),
+    _declare(name, getattr(arrays, name), what, at_one, False)
+    for name, what, at_one in (
+        ("modified_bessel_i0", "The modified Bessel function I of order 0", "1.2661"),
+        ("modified_bessel_i1", "The modified Bessel function I of order 1", "0.5652"),
+        ("modified_bessel_k0", "The modified Bessel function K of order 0", "0.4210"),
+        ("modified_bessel_k1", "The modified Bessel function K of order 1", "0.6019"),
     )
 )
 scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0 = (
-    _declare(name, getattr(arrays, name), what, True)
-    for name, what in (
-        ("scaled_modified_bessel_k0", "exp(x) times the modified Bessel function K of order 0"),
-        ("scaled_modified_bessel_k1", "exp(x) times the modified Bessel function K of order 1"),
-        ("spherical_bessel_j0", "The spherical Bessel function of the first kind of order 0"),
+    _declare(name, getattr(arrays, name), what, at_one, True)
+    for name, what, at_one in (
+        ("scaled_modified_bessel_k0", "exp(x) modified_bessel_k0(x)", "1.1445"),
+        ("scaled_modified_bessel_k1", "exp(x) modified_bessel_k1(x)", "1.6362"),
+        ("spherical_bessel_j0", "sin(x) / x, a spherical Bessel function of order 0", "0.8415"),
     )
 )
 
@@ -105,7 +115,12 @@ def i0_self(grad, self):
     check=not_implemented("i0e_cpu", *COMPLEX),
 )
 def i0e(self: Array) -> Array:
-    """exp(-abs(x)) i0(x), which does not overflow."""
+    """exp(-abs(x)) i0(x), which does not overflow.
+
+    >>> import taper
+    >>> taper.special.i0e(taper.tensor([0.0, 1.0, 1000.0]))
+    tensor([1.0000, 0.4658, 0.0126])
+    """
     return arrays.scaled_modified_bessel_i0(self)
 
 
@@ -125,7 +140,12 @@ def i0e_self(grad, self, result):
     check=not_implemented("i1_cpu", *COMPLEX),
 )
 def i1(self: Array) -> Array:
-    """The modified Bessel function of the first kind of order 1."""
+    """The modified Bessel function of the first kind of order 1.
+
+    >>> import taper
+    >>> taper.special.i1(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.5652])
+    """
     return arrays.modified_bessel_i1(self)
 
 
@@ -148,7 +168,12 @@ def i1_self(grad, self, result):
     check=not_implemented("i1e_cpu", *COMPLEX),
 )
 def i1e(self: Array) -> Array:
-    """exp(-abs(x)) i1(x), which does not overflow."""
+    """exp(-abs(x)) i1(x), which does not overflow.
+
+    >>> import taper
+    >>> taper.special.i1e(taper.tensor([0.0, 1.0, 1000.0]))
+    tensor([0.0000, 0.2079, 0.0126])
+    """
     return arrays.scaled_modified_bessel_i1(self)
 
 
@@ -159,4 +184,4 @@ def i1e_self(grad, self, result):
     return grad * where(near, 0.5, i0e(self) - quotient)
 
 
-composites["i0_"] = methods["i0_"]
+inplace_as_function("i0_")

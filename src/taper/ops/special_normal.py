@@ -38,7 +38,12 @@ _SLOPE = 2 / math.sqrt(math.pi)
     check=not_implemented("entr_cpu", *COMPLEX),
 )
 def entr(self: Array) -> Array:
-    """-x log(x), zero at zero and -inf below it."""
+    """-x log(x), zero at zero and -inf below it.
+
+    >>> import taper
+    >>> taper.special.entr(taper.tensor([-1.0, 0.0, 0.5]))
+    tensor([  -inf, 0.0000, 0.3466])
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         found = -self * np.log(self)
     return np.where(self == 0, 0, np.where(self < 0, -np.inf, found)).astype(self.dtype, copy=False)
@@ -59,7 +64,12 @@ def entr_self(grad, self):
     check=not_implemented("erfcx_cpu", *_LOW, *COMPLEX),
 )
 def erfcx(self: Array) -> Array:
-    """exp(x**2) erfc(x)."""
+    """exp(x**2) erfc(x).
+
+    >>> import taper
+    >>> taper.special.erfcx(taper.tensor([0.0, 1.0, 10.0]))
+    tensor([1.0000, 0.4276, 0.0561])
+    """
     return arrays.erfcx(self)
 
 
@@ -78,7 +88,12 @@ def erfcx_self(grad, self, result):
     check=not_implemented("log_ndtr_cpu", *_LOW, *COMPLEX),
 )
 def log_ndtr(self: Array) -> Array:
-    """The logarithm of `ndtr`, also where that is 0 for all digits."""
+    """The logarithm of `ndtr`, also where that is 0 for all digits.
+
+    >>> import taper
+    >>> taper.special.log_ndtr(taper.tensor([-50.0, 0.0]))
+    tensor([-1.2548e+03, -6.9315e-01])
+    """
     return arrays.log_ndtr(self)
 
 
@@ -97,7 +112,12 @@ def log_ndtr_self(grad, self, result):
     check=not_implemented("ndtri_cpu", *_LOW, *COMPLEX),
 )
 def ndtri(self: Array) -> Array:
-    """The inverse of `ndtr`."""
+    """The inverse of `ndtr`.
+
+    >>> import taper
+    >>> taper.special.ndtri(taper.tensor([0.025, 0.5, 1.0]))
+    tensor([-1.9600,  0.0000,     inf])
+    """
     return arrays.ndtri(self)
 
 

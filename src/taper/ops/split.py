@@ -129,7 +129,9 @@ def split_method(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]
 
 
 @composite()
-def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(
+    input: Any, split_sizes: Any, dim: int = 0, *, axis: int | None = None
+) -> tuple[Tensor, ...]:
     """Consecutive parts of given lengths along `dim`; they share the memory.
 
     >>> import taper
@@ -137,21 +139,21 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor
     (tensor([0]), tensor([1, 2]))
     """
     lengths = integers("split_with_sizes", "split_sizes", split_sizes, 1)
-    return _split_with_sizes(input, lengths, dim)
+    return _split_with_sizes(input, lengths, dim if axis is None else axis)
 
 
-@composite(name="unsafe_split")
-def unsafe_split(tensor: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+@composite(name="unsafe_split", numpy_names=True)
+def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` without the check that parts which are written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_split(taper.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
-    return _unsafe_split(tensor, split_size, dim)
+    return _unsafe_split(input, split_size, dim)
 
 
-@composite(name="unsafe_split_with_sizes")
+@composite(name="unsafe_split_with_sizes", numpy_names=True)
 def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes` without the check that parts which are written in place stand alone.
 
@@ -191,7 +193,7 @@ def chunk(
     return _split(input, length, dim)
 
 
-@composite()
+@composite(numpy_names=True)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` without the check that parts which are written in place stand alone.
 

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.autograd.accumulate import remember_former
 from taper.autograd.state import local
 from taper.autograd.tangents import outside_of_level
-from taper.autograd.views import bump_version, check_inplace, move_retained, set_history
+from taper.autograd.views import (
+    bump_version,
+    check_inplace,
+    set_history,
+    wants_grad,
+)
+from taper.numpy_names import with_numpy_names
 from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op, tangent_of
 from taper.opnodes import make_node
 from taper.ops.parts import slice_backward, slice_dim
@@ -225,17 +232,20 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
     if recorded:
         node = make_node(entry, (tensor, *arguments), {"self": True}, {})
         node._shape, node._dtype = array.shape, array.dtype
+    if tensor._grad_fn is None and array.shape != tensor._array.shape and wants_grad(tensor):
+        remember_former(tensor, kept=True)
+        tensor._meta.odd_layout = True
     tensor._array = array
     bump_version(tensor)
     if node is not None:
-        move_retained(tensor._grad_fn, tensor._output_nr, node)
-        set_history(tensor, node)
+        set_history(tensor, node)  # a retained gradient stays that of the old view, as in PyTorch
     meta = tensor._meta
     if meta is not None and meta.tangent is not None:
         meta.tangent = outside_of_level(entry.function)(meta.tangent, *arguments)
     record = tensor._view
     if record is not None:
-        record.version = tensor._counter.value
+        if recorded:
+            record.version = tensor._counter.value
         record.replay = (record.replay, (entry.function, arguments))
     return tensor
 
@@ -292,4 +302,4 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 
 
 for _function in (t_, transpose_, swapaxes_, swapdims_, squeeze_, unsqueeze_):
-    methods[_function.__name__] = _function
+    methods[_function.__name__] = with_numpy_names(_function)

@@ -10,6 +10,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.factory import options
 from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, diagonal_backward
 from taper.ops.reshape import expand, reshape
 from taper.strides import Shape
@@ -118,7 +119,7 @@ def triu_indices(
 # --- diagonals -------------------------------------------------------------------------------
 
 
-@op(node="DiagonalBackward0_copy", tangent=LINEAR, method=False)
+@op(node="DiagonalBackward0_copy", tangent=LINEAR, out=same_dtype, method=False)
 def diagonal_copy(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal.
 

@@ -110,11 +110,11 @@ _abs_in_place = inplace_function(abs)
 
 
 @composite(name="abs_", public=False)
-def abs_in_place(self: Any) -> Any:
+def abs_in_place(input: Any) -> Any:
     """In-place version of `abs`."""
-    if self.dtype.is_complex:
+    if input.dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return _abs_in_place(self)
+    return _abs_in_place(input)
 
 
 alias("absolute", abs)

@@ -16,11 +16,14 @@ from taper import dtypes
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
+from taper.operands import invalid_combination
 from taper.ops import complexes, parts, reshape, shape, split, strided, transpose
 from taper.ops.linalg_checks import no_derivative, no_tangent
+from taper.ops.matmul import same_dtype
 from taper.ops.parts import slice_backward
 from taper.opwrite import compute_into
-from taper.strides import Shape
+from taper.reduction import ABSENT
+from taper.strides import Shape, wanted_shape
 from taper.tensor import Tensor, wrap
 
 _EXAMPLE = """
@@ -50,7 +53,7 @@ def _copy_of(function: Any, name: str, arguments: str = "", result: list[int] | 
         node=f"{view.node_name}_copy",
         tangent=LINEAR,
         many_outputs=view.many_outputs,
-        out=not view.many_outputs,
+        out=False if view.many_outputs else same_dtype,
         public=bool(arguments),
         method=False,
     )(kernel)
@@ -99,7 +102,7 @@ def _checked(function: str, input: Any) -> Tensor:
     return input
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def squeeze_copy(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
     """A copy without the dimensions of length 1, or without those in `dim`.
 
@@ -159,7 +162,7 @@ def as_strided_copy(
     return _strided(_checked("as_strided_copy", input), *given, storage_offset, out=out)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Copies of the parts of `split_size` along a dimension.
 
@@ -170,7 +173,7 @@ def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ..
     return tuple(_split(_checked("split_copy", input), split_size, dim))
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Copies of parts of these sizes along a dimension.
 
@@ -182,7 +185,7 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tupl
     return tuple(_split_with_sizes(_checked("split_with_sizes_copy", input), lengths, dim))
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Copies of the slices along a dimension.
 
@@ -212,7 +215,7 @@ def _no_complex_gradient(function: str) -> RuntimeError:
     )
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
     """A copy of one slice along a dimension; PyTorch gives complex ones no gradient.
 
@@ -225,7 +228,7 @@ def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = Non
     return _selected(input, dim, index, out=out)
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def slice_copy(
     input: Tensor,
     dim: int = 0,
@@ -257,27 +260,60 @@ def viewed_copy_self(grad: Any, self_shape: Shape) -> Any:
     return reshape.reshape(grad, self_shape)
 
 
+_VIEW_COPY = (
+    "(Tensor input, torch.dtype dtype, *, Tensor out = None)",
+    "(Tensor input, tuple of ints size, *, Tensor out = None)",
+)
+
+
 @composite(method=False)
-def view_copy(input: Tensor, size: Any, *, out: Tensor | None = None) -> Tensor:
+def view_copy(
+    input: Tensor, *shape: Any, size: Any = ABSENT, dtype: Any = ABSENT, out: Tensor | None = None
+) -> Tensor:
     """A copy in another shape, or of the same bytes as another dtype.
 
     >>> import taper
     >>> taper.view_copy(taper.ones(2, 3), (3, 2)).shape
     torch.Size([3, 2])
+    >>> taper.view_copy(taper.ones(2), dtype=taper.int32)
+    tensor([1065353216, 1065353216], dtype=torch.int32)
     """
-    _checked("view_copy", input)
-    if out is not None:
-        return compute_into("view_copy", view_copy, (input, size), out)
-    if isinstance(size, dtypes.dtype):
-        return wrap(np.array(reshape.bytes_as(input._array, size), order="C"))
-    wanted = _tuple("view_copy", "size", size)
-    if -1 in wanted:
-        known = -int(np.prod(wanted))
-        wanted = tuple([input.numel() // known if each == -1 else each for each in wanted])
-    return viewed_copy(input, wanted)
+    given = {"dtype": dtype, "size": size}
+    named = {name: value for name, value in given.items() if value is not ABSENT}
+    target = (*shape, *named.values())
+    if len(target) == 1 and isinstance(input, Tensor):
+        wanted = target[0]
+        if isinstance(wanted, dtypes.dtype) and size is ABSENT:
+            return _reinterpreted(input, wanted, out)
+        if isinstance(wanted, tuple | list) and dtype is ABSENT and all(map(_is_int, wanted)):
+            if out is not None:
+                return compute_into("view_copy", view_copy, (input, wanted), out, same_dtype)
+            return viewed_copy(input, wanted_shape(tuple(wanted), input.numel()))
+    raise invalid_combination("view_copy", (input, *shape), _VIEW_COPY, named)
 
 
-@op(method=True, tangent=LINEAR, out=True)
+def _is_int(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _reinterpreted(input: Tensor, dtype: dtypes.dtype, out: Tensor | None) -> Tensor:
+    """The same bytes as another dtype: a value without a history."""
+
+    def copied(source: Tensor) -> Tensor:
+        return wrap(np.array(reshape.bytes_as(source._array, dtype), order="C"))
+
+    if out is None:
+        return copied(input)
+    written: Tensor = compute_into(None, copied, (input,), out, same_dtype)
+    return written
+
+
+def _narrow_out(out: ndarray, result: ndarray) -> None:
+    if out.dtype != result.dtype:
+        raise RuntimeError("Expected self.dtype() == output.dtype() to be true, but got false.")
+
+
+@op(method=True, tangent=LINEAR, out=_narrow_out)
 def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
     """A copy of `length` slices along `dim` from `start` on.
 
@@ -294,7 +330,7 @@ def narrow_copy_self(grad: Any, self_shape: Shape, dim: int, start: int, length:
     return slice_backward(grad, self_shape, dim, start, start + length, 1)
 
 
-@op(name="detach_copy", node="NotImplemented", method=False)
+@op(name="detach_copy", node="NotImplemented", method=False, out=same_dtype)
 def detach_copy(self: Array) -> Array:
     """A copy; PyTorch records it, though without a derivative.
 

@@ -42,7 +42,7 @@ def norm_whole_tangent(self, self_t, result, p):
     return result.detach() * 0 if gradient is None else (gradient * self_t).sum()
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms over all dimensions but one, which stays; over all of them if `dim` is -1.
 
@@ -156,7 +156,7 @@ def weight_norm_interface_tangent(v, g, result1, dim, v_t, g_t):
     return reshape(moved, tuple(v.shape)), None
 
 
-@composite(name="_weight_norm", method=False)
+@composite(name="_weight_norm", method=False, numpy_names=True)
 def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Any:
     """The weight with direction `v` and lengths `g` along `dim`; one length if `dim` is -1.
 

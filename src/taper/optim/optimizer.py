@@ -8,14 +8,16 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from taper import dtypes
-from taper.autograd.grad_mode import enable_grad
+from taper.autograd.grad_mode import enable_grad, set_grad_enabled
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.state import local
+from taper.ops.complexes import view_as_real
 from taper.ops.convert import typename
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -110,8 +112,9 @@ class Optimizer:
     0.5
     """
 
-    _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
+    # Empty: optimizers around another one often leave `super().__init__` out.
+    _optimizer_step_pre_hooks: Mapping[int, Callable[..., Any]] = MappingProxyType({})
+    _optimizer_step_post_hooks: Mapping[int, Callable[..., Any]] = MappingProxyType({})
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
@@ -412,3 +415,54 @@ def _converted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None
         kind: Any = type(value)
         return kind(_converted(param, group, each) for each in value)
     return value
+
+
+# --- what optimizers written for PyTorch import ------------------------------------------------
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A `step` with gradients recorded if the optimizer is differentiable, and only then."""
+
+    @functools.wraps(func)
+    def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(self.defaults["differentiable"]):
+            return func(self, *args, **kwargs)
+
+    return stepped
+
+
+def _default_to_fused_or_foreach(
+    params: list[Tensor], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """Whether `fused` and `foreach` are chosen when the user chose none: on the CPU not foreach."""
+    return use_fused and not differentiable, False
+
+
+def _get_value(x: Any) -> Any:
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _stack_if_compiling(x: Any) -> Any:
+    return x
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> dtypes.dtype:
+    """The dtype of the tensors that count steps."""
+    return (
+        dtypes.float64
+        if dtypes.default.float is dtypes.float64 and not is_fused
+        else dtypes.float32
+    )
+
+
+def _to_scalar(x: Any) -> Any:
+    """A tensor of one element without its dimensions."""
+    return x.squeeze() if isinstance(x, Tensor) and x.dim() else x
+
+
+def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
+    """Put views as real numbers in the place of complex parameters, their gradients and states."""
+    for number, param in enumerate(params):
+        if param.is_complex():
+            for each in (params, *state_and_grads):
+                each[number] = view_as_real(each[number])

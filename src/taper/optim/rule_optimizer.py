@@ -23,7 +23,7 @@ from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import bump_version, check_inplace
 from taper.ops.complexes import view_as_real
 from taper.optim.optimizer import Optimizer
-from taper.optim.packs import Alone, Pack, has_packable, run_length
+from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
 from taper.optim.update import (
     Numbers,
     Place,
@@ -216,6 +216,9 @@ class RuleOptimizer(Optimizer):
             for each in params:
                 self._new_state(each, group)
         states = [self.state[each] for each in params] if names or self._scalars else []
+        if first and len(params) > 1:
+            for name in (*self._scalars, *names):
+                unite([state[name] for state in states])
         for each in params:
             self._runs.pop(each, None)
         scalars = self._scalars_of(param)

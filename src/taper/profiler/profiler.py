@@ -249,7 +249,7 @@ class profile:
 
 
 class ExecutionTraceObserver:
-    """Execution traces of PyTorch: taper writes none; making one raises NotImplementedError."""
+    """Refused: taper writes no execution traces."""
 
     def __init__(self) -> None:
         raise NotImplementedError(

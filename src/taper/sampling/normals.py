@@ -26,10 +26,13 @@ _CHUNK = 8192  # pairs at a time: intermediate arrays stay in the cache
 
 def uniform24(generator: Generator, count: int) -> np.ndarray:
     """The next uniform numbers in float32: one output each, its low 24 bits."""
-    bits = generator.random32(count)
-    bits &= np.uint64(2**24 - 1)
-    values = bits.view(np.int64).astype(np.float32)
-    values *= np.float32(2.0**-24)
+    values = np.empty(count, np.float32)
+    for start in range(0, count, 4 * _CHUNK):
+        part = values[start : start + 4 * _CHUNK]
+        bits = generator.random32(part.size)
+        bits &= np.uint64(2**24 - 1)
+        part[...] = bits.view(np.int64)
+        part *= np.float32(2.0**-24)
     return values
 
 
@@ -107,11 +110,12 @@ def blocks(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
     single = dtype != np.float64
     last = full if dtype.itemsize == 2 else count
     draw, transform = (uniform24, _blocks32) if single else (uniform53, _blocks64)
-    uniforms = draw(generator, last + (BLOCK if full < count else 0))
-    values = np.empty(count, uniforms.dtype)
-    values[:full] = transform(uniforms[:full])
+    values = np.empty(count, np.float32 if single else np.float64)
+    for start in range(0, full, 2 * _CHUNK):
+        part = values[start : min(start + 2 * _CHUNK, full)]
+        part[...] = transform(draw(generator, part.size))
     if full < count:
-        values[-BLOCK:] = transform(uniforms[last:])
+        values[-BLOCK:] = transform(draw(generator, last - full + BLOCK)[-BLOCK:])
     return values
 
 
@@ -124,14 +128,9 @@ def _blocks64(uniforms: np.ndarray) -> np.ndarray:
 
 def _blocks32(uniforms: np.ndarray) -> np.ndarray:
     first, second = _halves(uniforms)
-    cosines, sines = np.empty_like(first), np.empty_like(first)
-    for start in range(0, first.size, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        radius = np.sqrt(np.float32(-2.0) * _log32(np.float32(1.0) - first[part]))
-        sine, cosine = _sincos32(np.float32(2.0 * math.pi) * second[part])
-        np.multiply(radius, cosine, out=cosines[part])
-        np.multiply(radius, sine, out=sines[part])
-    return _joined(cosines, sines)
+    radius = np.sqrt(np.float32(-2.0) * _log32(np.float32(1.0) - first))
+    sine, cosine = _sincos32(np.float32(2.0 * math.pi) * second)
+    return _joined(radius * cosine, radius * sine)
 
 
 def _halves(uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

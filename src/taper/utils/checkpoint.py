@@ -123,7 +123,12 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> Contexts:
-    """The default of `context_fn`: nothing around forward and recomputation."""
+    """The default of `context_fn`: nothing around forward and recomputation.
+
+    >>> import taper
+    >>> [type(each).__name__ for each in taper.utils.checkpoint.noop_context_fn()]
+    ['nullcontext', 'nullcontext']
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 

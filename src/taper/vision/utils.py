@@ -335,5 +335,5 @@ def draw_keypoints(
 
 
 def flow_to_image(flow: Any) -> NoReturn:
-    """Not supported: models of optical flow are not part of taper."""
+    """Refused: models of optical flow are not part of taper."""
     raise NotImplementedError("taper.vision has no pictures of optical flow: use torchvision")

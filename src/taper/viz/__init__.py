@@ -57,7 +57,7 @@ def make_dot(
 
 
 def make_dot_from_trace(trace: object) -> NoReturn:
-    """Not available: there are no traces; `make_dot` draws the graph of any result."""
+    """Refused: there are no traces; `make_dot` draws the graph of any result."""
     raise NotImplementedError(
         "make_dot_from_trace: there are no traces to draw. Use make_dot on a result instead."
     )

@@ -32,6 +32,11 @@ class Vertex:
 
     `name` is the function's name, or what is known of the tensor's ('' if nothing). `attributes`
     are what a function keeps, as (name, value), if the graph was asked for them.
+
+    >>> import taper
+    >>> graph = taper.viz.Graph(taper.ones(2, requires_grad=True) * 3)
+    >>> [(vertex.kind, vertex.name) for vertex in graph.vertices]
+    [('output', ''), ('function', 'MulBackward0'), ('function', 'AccumulateGrad'), ('leaf', '')]
     """
 
     index: int
@@ -49,6 +54,11 @@ class Edge:
     'flow': values go from tail to head; 'saved': one end is a tensor that the other end, a
     function, keeps for its backward (an input of it is the tail, a result of it the head);
     'view': head is a view of tail.
+
+    >>> import taper
+    >>> graph = taper.viz.Graph(taper.ones(2, requires_grad=True) * 3)
+    >>> graph.edges[0]
+    Edge(tail=1, head=0, kind='flow')
     """
 
     tail: int

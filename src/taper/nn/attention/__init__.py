@@ -94,38 +94,78 @@ def sdpa_kernel(
 # Implementations of FLASH_ATTENTION that others bring along.
 
 _implementations: dict[str, Callable[..., Any]] = {}
-_active: list[str] = []
+_active: list[tuple[str, Any]] = []  # at most one: its name and the handle that removes it
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
-    """Give a name to a function that puts another implementation in place."""
+    """Give a name to a function that puts another implementation in place.
+
+    It returns a handle, whose `remove` takes the implementation out again.
+
+    >>> from taper.nn import attention
+    >>> class Handle:
+    ...     def remove(self):
+    ...         print("removed")
+    >>> attention.register_flash_attention_impl("own", register_fn=Handle)
+    >>> attention.activate_flash_attention_impl("own")
+    >>> attention.current_flash_attention_impl()
+    'own'
+    >>> attention.restore_flash_attention_impl()
+    removed
+    """
     _implementations[impl] = register_fn
 
 
 def list_flash_attention_impls() -> list[str]:
-    """The names that were registered."""
+    """The names that were registered.
+
+    >>> from taper.nn import attention
+    >>> attention.register_flash_attention_impl("own", register_fn=lambda: None)
+    >>> "own" in attention.list_flash_attention_impls()
+    True
+    """
     return sorted(_implementations)
 
 
 def current_flash_attention_impl() -> str | None:
-    """The name of the implementation that was activated last, or None."""
-    return _active[-1] if _active else None
+    """The name of the implementation that is active, None for the own one.
+
+    >>> import taper
+    >>> taper.nn.attention.current_flash_attention_impl() is None
+    True
+    """
+    return _active[0][0] if _active else None
 
 
 def activate_flash_attention_impl(impl: str) -> None:
-    """Call the function that was registered under a name."""
+    """Put the implementation that was registered under a name in the place of the one before.
+
+    >>> from taper.nn import attention
+    >>> attention.activate_flash_attention_impl("not registered")
+    Traceback (most recent call last):
+        ...
+    ValueError: Unknown flash attention impl 'not registered'. Available implementations: ...
+    """
+    restore_flash_attention_impl()
     if impl not in _implementations:
         raise ValueError(
             f"Unknown flash attention impl '{impl}'. Available implementations: "
             f"{list_flash_attention_impls()}"
         )
-    if _implementations[impl]() is not None:
-        _active.append(impl)
+    handle = _implementations[impl]()
+    if handle is not None:
+        _active.append((impl, handle))
 
 
 def restore_flash_attention_impl() -> None:
-    """Back to the own implementation."""
-    _active.clear()
+    """Back to the own implementation.
+
+    >>> import taper
+    >>> taper.nn.attention.restore_flash_attention_impl()
+    """
+    if _active:
+        _active[0][1].remove()
+        _active.clear()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
 """The modules, one family a file."""
 
 from taper.nn.modules import activation, batchnorm, container, loss, normalization
+from taper.nn.modules import utils as utils
 from taper.nn.modules.activation import (
     CELU,
     ELU,

@@ -28,7 +28,12 @@ class _Inplace(Module):
 
 
 class Threshold(_Inplace):
-    """The input where it is above `threshold`, else `value`."""
+    """The input where it is above `threshold`, else `value`.
+
+    >>> import taper
+    >>> taper.nn.Threshold(0.1, 20)(taper.tensor([-1.0, 0.1, 2.0]))
+    tensor([20., 20.,  2.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -55,7 +60,12 @@ class ReLU(_Inplace):
 
 
 class RReLU(_Inplace):
-    """Leaky ReLU whose slope is drawn from [lower, upper] while training, else their mean."""
+    """Leaky ReLU whose slope is drawn from [lower, upper] while training, else their mean.
+
+    >>> import taper
+    >>> taper.nn.RReLU().eval()(taper.tensor([-48.0, 2.0]))
+    tensor([-11.,   2.])
+    """
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -72,7 +82,12 @@ class RReLU(_Inplace):
 
 
 class Hardtanh(_Inplace):
-    """The input, cut off at `min_val` and `max_val`."""
+    """The input, cut off at `min_val` and `max_val`.
+
+    >>> import taper
+    >>> taper.nn.Hardtanh(-2, 2)(taper.tensor([-3.0, 0.5, 3.0]))
+    tensor([-2.0000,  0.5000,  2.0000])
+    """
 
     def __init__(
         self,
@@ -106,7 +121,12 @@ class Hardtanh(_Inplace):
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6)."""
+    """min(max(0, x), 6).
+
+    >>> import taper
+    >>> taper.nn.ReLU6()(taper.tensor([-1.0, 3.0, 7.0]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -116,14 +136,24 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    >>> import taper
+    >>> taper.nn.Sigmoid()(taper.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
 class Hardsigmoid(_Inplace):
-    """The sigmoid made of straight lines: x/6 + 1/2 between -3 and 3."""
+    """The sigmoid made of straight lines: x/6 + 1/2 between -3 and 3.
+
+    >>> import taper
+    >>> taper.nn.Hardsigmoid()(taper.tensor([-4.0, 0.0, 1.0]))
+    tensor([0.0000, 0.5000, 0.6667])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -133,28 +163,48 @@ class Hardsigmoid(_Inplace):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> import taper
+    >>> taper.nn.Tanh()(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
 class SiLU(_Inplace):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    >>> import taper
+    >>> taper.nn.SiLU()(taper.tensor([-1.0, 1.0]))
+    tensor([-0.2689,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class Mish(_Inplace):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    >>> import taper
+    >>> taper.nn.Mish()(taper.tensor([-1.0, 1.0]))
+    tensor([-0.3034,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
 class Hardswish(_Inplace):
-    """x * hardsigmoid(x)."""
+    """x * hardsigmoid(x).
+
+    >>> import taper
+    >>> taper.nn.Hardswish()(taper.tensor([-4.0, 0.0, 1.0]))
+    tensor([-0.0000, 0.0000, 0.6667])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -164,7 +214,12 @@ class Hardswish(_Inplace):
 
 
 class ELU(_Inplace):
-    """x above 0, alpha * (exp(x) - 1) below."""
+    """x above 0, alpha * (exp(x) - 1) below.
+
+    >>> import taper
+    >>> taper.nn.ELU()(taper.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -178,7 +233,12 @@ class ELU(_Inplace):
 
 
 class CELU(_Inplace):
-    """x above 0, alpha * (exp(x / alpha) - 1) below."""
+    """x above 0, alpha * (exp(x / alpha) - 1) below.
+
+    >>> import taper
+    >>> taper.nn.CELU(alpha=2.0)(taper.tensor([-1.0, 1.0]))
+    tensor([-0.7869,  1.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -192,14 +252,24 @@ class CELU(_Inplace):
 
 
 class SELU(_Inplace):
-    """ELU scaled so that layers keep mean 0 and variance 1."""
+    """ELU scaled so that layers keep mean 0 and variance 1.
+
+    >>> import taper
+    >>> taper.nn.SELU()(taper.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class GLU(Module):
-    """The first half of `dim` times the sigmoid of the second half."""
+    """The first half of `dim` times the sigmoid of the second half.
+
+    >>> import taper
+    >>> taper.nn.GLU()(taper.tensor([1.0, 2.0, 0.0, 1.0]))
+    tensor([0.5000, 1.4621])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -213,7 +283,12 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """x times the normal distribution function of x; `approximate="tanh"` for the old formula."""
+    """x times the normal distribution function of x; `approximate="tanh"` for the old formula.
+
+    >>> import taper
+    >>> taper.nn.GELU()(taper.tensor([-1.0, 1.0]))
+    tensor([-0.1587,  0.8413])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -227,7 +302,12 @@ class GELU(Module):
 
 
 class Hardshrink(Module):
-    """The input, 0 where it is within +-lambd."""
+    """The input, 0 where it is within +-lambd.
+
+    >>> import taper
+    >>> taper.nn.Hardshrink()(taper.tensor([-1.0, 0.3, 0.7]))
+    tensor([-1.0000,  0.0000,  0.7000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -241,7 +321,12 @@ class Hardshrink(Module):
 
 
 class LeakyReLU(_Inplace):
-    """x above 0, negative_slope * x below."""
+    """x above 0, negative_slope * x below.
+
+    >>> import taper
+    >>> taper.nn.LeakyReLU(0.1)(taper.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -255,14 +340,24 @@ class LeakyReLU(_Inplace):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)).
+
+    >>> import taper
+    >>> taper.nn.LogSigmoid()(taper.tensor([0.0, 1.0]))
+    tensor([-0.6931, -0.3133])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta, and x where beta * x is above `threshold`."""
+    """log(1 + exp(beta * x)) / beta, and x where beta * x is above `threshold`.
+
+    >>> import taper
+    >>> taper.nn.Softplus()(taper.tensor([0.0, 1.0]))
+    tensor([0.6931, 1.3133])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -277,7 +372,12 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """The input moved towards 0 by `lambd`, 0 within +-lambd."""
+    """The input moved towards 0 by `lambd`, 0 within +-lambd.
+
+    >>> import taper
+    >>> taper.nn.Softshrink()(taper.tensor([-1.0, 0.3, 0.75]))
+    tensor([-0.5000,  0.0000,  0.2500])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -291,7 +391,12 @@ class Softshrink(Module):
 
 
 class PReLU(Module):
-    """x above 0, weight * x below; one learned weight, or one for each channel."""
+    """x above 0, weight * x below; one learned weight, or one for each channel.
+
+    >>> import taper
+    >>> taper.nn.PReLU()(taper.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
+    """
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
@@ -314,14 +419,24 @@ class PReLU(Module):
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    >>> import taper
+    >>> taper.nn.Softsign()(taper.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    >>> import taper
+    >>> taper.nn.Tanhshrink()(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
@@ -337,7 +452,12 @@ class _AlongDim(Module):
 
 
 class Softmin(_AlongDim):
-    """softmax(-x) along `dim`."""
+    """softmax(-x) along `dim`.
+
+    >>> import taper
+    >>> taper.nn.Softmin(dim=0)(taper.tensor([0.0, 1.0]))
+    tensor([0.7311, 0.2689])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
@@ -356,7 +476,12 @@ class Softmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (batch, channel, height, width) or (channel, height, width)."""
+    """Softmax over the channels of (batch, channel, height, width) or (channel, height, width).
+
+    >>> import taper
+    >>> taper.nn.Softmax2d()(taper.zeros(2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -367,7 +492,12 @@ class Softmax2d(Module):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of the softmax along `dim`."""
+    """The logarithm of the softmax along `dim`.
+
+    >>> import taper
+    >>> taper.nn.LogSoftmax(dim=0)(taper.tensor([0.0, 1.0]))
+    tensor([-1.3133, -0.3133])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)

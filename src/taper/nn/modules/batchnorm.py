@@ -144,7 +144,13 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalise each channel of (batch, channel, height, width) over the batch."""
+    """Normalise each channel of (batch, channel, height, width) over the batch.
+
+    >>> import taper
+    >>> out = taper.nn.BatchNorm2d(3)(taper.rand(2, 3, 4, 4))
+    >>> out.shape, out.mean((0, 2, 3)).abs().amax() < 1e-5
+    (torch.Size([2, 3, 4, 4]), tensor(True))
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:
@@ -152,7 +158,13 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalise each channel of (batch, channel, depth, height, width) over the batch."""
+    """Normalise each channel of (batch, channel, depth, height, width) over the batch.
+
+    >>> import taper
+    >>> out = taper.nn.BatchNorm3d(3)(taper.rand(2, 3, 4, 4, 4))
+    >>> out.shape, out.mean((0, 2, 3, 4)).abs().amax() < 1e-5
+    (torch.Size([2, 3, 4, 4, 4]), tensor(True))
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
@@ -220,14 +232,26 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """BatchNorm2d that takes `num_features` from its first input."""
+    """BatchNorm2d that takes `num_features` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyBatchNorm2d()
+    >>> layer(taper.ones(2, 3, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4]), 3)
+    """
 
     cls_to_become = BatchNorm2d
     _check_input_dim = BatchNorm2d._check_input_dim
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """BatchNorm3d that takes `num_features` from its first input."""
+    """BatchNorm3d that takes `num_features` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyBatchNorm3d()
+    >>> layer(taper.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4, 4]), 3)
+    """
 
     cls_to_become = BatchNorm3d
     _check_input_dim = BatchNorm3d._check_input_dim

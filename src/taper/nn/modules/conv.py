@@ -473,30 +473,60 @@ class LazyConv1d(_LazyPlainConv, Conv1d):
 
 
 class LazyConv2d(_LazyPlainConv, Conv2d):
-    """Conv2d that takes `in_channels` from its first input."""
+    """Conv2d that takes `in_channels` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyConv2d(8, kernel_size=3)
+    >>> layer(taper.ones(2, 3, 5, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 3, 3]), 3)
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyPlainConv, Conv3d):
-    """Conv3d that takes `in_channels` from its first input."""
+    """Conv3d that takes `in_channels` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyConv3d(8, kernel_size=3)
+    >>> layer(taper.ones(2, 3, 5, 5, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 3, 3, 3]), 3)
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """ConvTranspose1d that takes `in_channels` from its first input."""
+    """ConvTranspose1d that takes `in_channels` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyConvTranspose1d(8, kernel_size=3)
+    >>> layer(taper.ones(2, 3, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 7]), 3)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """ConvTranspose2d that takes `in_channels` from its first input."""
+    """ConvTranspose2d that takes `in_channels` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyConvTranspose2d(8, kernel_size=3)
+    >>> layer(taper.ones(2, 3, 5, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 7, 7]), 3)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """ConvTranspose3d that takes `in_channels` from its first input."""
+    """ConvTranspose3d that takes `in_channels` from its first input.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyConvTranspose3d(8, kernel_size=3)
+    >>> layer(taper.ones(2, 3, 5, 5, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 7, 7, 7]), 3)
+    """
 
     cls_to_become = ConvTranspose3d

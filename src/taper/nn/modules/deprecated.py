@@ -26,7 +26,15 @@ class _Deprecated:
 
 
 class Container(_Deprecated, Module):
-    """A module with the given submodules."""
+    """A module with the given submodules.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.nn.Container(head=taper.nn.Linear(3, 2))
+    Container(
+      (head): Linear(in_features=3, out_features=2, bias=True)
+    )
+    """
 
     _advice = (
         "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
@@ -40,7 +48,14 @@ class Container(_Deprecated, Module):
 
 
 class NLLLoss2d(_Deprecated, NLLLoss):
-    """NLLLoss under its old name for images."""
+    """NLLLoss under its old name for images.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> logs, classes = taper.full((1, 2, 1, 1), -0.5), taper.zeros(1, 1, 1, dtype=taper.long)
+    >>> taper.nn.NLLLoss2d()(logs, classes)
+    tensor(0.5000)
+    """
 
     _advice = (
         "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement "

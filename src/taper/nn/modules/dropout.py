@@ -32,35 +32,64 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zero whole channels of (batch, channel, length) or (channel, length)."""
+    """Zero whole channels of (batch, channel, length) or (channel, length).
+
+    >>> import taper
+    >>> out = taper.nn.Dropout1d(0.5)(taper.ones(4, 8, 2))
+    >>> out.unique(), taper.equal(out.amin(2), out.amax(2))
+    (tensor([0., 2.]), True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Zero whole channels of (batch, channel, height, width) or (channel, height, width)."""
+    """Zero whole channels of (batch, channel, height, width) or (channel, height, width).
+
+    >>> import taper
+    >>> out = taper.nn.Dropout2d(0.5)(taper.ones(4, 8, 2, 2))
+    >>> out.unique(), taper.equal(out.amin((2, 3)), out.amax((2, 3)))
+    (tensor([0., 2.]), True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Zero whole channels of (batch, channel, depth, height, width)."""
+    """Zero whole channels of (batch, channel, depth, height, width).
+
+    >>> import taper
+    >>> out = taper.nn.Dropout3d(0.5)(taper.ones(4, 8, 2, 2, 2))
+    >>> out.unique(), taper.equal(out.amin((2, 3, 4)), out.amax((2, 3, 4)))
+    (tensor([0., 2.]), True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of the input, for use with SELU."""
+    """Dropout that keeps mean and variance of the input, for use with SELU.
+
+    >>> import taper
+    >>> taper.nn.AlphaDropout(0.5).eval()(taper.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels."""
+    """AlphaDropout of whole channels.
+
+    >>> import taper
+    >>> out = taper.nn.FeatureAlphaDropout(0.5)(taper.ones(4, 8, 5))
+    >>> taper.equal(out.amin(2), out.amax(2))
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -114,7 +114,13 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalise each channel of (batch, channel, height, width) alone."""
+    """Normalise each channel of (batch, channel, height, width) alone.
+
+    >>> import taper
+    >>> out = taper.nn.InstanceNorm2d(3)(taper.rand(2, 3, 4, 4))
+    >>> out.shape, out.mean((2, 3)).abs().amax() < 1e-5
+    (torch.Size([2, 3, 4, 4]), tensor(True))
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 3
@@ -124,7 +130,13 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalise each channel of (batch, channel, depth, height, width) alone."""
+    """Normalise each channel of (batch, channel, depth, height, width) alone.
+
+    >>> import taper
+    >>> out = taper.nn.InstanceNorm3d(3)(taper.rand(2, 3, 4, 4, 4))
+    >>> out.shape, out.mean((2, 3, 4)).abs().amax() < 1e-5
+    (torch.Size([2, 3, 4, 4, 4]), tensor(True))
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 4
@@ -148,7 +160,13 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm2d that takes `num_features` from its first input; affine and tracking."""
+    """InstanceNorm2d that takes `num_features` from its first input; affine and tracking.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyInstanceNorm2d()
+    >>> layer(taper.ones(2, 3, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm2d
     _get_no_batch_dim = InstanceNorm2d._get_no_batch_dim
@@ -156,7 +174,13 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm3d that takes `num_features` from its first input; affine and tracking."""
+    """InstanceNorm3d that takes `num_features` from its first input; affine and tracking.
+
+    >>> import taper
+    >>> layer = taper.nn.LazyInstanceNorm3d()
+    >>> layer(taper.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm3d
     _get_no_batch_dim = InstanceNorm3d._get_no_batch_dim

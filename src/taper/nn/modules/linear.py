@@ -16,7 +16,12 @@ from taper.tensor import Tensor
 
 
 class Identity(Module):
-    """Returns its argument; takes and ignores any constructor arguments."""
+    """Returns its argument; takes and ignores any constructor arguments.
+
+    >>> import taper
+    >>> taper.nn.Identity(54, unused=True)(taper.ones(2))
+    tensor([1., 1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

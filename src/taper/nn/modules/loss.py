@@ -35,7 +35,12 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """|input - target|.
+
+    >>> import taper
+    >>> taper.nn.L1Loss()(taper.zeros(2), taper.tensor([1.0, 3.0]))
+    tensor(2.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
@@ -54,7 +59,12 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Quadratic for differences below `beta`, absolute beyond."""
+    """Quadratic for differences below `beta`, absolute beyond.
+
+    >>> import taper
+    >>> taper.nn.SmoothL1Loss()(taper.zeros(2), taper.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
 
     def __init__(
         self,
@@ -71,7 +81,12 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Quadratic for differences below `delta`, `delta` times the absolute beyond."""
+    """Quadratic for differences below `delta`, `delta` times the absolute beyond.
+
+    >>> import taper
+    >>> taper.nn.HuberLoss(delta=2.0)(taper.zeros(2), taper.tensor([1.0, 3.0]))
+    tensor(2.2500)
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -84,7 +99,12 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability that the input gives to the target class."""
+    """Minus the log-probability that the input gives to the target class.
+
+    >>> import taper
+    >>> taper.nn.NLLLoss()(taper.tensor([[-0.5, -1.0]]), taper.tensor([1]))
+    tensor(1.)
+    """
 
     def __init__(
         self,
@@ -140,7 +160,12 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-likelihood of counts under a Poisson distribution."""
+    """Minus the log-likelihood of counts under a Poisson distribution.
+
+    >>> import taper
+    >>> taper.nn.PoissonNLLLoss()(taper.zeros(2), taper.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
 
     def __init__(
         self,
@@ -168,7 +193,13 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-likelihood under a normal distribution with given mean and variance."""
+    """Minus the log-likelihood under a normal distribution with given mean and variance.
+
+    >>> import taper
+    >>> mean, target, variance = taper.zeros(2), taper.tensor([1.0, 2.0]), taper.ones(2)
+    >>> taper.nn.GaussianNLLLoss()(mean, target, variance)
+    tensor(1.2500)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -182,7 +213,13 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of the target from the input, which is a log-probability."""
+    """The Kullback-Leibler divergence of the target from the input, which is a log-probability.
+
+    >>> import taper
+    >>> guess, target = taper.tensor([[0.5, 0.5]]), taper.tensor([[0.25, 0.75]])
+    >>> taper.nn.KLDivLoss(reduction="batchmean")(guess.log(), target)
+    tensor(0.1308)
+    """
 
     def __init__(
         self,
@@ -199,14 +236,24 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """The cross-entropy of probabilities of two classes."""
+    """The cross-entropy of probabilities of two classes.
+
+    >>> import taper
+    >>> taper.nn.BCELoss()(taper.tensor([0.5, 0.9]), taper.tensor([1.0, 1.0]))
+    tensor(0.3993)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """BCELoss of the sigmoid of the input."""
+    """BCELoss of the sigmoid of the input.
+
+    >>> import taper
+    >>> taper.nn.BCEWithLogitsLoss()(taper.tensor([0.0, 2.0]), taper.tensor([1.0, 1.0]))
+    tensor(0.4100)
+    """
 
     def __init__(
         self,
@@ -227,7 +274,12 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The input where the target is 1, what it lacks to `margin` where it is -1."""
+    """The input where the target is 1, what it lacks to `margin` where it is -1.
+
+    >>> import taper
+    >>> taper.nn.HingeEmbeddingLoss()(taper.tensor([0.25, 0.25]), taper.tensor([1, -1]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -244,21 +296,38 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss between the scores of all target classes and all others."""
+    """Hinge loss between the scores of all target classes and all others.
+
+    >>> import taper
+    >>> scores, labels = taper.tensor([[0.1, 0.2, 0.4, 0.8]]), taper.tensor([[3, 0, -1, 1]])
+    >>> taper.nn.MultiLabelMarginLoss()(scores, labels)
+    tensor(0.8500)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input))."""
+    """log(1 + exp(-target * input)).
+
+    >>> import taper
+    >>> taper.nn.SoftMarginLoss()(taper.tensor([0.0, 1.0]), taper.tensor([1.0, -1.0]))
+    tensor(1.0032)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The cross-entropy of several independent labels, from scores."""
+    """The cross-entropy of several independent labels, from scores.
+
+    >>> import taper
+    >>> scores, labels = taper.tensor([[0.0, 1.0]]), taper.tensor([[1.0, 0.0]])
+    >>> taper.nn.MultiLabelSoftMarginLoss()(scores, labels)
+    tensor(1.0032)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(
@@ -267,7 +336,13 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cosine where the target is 1, the cosine above `margin` where it is -1."""
+    """1 - cosine where the target is 1, the cosine above `margin` where it is -1.
+
+    >>> import taper
+    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
+    >>> taper.nn.CosineEmbeddingLoss()(a, b, taper.tensor([1]))
+    tensor(0.2929)
+    """
 
     def __init__(
         self,
@@ -286,7 +361,13 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """How far the first input fails to rank above the second by `margin` (target 1) or below."""
+    """How far the first input fails to rank above the second by `margin` (target 1) or below.
+
+    >>> import taper
+    >>> a, b = taper.tensor([1.0, 2.0]), taper.tensor([2.0, 1.0])
+    >>> taper.nn.MarginRankingLoss()(a, b, taper.tensor([1, 1]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -305,7 +386,12 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Hinge loss between the score of the target class and all others."""
+    """Hinge loss between the score of the target class and all others.
+
+    >>> import taper
+    >>> taper.nn.MultiMarginLoss()(taper.tensor([[0.1, 0.2, 0.8]]), taper.tensor([2]))
+    tensor(0.2333)
+    """
 
     def __init__(
         self,
@@ -339,7 +425,13 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """How far the anchor fails to be nearer to the positive than to the negative by `margin`."""
+    """How far the anchor fails to be nearer to the positive than to the negative by `margin`.
+
+    >>> import taper
+    >>> anchor, near, far = taper.zeros(1, 2), taper.full((1, 2), 3.0), taper.full((1, 2), 2.0)
+    >>> taper.nn.TripletMarginLoss()(anchor, near, far)
+    tensor(2.4142)
+    """
 
     def __init__(
         self,
@@ -375,7 +467,15 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with a distance function of one's own."""
+    """TripletMarginLoss with a distance function of one's own.
+
+    >>> import taper
+    >>> anchor, near, far = taper.zeros(1, 2), taper.full((1, 2), 3.0), taper.full((1, 2), 2.0)
+    >>> def steps(a, b):
+    ...     return (a - b).abs().sum(1)
+    >>> taper.nn.TripletMarginWithDistanceLoss(distance_function=steps)(anchor, near, far)
+    tensor(3.)
+    """
 
     def __init__(
         self,
@@ -410,7 +510,13 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-likelihood of a label sequence, summed over all alignments to the input."""
+    """Minus the log-likelihood of a label sequence, summed over all alignments to the input.
+
+    >>> import taper
+    >>> steps = taper.full((3, 1, 2), 0.5).log()  # 3 steps, 2 classes; 0 is the blank
+    >>> taper.nn.CTCLoss()(steps, taper.tensor([[1]]), taper.tensor([3]), taper.tensor([1]))
+    tensor(0.2877)
+    """
 
     def __init__(
         self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False

@@ -41,19 +41,35 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """A border of one number around the last two dimensions."""
+    """A border of one number around the last two dimensions.
+
+    >>> import taper
+    >>> taper.nn.ConstantPad2d((1, 0, 0, 1), 3.5)(taper.zeros(1, 2))
+    tensor([[3.5000, 0.0000, 0.0000],
+            [3.5000, 3.5000, 3.5000]])
+    """
 
     _sides = 4
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """A border of one number around the last three dimensions."""
+    """A border of one number around the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.ConstantPad3d((1, 0, 0, 0, 0, 0), 3.5)(taper.zeros(1, 1, 2))
+    tensor([[[3.5000, 0.0000, 0.0000]]])
+    """
 
     _sides = 6
 
 
 class ZeroPad1d(ConstantPad1d):
-    """A border of zeros around the last dimension."""
+    """A border of zeros around the last dimension.
+
+    >>> import taper
+    >>> taper.nn.ZeroPad1d((1, 2))(taper.ones(1, 2))
+    tensor([[0., 1., 1., 0., 0.]])
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -78,7 +94,12 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """A border of zeros around the last three dimensions."""
+    """A border of zeros around the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.ZeroPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -118,13 +139,23 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """A border that mirrors the last two dimensions."""
+    """A border that mirrors the last two dimensions.
+
+    >>> import taper
+    >>> taper.nn.ReflectionPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
+    tensor([[[1., 0., 1., 2., 1.]]])
+    """
 
     _sides = 4
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """A border that mirrors the last three dimensions."""
+    """A border that mirrors the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.ReflectionPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _sides = 6
 
@@ -145,13 +176,23 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """A border that repeats the edges of the last two dimensions."""
+    """A border that repeats the edges of the last two dimensions.
+
+    >>> import taper
+    >>> taper.nn.ReplicationPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
+    tensor([[[0., 0., 1., 2., 2.]]])
+    """
 
     _sides = 4
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """A border that repeats the edges of the last three dimensions."""
+    """A border that repeats the edges of the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.ReplicationPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _sides = 6
 
@@ -183,12 +224,22 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """A border that shows the opposite edges of the last two dimensions."""
+    """A border that shows the opposite edges of the last two dimensions.
+
+    >>> import taper
+    >>> taper.nn.CircularPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
+    tensor([[[2., 0., 1., 2., 0.]]])
+    """
 
     _sides = 4
 
 
 class CircularPad3d(_CircularPadNd):
-    """A border that shows the opposite edges of the last three dimensions."""
+    """A border that shows the opposite edges of the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.CircularPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _sides = 6

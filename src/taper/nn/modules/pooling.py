@@ -54,7 +54,12 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element in each window of the last dimension."""
+    """The largest element in each window of the last dimension.
+
+    >>> import taper
+    >>> taper.nn.MaxPool1d(2)(taper.arange(6.0).view(1, 6))
+    tensor([[1., 3., 5.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(input, *self._settings())
@@ -74,7 +79,12 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element in each window of the last three dimensions."""
+    """The largest element in each window of the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.MaxPool3d(2)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+    tensor([7.])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool3d(input, *self._settings())
@@ -97,7 +107,14 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The elements that MaxPool1d chose, in their places among zeros."""
+    """The elements that MaxPool1d chose, in their places among zeros.
+
+    >>> import taper
+    >>> pool = taper.nn.MaxPool1d(2, return_indices=True)
+    >>> largest, places = pool(taper.arange(4.0).view(1, 4))
+    >>> taper.nn.MaxUnpool1d(2)(largest, places)
+    tensor([[0., 1., 0., 3.]])
+    """
 
     _rank = 1
 
@@ -129,7 +146,14 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The elements that MaxPool3d chose, in their places among zeros."""
+    """The elements that MaxPool3d chose, in their places among zeros.
+
+    >>> import taper
+    >>> pool = taper.nn.MaxPool3d(2, return_indices=True)
+    >>> largest, places = pool(taper.arange(8.0).view(1, 2, 2, 2))
+    >>> taper.nn.MaxUnpool3d(2)(largest, places).flatten()
+    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
+    """
 
     _rank = 3
 
@@ -150,7 +174,12 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The average of each window of the last dimension."""
+    """The average of each window of the last dimension.
+
+    >>> import taper
+    >>> taper.nn.AvgPool1d(2)(taper.arange(6.0).view(1, 6))
+    tensor([[0.5000, 2.5000, 4.5000]])
+    """
 
     def __init__(
         self,
@@ -220,7 +249,12 @@ class AvgPool2d(_AvgPoolWithDivisor):
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
-    """The average of each window of the last three dimensions."""
+    """The average of each window of the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.AvgPool3d(2)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+    tensor([3.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, *self._settings())
@@ -244,7 +278,12 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The `norm_type` norm of each window of the last dimension."""
+    """The `norm_type` norm of each window of the last dimension.
+
+    >>> import taper
+    >>> taper.nn.LPPool1d(2, kernel_size=2)(taper.tensor([[3.0, 4.0, 6.0, 8.0]]))
+    tensor([[ 5., 10.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         norm_type = float(self.norm_type)
@@ -265,7 +304,12 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The `norm_type` norm of each window of the last three dimensions."""
+    """The `norm_type` norm of each window of the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.LPPool3d(1, kernel_size=2)(taper.ones(1, 2, 2, 2)).flatten()
+    tensor([8.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         norm_type = float(self.norm_type)
@@ -285,7 +329,12 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Averages of windows that together cover the last dimension."""
+    """Averages of windows that together cover the last dimension.
+
+    >>> import taper
+    >>> taper.nn.AdaptiveAvgPool1d(2)(taper.arange(6.0).view(1, 6))
+    tensor([[1., 4.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
@@ -304,7 +353,12 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Averages of windows that together cover the last three dimensions."""
+    """Averages of windows that together cover the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.AdaptiveAvgPool3d(1)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+    tensor([3.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
@@ -321,7 +375,12 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of windows that together cover the last dimension."""
+    """The largest elements of windows that together cover the last dimension.
+
+    >>> import taper
+    >>> taper.nn.AdaptiveMaxPool1d(2)(taper.arange(6.0).view(1, 6))
+    tensor([[2., 5.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
@@ -340,7 +399,12 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of windows that together cover the last three dimensions."""
+    """The largest elements of windows that together cover the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.AdaptiveMaxPool3d(1)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+    tensor([7.])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
@@ -401,7 +465,12 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest elements of windows at random distances in the last three dimensions."""
+    """The largest elements of windows at random distances in the last three dimensions.
+
+    >>> import taper
+    >>> taper.nn.FractionalMaxPool3d(2, output_size=3)(taper.rand(1, 5, 5, 5)).shape
+    torch.Size([1, 3, 3, 3])
+    """
 
     _rank = 3
 

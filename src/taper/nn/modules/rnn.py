@@ -27,7 +27,13 @@ def _permuted(tensor: Tensor, permutation: Tensor | None) -> Tensor:
 
 
 class RNNBase(Module):
-    """What all recurrent networks share: the parameters, and the checks of input and state."""
+    """What all recurrent networks share: the parameters, and the checks of input and state.
+
+    >>> import taper
+    >>> network = taper.nn.RNNBase("LSTM", input_size=3, hidden_size=4, num_layers=2)
+    >>> [tuple(each.shape) for each in network.parameters()][:4]
+    [(16, 3), (16, 4), (16,), (16,)]
+    """
 
     __constants__ = [  # noqa: RUF012 - as PyTorch's
         "mode",
@@ -410,7 +416,12 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What all cells share: the parameters."""
+    """What all cells share: the parameters.
+
+    >>> import taper
+    >>> taper.nn.RNNCellBase(3, 4, bias=True, num_chunks=2).weight_ih.shape
+    torch.Size([8, 3])
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias"]  # noqa: RUF012 - as PyTorch's
 

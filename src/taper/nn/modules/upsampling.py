@@ -53,14 +53,26 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of pictures by copying the nearest elements."""
+    """Upsample of pictures by copying the nearest elements.
+
+    >>> import taper
+    >>> taper.nn.UpsamplingNearest2d(scale_factor=2)(taper.tensor([[[[0.0, 3.0]]]]))
+    tensor([[[[0., 0., 3., 3.],
+              [0., 0., 3., 3.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of pictures by linear interpolation with aligned corners."""
+    """Upsample of pictures by linear interpolation with aligned corners.
+
+    >>> import taper
+    >>> taper.nn.UpsamplingBilinear2d(scale_factor=2)(taper.tensor([[[[0.0, 3.0]]]]))
+    tensor([[[[0., 1., 2., 3.],
+              [0., 1., 2., 3.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

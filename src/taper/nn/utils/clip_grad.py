@@ -15,6 +15,14 @@ from taper.ops.vector_norm import vector_norm
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_norm",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]
+
 
 def _as_list(tensors: Any) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -61,7 +69,15 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients, whose norm is `total_norm`, down to `max_norm` if they exceed it."""
+    """Scale the gradients, whose norm is `total_norm`, down to `max_norm` if they exceed it.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.zeros(2))
+    >>> weight.grad = taper.tensor([3.0, 4.0])
+    >>> taper.nn.utils.clip_grads_with_norm_([weight], 1.0, taper.tensor(5.0))
+    >>> weight.grad
+    tensor([0.6000, 0.8000])
+    """
     factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for grad in _grads(parameters):
         grad.mul_(factor)
@@ -101,7 +117,15 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Old name of `clip_grad_norm_`."""
+    """Old name of `clip_grad_norm_`.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> weight = taper.nn.Parameter(taper.zeros(2))
+    >>> weight.grad = taper.tensor([3.0, 4.0])
+    >>> taper.nn.utils.clip_grad_norm([weight], 1.0)
+    tensor(5.)
+    """
     warn_user(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
@@ -114,7 +138,15 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Cut the elements of all gradients off at +-clip_value."""
+    """Cut the elements of all gradients off at +-clip_value.
+
+    >>> import taper
+    >>> weight = taper.nn.Parameter(taper.zeros(2))
+    >>> weight.grad = taper.tensor([0.5, -4.0])
+    >>> taper.nn.utils.clip_grad_value_([weight], 1.0)
+    >>> weight.grad
+    tensor([ 0.5000, -1.0000])
+    """
     limit = float(clip_value)
     for grad in _grads(parameters):
         grad.clamp_(min=-limit, max=limit)

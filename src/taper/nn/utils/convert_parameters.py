@@ -9,6 +9,8 @@ from taper.ops.convert import typename
 from taper.ops.join import cat
 from taper.tensor import Tensor
 
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, flattened, one after the other.
@@ -21,7 +23,14 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
-    """Let the parameters look at the parts of `vec`, in the order of `parameters_to_vector`."""
+    """Let the parameters look at the parts of `vec`, in the order of `parameters_to_vector`.
+
+    >>> import taper
+    >>> layer = taper.nn.Linear(2, 1)
+    >>> taper.nn.utils.vector_to_parameters(taper.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer(taper.ones(2))
+    tensor([6.], grad_fn=<ViewBackward0>)
+    """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

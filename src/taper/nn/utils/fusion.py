@@ -71,6 +71,13 @@ def fuse_conv_bn_weights(
     """Weight and bias of a convolution with a batch normalisation folded in.
 
     With `transpose` the channels of the output are dimension 1 of the weight.
+
+    >>> import taper
+    >>> mean, variance, weight = taper.tensor([1.0]), taper.tensor([4.0]), taper.ones(1, 1, 2)
+    >>> taper.nn.utils.fuse_conv_bn_weights(weight, None, mean, variance, 0.0, None, None)
+    (Parameter containing:
+    tensor([[[0.5000, 0.5000]]]), Parameter containing:
+    tensor([-0.5000]))
     """
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = zeros_like(bn_rm) if conv_b is None else conv_b
@@ -114,7 +121,16 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a Linear with a batch normalisation folded in."""
+    """Weight and bias of a Linear with a batch normalisation folded in.
+
+    >>> import taper
+    >>> mean, variance, one = taper.tensor([1.0]), taper.tensor([4.0]), taper.ones(1)
+    >>> weight = taper.ones(1, 2)
+    >>> taper.nn.utils.fuse_linear_bn_weights(weight, None, mean, variance, 0.0, one, one)
+    (Parameter containing:
+    tensor([[0.5000, 0.5000]]), Parameter containing:
+    tensor([0.5000]))
+    """
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * (bn_rv + bn_eps).rsqrt()

@@ -8,6 +8,8 @@ from typing import Any
 from taper.nn.modules.module import Module
 from taper.random import get_rng_state, set_rng_state
 
+__all__ = ["skip_init"]
+
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """A module whose parameters have arbitrary values; draws no random numbers.

@@ -26,7 +26,14 @@ def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
 
 
 def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
-    """The same for three-dimensional convolutions."""
+    """The same for three-dimensional convolutions.
+
+    >>> import taper
+    >>> layer, layout = taper.nn.Conv3d(2, 3, 2), taper.channels_last_3d
+    >>> formatted = taper.nn.utils.convert_conv3d_weight_memory_format(layer, layout)
+    >>> layer.weight.stride()
+    (16, 1, 8, 4, 2)
+    """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
 
 

@@ -67,6 +67,11 @@ class ParametrizationList(ModuleList):
     These are `original`, or `original0`, `original1`, ... if the `right_inverse` of the first
     module returns several.  `original` stays the same object, with the value that
     `right_inverse` gives for it.  With `unsafe` nothing is checked.
+
+    >>> from taper import nn
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> [name for name, _ in layer.parametrizations.weight.named_parameters()]
+    ['original0', 'original1']
     """
 
     original: Tensor
@@ -358,7 +363,15 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrization, or has one of the tensor of that name."""
+    """Whether a module has a parametrization, or has one of the tensor of that name.
+
+    >>> from taper import nn
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> nn.utils.parametrize.is_parametrized(layer, "weight")
+    True
+    >>> nn.utils.parametrize.is_parametrized(layer, "bias")
+    False
+    """
     lists = getattr(module, "parametrizations", None)
     if not isinstance(lists, ModuleDict):
         return False
@@ -437,6 +450,12 @@ def transfer_parametrizations_and_params(
     """Give a module the parametrizations of another one, all or those of one tensor.
 
     Both share the modules and the originals afterwards.
+
+    >>> from taper import nn
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> other = nn.utils.parametrize.transfer_parametrizations_and_params(layer, nn.Linear(3, 2))
+    >>> other.parametrizations.weight.original0 is layer.parametrizations.weight.original0
+    True
     """
     if not is_parametrized(from_module):
         return to_module

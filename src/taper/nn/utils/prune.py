@@ -2,6 +2,8 @@
 
 A pruned parameter `weight` becomes `weight_orig` and the buffer `weight_mask`; before each call of
 the module a hook, the pruning method, computes their product as a plain attribute `weight`.
+
+Long because: each way to prune is a class and a function, and each has an example.
 """
 
 from __future__ import annotations
@@ -20,6 +22,26 @@ from taper.ops.random import rand, rand_like
 from taper.ops.vector_norm import norm
 from taper.tensor import Tensor
 
+__all__ = [
+    "BasePruningMethod",
+    "PruningContainer",
+    "Identity",
+    "RandomUnstructured",
+    "L1Unstructured",
+    "RandomStructured",
+    "LnStructured",
+    "CustomFromMask",
+    "identity",
+    "random_unstructured",
+    "l1_unstructured",
+    "random_structured",
+    "ln_structured",
+    "global_unstructured",
+    "custom_from_mask",
+    "remove",
+    "is_pruned",
+]
+
 # --- what the methods have in common ---------------------------------------------------------
 
 
@@ -29,6 +51,19 @@ class BasePruningMethod(ABC):
     A subclass defines `compute_mask`, and as PRUNING_TYPE what it wants to see of a tensor that
     is pruned already: "unstructured" the elements that are left, "structured" the slices along
     its attribute `dim` that have any left, "global" everything.
+
+    >>> import taper
+    >>> from taper.nn.utils import prune
+    >>> class EverySecond(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = taper.nn.Linear(4, 1)
+    >>> made = EverySecond.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1., 0., 1.]])
     """
 
     PRUNING_TYPE: str
@@ -204,7 +239,12 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing; makes parameter and mask all the same."""
+    """Prunes nothing; makes parameter and mask all the same.
+
+    >>> import taper
+    >>> taper.nn.utils.prune.Identity().prune(taper.tensor([3.0, -1.0]))
+    tensor([ 3., -1.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -239,7 +279,12 @@ class _Unstructured(BasePruningMethod):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes single elements at random."""
+    """Prunes single elements at random.
+
+    >>> import taper
+    >>> (taper.nn.utils.prune.RandomUnstructured(amount=2).prune(taper.ones(4)) == 0).sum()
+    tensor(2)
+    """
 
     def __init__(self, amount: Any) -> None:
         _validate_pruning_amount_init(amount)
@@ -255,7 +300,12 @@ class RandomUnstructured(_Unstructured):
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements nearest to zero."""
+    """Prunes the elements nearest to zero.
+
+    >>> import taper
+    >>> taper.nn.utils.prune.L1Unstructured(amount=1).prune(taper.tensor([3.0, -1.0, 2.0]))
+    tensor([3., -0., 2.])
+    """
 
     def __init__(self, amount: Any) -> None:
         _validate_pruning_amount_init(amount)
@@ -301,7 +351,12 @@ class _Structured(BasePruningMethod):
 
 
 class RandomStructured(_Structured):
-    """Prunes slices at random."""
+    """Prunes slices at random.
+
+    >>> import taper
+    >>> taper.nn.utils.prune.RandomStructured(amount=1, dim=0).prune(taper.ones(3, 2)).sum()
+    tensor(4.)
+    """
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
@@ -321,7 +376,14 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the slices with the smallest norm of order `n`."""
+    """Prunes the slices with the smallest norm of order `n`.
+
+    >>> import taper
+    >>> method = taper.nn.utils.prune.LnStructured(amount=1, n=2, dim=0)
+    >>> method.prune(taper.tensor([[3.0, 4.0], [1.0, 1.0]]))
+    tensor([[3., 4.],
+            [0., 0.]])
+    """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
@@ -349,7 +411,13 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a given mask says."""
+    """Prunes what a given mask says.
+
+    >>> import taper
+    >>> mask = taper.tensor([1, 0, 1])
+    >>> taper.nn.utils.prune.CustomFromMask(mask).prune(taper.tensor([3.0, -1.0, 2.0]))
+    tensor([3., -0., 2.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -375,7 +443,12 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Give a parameter a mask, but prune nothing."""
+    """Give a parameter a mask, but prune nothing.
+
+    >>> from taper import nn
+    >>> nn.utils.prune.identity(nn.Linear(2, 1), "bias").bias_mask
+    tensor([1.])
+    """
     Identity.apply(module, name)
     return module
 
@@ -409,7 +482,13 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune slices of a parameter along `dim` at random."""
+    """Prune slices of a parameter along `dim` at random.
+
+    >>> from taper import nn
+    >>> layer = nn.utils.prune.random_structured(nn.Linear(4, 3), "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(8.)
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -417,7 +496,13 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
 def ln_structured(
     module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
 ) -> Any:
-    """Prune the slices of a parameter along `dim` with the smallest norm of order `n`."""
+    """Prune the slices of a parameter along `dim` with the smallest norm of order `n`.
+
+    >>> from taper import nn
+    >>> layer = nn.utils.prune.ln_structured(nn.Linear(4, 3), "weight", amount=2, n=2, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -470,7 +555,13 @@ def global_unstructured(
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """Prune a parameter where `mask` is zero."""
+    """Prune a parameter where `mask` is zero.
+
+    >>> import taper
+    >>> layer = taper.nn.Linear(2, 1)
+    >>> taper.nn.utils.prune.custom_from_mask(layer, "bias", taper.zeros(1)).bias_mask
+    tensor([0.])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -495,7 +586,15 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one below it, has a pruned parameter."""
+    """Whether a module, or one below it, has a pruned parameter.
+
+    >>> from taper import nn
+    >>> layer = nn.Linear(2, 1)
+    >>> nn.utils.prune.is_pruned(layer)
+    False
+    >>> nn.utils.prune.is_pruned(nn.utils.prune.identity(layer, "weight"))
+    True
+    """
     return any(
         isinstance(hook, BasePruningMethod)
         for _, each in module.named_modules()

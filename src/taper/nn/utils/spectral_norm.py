@@ -201,7 +201,14 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: T_module, name: str = "weight") -> T_module:
-    """Make the normalised parameter an ordinary one again."""
+    """Make the normalised parameter an ordinary one again.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> layer = taper.nn.utils.spectral_norm(taper.nn.Linear(3, 2))
+    >>> sorted(name for name, _ in taper.nn.utils.remove_spectral_norm(layer).named_parameters())
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

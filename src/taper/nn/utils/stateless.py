@@ -22,7 +22,14 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """The old place of `taper.func.functional_call`; takes one dict only."""
+    """The old place of `taper.func.functional_call`; takes one dict only.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> tensors = {"weight": taper.ones(1, 2), "bias": taper.zeros(1)}
+    >>> taper.nn.utils.stateless.functional_call(taper.nn.Linear(2, 1), tensors, taper.ones(2))
+    tensor([2.])
+    """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "

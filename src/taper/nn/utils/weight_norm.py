@@ -94,7 +94,14 @@ def weight_norm(module: T_module, name: str = "weight", dim: int | None = 0) -> 
 
 
 def remove_weight_norm(module: T_module, name: str = "weight") -> T_module:
-    """Make an ordinary parameter of one that `weight_norm` had split."""
+    """Make an ordinary parameter of one that `weight_norm` had split.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> layer = taper.nn.utils.weight_norm(taper.nn.Linear(3, 2))
+    >>> sorted(name for name, _ in taper.nn.utils.remove_weight_norm(layer).named_parameters())
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

@@ -84,7 +84,11 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Set random states that `get_device_states` gave: nothing to do, there are no devices."""
+    """Set random states that `get_device_states` gave: nothing to do, there are no devices.
+
+    >>> import taper
+    >>> taper.utils.checkpoint.set_device_states(*taper.utils.checkpoint.get_device_states())
+    """
     if devices:
         raise NotImplementedError(
             "there are no devices beside the CPU, whose random state `set_rng_state` sets"

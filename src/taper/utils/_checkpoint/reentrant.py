@@ -17,7 +17,11 @@ from taper.utils._checkpoint.randomness import RandomState, drawing_from
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if no input requires a gradient: the reentrant kind then gives none."""
+    """Warn if no input requires a gradient: the reentrant kind then gives none.
+
+    >>> import taper
+    >>> taper.utils.checkpoint.check_backward_validity([taper.ones(2, requires_grad=True)])
+    """
     if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
         warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 

@@ -77,7 +77,20 @@ _SAVING = {
 
 
 class SelectiveCheckpointContext:
-    """The first argument of a policy: whether it is a recomputation, and the operator's output."""
+    """The first argument of a policy: whether it is a recomputation, and the operator's output.
+
+    >>> import taper
+    >>> from taper.utils import checkpoint
+    >>> def policy(context, operator, *args, **kwargs):
+    ...     print(operator, context.is_recompute)
+    ...     return checkpoint.CheckpointPolicy.PREFER_RECOMPUTE
+    >>> def contexts():
+    ...     return checkpoint.create_selective_checkpoint_contexts(policy)
+    >>> x = taper.ones(2, requires_grad=True)
+    >>> out = checkpoint.checkpoint(taper.sin, x, use_reentrant=False, context_fn=contexts)
+    aten.sin.default False
+    >>> out.sum().backward()
+    """
 
     __module__ = PUBLIC_MODULE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 class DistributedSampler(Sampler[_T_co]):
     """Every `num_replicas`-th index, from `rank` on; all processes shuffle with the same seed.
 
-    Differs: there are no process groups, so both numbers must be given.
+    Without these numbers they are those of the process group.
 
     >>> from taper.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -35,10 +36,10 @@ class DistributedSampler(Sampler[_T_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise ValueError(
-                "Default process group has not been initialized, please make sure to call "
-                "init_process_group."
-            )
+            # On demand: most who load data have no group.
+            groups = importlib.import_module("taper.distributed")
+            num_replicas = groups.get_world_size() if num_replicas is None else num_replicas
+            rank = groups.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

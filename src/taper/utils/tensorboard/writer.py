@@ -35,7 +35,16 @@ def _summary_event(encoded: bytes) -> bytes:
 
 
 class FileWriter:
-    """One file of events in a folder, and the thread that writes it."""
+    """One file of events in a folder, and the thread that writes it.
+
+    >>> import tempfile
+    >>> from taper.utils.tensorboard import FileWriter
+    >>> from taper.utils.tensorboard.summary import scalar
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = FileWriter(folder)
+    ...     writer.add_summary(scalar("loss", 0.5), global_step=1)
+    ...     writer.close()
+    """
 
     def __init__(
         self,

@@ -38,7 +38,12 @@ class Meta(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Weights:
-    """Where the weights of a model are, how pictures are prepared for it, what is known of it."""
+    """Where the weights of a model are, how pictures are prepared for it, what is known of it.
+
+    >>> from taper.vision import models
+    >>> models.Weights("https://example.com/tiny.pth", transforms=len, meta={}).url
+    'https://example.com/tiny.pth'
+    """
 
     url: str
     transforms: Callable[..., Any]

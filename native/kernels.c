@@ -1,0 +1,175 @@
+/* Kernels whose NumPy twin needs several passes, or several calls, for what one loop does.
+ *
+ * Each returns None, with nothing done, for arrays that are not plain (contiguous, float32 or
+ * float64): the twin takes those.
+ */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "native.h"
+
+/* Elements from which on other threads may run meanwhile. */
+#define LONG 65536
+
+#define MOST_FACTORS 64
+#define PIECE 256
+
+static int is_plain(PyObject *value, int type) {
+    if (!PyArray_CheckExact(value)) return 0;
+    PyArrayObject *array = (PyArrayObject *)value;
+    int own = PyArray_TYPE(array);
+    return PyArray_ISCARRAY_RO(array) && (type < 0 ? own == NPY_FLOAT || own == NPY_DOUBLE : own == type);
+}
+
+/* threshold_backward(grad, values, threshold): the gradient where a value is not below. */
+PyObject *taper_threshold_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "threshold_backward(grad, values, threshold)");
+    if (!is_plain(args[0], -1)) Py_RETURN_NONE;
+    PyArrayObject *grad = (PyArrayObject *)args[0], *values = (PyArrayObject *)args[1];
+    int type = PyArray_TYPE(grad);
+    if (!is_plain(args[1], type) || !PyArray_SAMESHAPE(grad, values)) Py_RETURN_NONE;
+    double threshold = PyFloat_AsDouble(args[2]);
+    if (threshold == -1.0 && PyErr_Occurred()) return NULL;
+    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(grad), PyArray_DIMS(grad), type);
+    if (result == NULL) return NULL;
+    npy_intp size = PyArray_SIZE(grad);
+    void *target = PyArray_DATA((PyArrayObject *)result);
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(size > LONG ? 1000000 : 0);
+    if (type == NPY_FLOAT) {
+        const float *from = PyArray_DATA(grad), *value = PyArray_DATA(values);
+        const float limit = (float)threshold;
+        for (npy_intp i = 0; i < size; i++) ((float *)target)[i] = value[i] <= limit ? 0 : from[i];
+    } else {
+        const double *from = PyArray_DATA(grad), *value = PyArray_DATA(values);
+        for (npy_intp i = 0; i < size; i++)
+            ((double *)target)[i] = value[i] <= threshold ? 0 : from[i];
+    }
+    NPY_END_THREADS;
+    return result;
+}
+
+#define DEFINE_SELECT(TYPE)                                                               \
+    WIDE static void select_##TYPE(const npy_bool *mask, const TYPE *first,               \
+                                   const TYPE *second, TYPE *to, npy_intp size) {         \
+        for (npy_intp i = 0; i < size; i++) to[i] = mask[i] ? first[i] : second[i];       \
+    }
+
+DEFINE_SELECT(float)
+DEFINE_SELECT(double)
+
+/* select(mask, first, second): the first where the mask holds, else the second. */
+PyObject *taper_select(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "select(mask, first, second)");
+    if (!is_plain(args[0], NPY_BOOL) || !is_plain(args[1], -1)) Py_RETURN_NONE;
+    PyArrayObject *mask = (PyArrayObject *)args[0], *first = (PyArrayObject *)args[1];
+    PyArrayObject *second = (PyArrayObject *)args[2];
+    int type = PyArray_TYPE(first);
+    if (!is_plain(args[2], type) || !PyArray_SAMESHAPE(mask, first) ||
+        !PyArray_SAMESHAPE(mask, second))
+        Py_RETURN_NONE;
+    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), type);
+    if (result == NULL) return NULL;
+    void *to = PyArray_DATA((PyArrayObject *)result);
+    npy_intp size = PyArray_SIZE(first);
+    if (type == NPY_FLOAT)
+        select_float(PyArray_DATA(mask), PyArray_DATA(first), PyArray_DATA(second), to, size);
+    else
+        select_double(PyArray_DATA(mask), PyArray_DATA(first), PyArray_DATA(second), to, size);
+    return result;
+}
+
+#define EVALUATE(TYPE)                                                                    \
+    do {                                                                                  \
+        const TYPE *from = PyArray_DATA(variable);                                        \
+        TYPE *to = PyArray_DATA((PyArrayObject *)result), factors[MOST_FACTORS];          \
+        for (Py_ssize_t k = 0; k < terms; k++)                                            \
+            factors[k] = *(TYPE *)PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(args[0], k)); \
+        evaluate_##TYPE(from, to, size, factors, terms);                                  \
+    } while (0)
+
+/* Horner's scheme over short pieces, which stay in registers or the first-level cache. */
+#define DEFINE_EVALUATE(TYPE)                                                             \
+    WIDE static void evaluate_##TYPE(const TYPE *from, TYPE *to, npy_intp size,           \
+                                     const TYPE *factors, Py_ssize_t terms) {             \
+        for (npy_intp start = 0; start < size; start += PIECE) {                          \
+            npy_intp end = size - start < PIECE ? size : start + PIECE;                   \
+            for (npy_intp i = start; i < end; i++)                                        \
+                to[i] = from[i] * factors[terms - 1] + factors[terms - 2];                \
+            for (Py_ssize_t k = terms - 3; k >= 0; k--)                                   \
+                for (npy_intp i = start; i < end; i++) to[i] = to[i] * from[i] + factors[k]; \
+        }                                                                                 \
+    }
+
+DEFINE_EVALUATE(float)
+DEFINE_EVALUATE(double)
+
+/* polynomial(coefficients, variable): coefficients are 0-d arrays in ascending order. */
+PyObject *taper_polynomial(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2 || !PyTuple_CheckExact(args[0]))
+        return PyErr_Format(PyExc_TypeError, "polynomial(coefficients: tuple, variable)");
+    if (!is_plain(args[1], -1)) Py_RETURN_NONE;
+    PyArrayObject *variable = (PyArrayObject *)args[1];
+    int type = PyArray_TYPE(variable);
+    Py_ssize_t terms = PyTuple_GET_SIZE(args[0]);
+    if (terms < 2 || terms > MOST_FACTORS) Py_RETURN_NONE;
+    for (Py_ssize_t k = 0; k < terms; k++) {
+        PyObject *factor = PyTuple_GET_ITEM(args[0], k);
+        if (!is_plain(factor, type) || PyArray_SIZE((PyArrayObject *)factor) != 1) Py_RETURN_NONE;
+    }
+    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(variable), PyArray_DIMS(variable), type);
+    if (result == NULL) return NULL;
+    npy_intp size = PyArray_SIZE(variable);
+    if (type == NPY_FLOAT) EVALUATE(float);
+    else EVALUATE(double);
+    return result;
+}
+
+/* Whether `targets` are places in rows of `classes`, as many as there are rows. */
+static int are_places(PyObject *targets, npy_intp rows, npy_intp classes) {
+    if (!is_plain(targets, NPY_INT64)) return 0;
+    PyArrayObject *array = (PyArrayObject *)targets;
+    if (PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != rows || !rows) return 0;
+    const int64_t *target = PyArray_DATA(array);
+    for (npy_intp row = 0; row < rows; row++)
+        if (target[row] < 0 || target[row] >= classes) return 0;
+    return 1;
+}
+
+/* pick_rows(matrix, targets): the element of each row that its target names. */
+PyObject *taper_pick_rows(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "pick_rows(matrix, targets)");
+    if (!is_plain(args[0], -1) || PyArray_NDIM((PyArrayObject *)args[0]) != 2) Py_RETURN_NONE;
+    PyArrayObject *matrix = (PyArrayObject *)args[0];
+    npy_intp rows = PyArray_DIM(matrix, 0), classes = PyArray_DIM(matrix, 1);
+    if (!are_places(args[1], rows, classes)) Py_RETURN_NONE;
+    const int64_t *target = PyArray_DATA((PyArrayObject *)args[1]);
+    PyObject *result = PyArray_SimpleNew(1, &rows, PyArray_TYPE(matrix));
+    if (result == NULL) return NULL;
+    npy_intp width = PyArray_ITEMSIZE(matrix);
+    char *to = PyArray_BYTES((PyArrayObject *)result);
+    const char *from = PyArray_BYTES(matrix);
+    for (npy_intp row = 0; row < rows; row++)
+        memcpy(to + row * width, from + (row * classes + target[row]) * width, (size_t)width);
+    return result;
+}
+
+/* put_rows(rows, classes, targets, value): zeros, but `value` where each row's target is. */
+PyObject *taper_put_rows(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "put_rows(rows, classes, targets, value)");
+    npy_intp shape[2] = {PyLong_AsSsize_t(args[0]), PyLong_AsSsize_t(args[1])};
+    if (PyErr_Occurred()) return NULL;
+    if (!is_plain(args[3], -1) || PyArray_SIZE((PyArrayObject *)args[3]) != 1 ||
+        !are_places(args[2], shape[0], shape[1]))
+        Py_RETURN_NONE;
+    PyArrayObject *value = (PyArrayObject *)args[3];
+    const int64_t *target = PyArray_DATA((PyArrayObject *)args[2]);
+    PyObject *result = PyArray_ZEROS(2, shape, PyArray_TYPE(value), 0);
+    if (result == NULL) return NULL;
+    npy_intp width = PyArray_ITEMSIZE(value);
+    char *to = PyArray_BYTES((PyArrayObject *)result);
+    for (npy_intp row = 0; row < shape[0]; row++)
+        memcpy(to + (row * shape[1] + target[row]) * width, PyArray_BYTES(value), (size_t)width);
+    return result;
+}

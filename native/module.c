@@ -1,0 +1,43 @@
+/* taper._native: what is computed outside Python where it could be compiled (D7).
+ *
+ * Every function here has a twin in Python that gives the same results, to the bit, and runs where
+ * this module is missing.  Nothing here is needed; nothing here is an interface for users.
+ */
+
+#define TAPER_NATIVE_MAIN
+#include "native.h"
+
+#define ROW_OF_ONE(name) {#name, taper_##name, METH_O, NULL}
+#define ROW(name) {#name, (PyCFunction)(void (*)(void))taper_##name, METH_FASTCALL, NULL}
+
+static PyMethodDef methods[] = {
+    ROW_OF_ONE(know_tensor),
+    ROW(know_nodes),
+    ROW(know_leaves),
+    ROW(know_frames),
+    ROW_OF_ONE(wrap),
+    ROW_OF_ONE(user_frame),
+    ROW(record),
+    ROW_OF_ONE(count_incoming),
+    ROW(first_gradient),
+    ROW(run_rule),
+    ROW(threshold_backward),
+    ROW(pick_rows),
+    ROW(put_rows),
+    ROW(polynomial),
+    ROW(select),
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "taper._native",
+    .m_doc = "Native twins of a few hot paths; see native/ in the sources.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    import_array();
+    return PyModule_Create(&module);
+}

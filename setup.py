@@ -1,0 +1,20 @@
+"""The optional native module; everything else about the package is said in pyproject.toml."""
+
+from glob import glob
+
+import numpy
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "taper._native",
+            sources=sorted(glob("native/*.c")),
+            depends=sorted(glob("native/*.h")),
+            include_dirs=[numpy.get_include()],
+            # Results equal NumPy's to the bit: no operation may be merged with the next one.
+            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-math-errno"],
+            optional=True,  # without a compiler the package is installed without it
+        )
+    ]
+)

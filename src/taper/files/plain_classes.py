@@ -1,0 +1,69 @@
+"""What `load(weights_only=False)` lets a file name besides: classes of the standard library and of
+NumPy that hold plain data, and of which making an object runs nothing.
+
+Programs keep their options, paths, times and NumPy numbers beside the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import pathlib
+from collections import defaultdict
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from taper.files import numpy_values
+from taper.files.refusals import failed
+from taper.files.safe_globals import names_of
+
+_MOMENTS = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta)
+_FACTORIES = (int, float, str, list, dict, set, tuple)
+
+
+def _default_dict(reader: Any, factory: Any = None) -> defaultdict[Any, Any]:
+    if factory is not None and factory not in _FACTORIES:
+        raise failed("the factory of a defaultdict must be a type of plain data")
+    return defaultdict(factory)
+
+
+def _path(reader: Any, *parts: Any) -> pathlib.PurePath:
+    if not all(type(each) is str for each in parts):
+        raise failed("a path is made of texts")
+    return pathlib.Path(*parts)
+
+
+def _moment(kind: type) -> Callable[..., Any]:
+    def make(reader: Any, *arguments: Any) -> Any:
+        try:
+            return kind(*arguments)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise failed(f"{kind.__name__}: {error}") from None
+
+    return make
+
+
+def _refused(reader: Any, *arguments: Any) -> Any:
+    raise failed("a type of plain data may be named, not called")
+
+
+NAMES: dict[str, Any] = {
+    **names_of((np.ndarray, np.dtype, *numpy_values.CALLS)),
+    "argparse.Namespace": argparse.Namespace,
+    "types.SimpleNamespace": SimpleNamespace,
+    "collections.defaultdict": defaultdict,
+    **{f"pathlib.{name}": pathlib.Path for name in ("Path", "PosixPath", "WindowsPath")},
+    **{f"pathlib._local.{name}": pathlib.Path for name in ("Path", "PosixPath", "WindowsPath")},
+    **{f"datetime.{each.__name__}": each for each in _MOMENTS},
+    **{f"builtins.{each.__name__}": each for each in (*_FACTORIES, bool)},
+}
+
+CALLS: dict[Any, Callable[..., Any]] = {
+    defaultdict: _default_dict,
+    pathlib.Path: _path,
+    **{each: _moment(each) for each in _MOMENTS},
+    **{each: _refused for each in (*_FACTORIES, bool)},
+}

@@ -1,0 +1,127 @@
+"""V4 to V17: what becomes of views, and of what was saved of them, after writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograd_probe import error, names, values
+
+LEAF_VIEW = (
+    "RuntimeError: a view of a leaf Variable that requires grad is being used in an in-place "
+    "operation."
+)
+
+
+def test_v4_a_result_saved_by_a_write_through_a_view_has_its_place_in_the_graph(torch):
+    """So that a pass over both orders runs every node once."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1
+    part = base[:2]
+    part.mul_(0.1)
+    part.exp_()
+    (grad,) = torch.autograd.grad((base * base).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(grad.sum(), x, retain_graph=True)
+    expected = [0.04 * 2.718281828 ** (0.2 * each) for each in (1.0, 2.0)] + [2.0]
+    assert values(second) == pytest.approx(expected, rel=1e-5)
+    (grad.sum() + part.sum()).backward()
+    first = [0.1 * 2.718281828 ** (0.1 * each) for each in (1.0, 2.0)] + [0.0]
+    both = [a + b for a, b in zip(expected, first, strict=True)]
+    assert values(x.grad) == pytest.approx(both, rel=1e-5)
+
+
+def test_e5_a_write_through_a_view_can_be_differentiated_once(torch):
+    x = torch.ones(3, requires_grad=True)
+    base = x * 1
+    base[0] = 5.0
+    base.sum().backward()
+    assert error(lambda: base.sum().backward()).startswith(
+        "RuntimeError: Trying to backward through the graph a second time"
+    )
+
+
+def test_v9_a_view_that_is_itself_a_leaf(torch):
+    view = torch.ones(2)[:1].requires_grad_()
+    assert error(lambda: view.add_(1)) == LEAF_VIEW
+    assert error(lambda: view[:].add_(1)) == LEAF_VIEW
+
+
+def test_v13_a_part_of_a_view_of_inference_mode(torch):
+    base = torch.ones(2, 2, requires_grad=True) * 1
+    with torch.inference_mode():
+        view = base.view(4)
+    assert "created in inference mode" in error(lambda: view.split(2)[0].mul_(2))
+
+
+def test_v15_a_view_operator_in_place_without_recording_leaves_the_view_to_regenerate(torch):
+    base = torch.ones(2, 3, requires_grad=True) * 1
+    view = base[:1]
+    with torch.no_grad():
+        view.squeeze_(0)
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    assert names(view.grad_fn) == ["MulBackward0"]
+
+
+def test_v15_a_retained_gradient_stays_that_of_the_old_view(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x * 1
+    y.retain_grad()
+    z = y * 5
+    y.t_()
+    (y.sum() + z.sum()).backward()
+    assert y.retains_grad
+    assert values(y.grad) == [[6.0] * 3] * 2
+
+
+def test_v17_views_of_a_detached_base_keep_a_history_that_leads_nowhere(torch):
+    x = torch.ones(2, requires_grad=True)
+    base = x * 1
+    view = base[:1]
+    base.detach_()
+    base.add_(1)
+    assert view.requires_grad and not base.requires_grad
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    assert names(view.grad_fn) == ["None"]
+    assert error(lambda: view.add_(1)) == LEAF_VIEW
+    view.sum().backward()
+    assert x.grad is None
+
+
+def test_h4_a_detached_tensor_says_that_it_retained_its_gradient(torch):
+    y = torch.ones(2, requires_grad=True) * 1
+    y.retain_grad()
+    y.detach_()
+    assert y.retains_grad
+
+
+def chain(node):
+    found = []
+    while node is not None and node.next_functions:
+        found.append(node.name().removeprefix("torch::autograd::"))
+        node = node.next_functions[0][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda torch, b: b.real, ["AsStrided", "ViewAsReal"]),
+        (lambda torch, b: torch.view_as_real(b.t()), ["ViewAsReal", "AsStrided"]),
+        (lambda torch, b: b[0].real[None], ["AsStrided", "AsStrided", "ViewAsReal", "AsStrided"]),
+        (lambda torch, b: b.view(4)[1:].real, ["AsStrided", "ViewAsReal", "AsStrided"]),
+        (lambda torch, b: b.conj(), ["Conj"]),
+        (lambda torch, b: b.conj()[0], ["AsStrided", "Conj"]),
+        (lambda torch, b: b.mH, ["Conj", "AsStrided"]),
+        (lambda torch, b: b.conj().imag, ["AsStrided", "NegView", "ViewAsReal", "Conj", "Conj"]),
+    ],
+)
+def test_x4_views_with_another_meaning_are_made_again_step_by_step(torch, make, expected):
+    z = torch.tensor([[1 + 2j, 3 - 1j], [2j, 1.0]], requires_grad=True)
+    base = z * 1
+    view = make(torch, base)
+    before = values(view)
+    base.mul_(2)
+    assert chain(view.grad_fn)[:-2] == [f"{each}Backward0" for each in expected]
+    other = make(torch, z * 1)
+    other.mul_(3)
+    assert chain(other.grad_fn)[:-2] == [f"{each}Backward0" for each in expected]
+    assert values(view / 2) == before

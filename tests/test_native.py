@@ -1,0 +1,255 @@
+"""The native module and its twins give the same results, to the bit (D7)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import taper
+from taper import special_functions
+from taper.autograd import engine
+from taper.autograd.provenance import is_internal
+from taper.kernels import native
+from taper.optim import packs, programs
+
+needs_native = pytest.mark.skipif(native is None, reason="the native module is not built, or off")
+
+OPTIMIZERS = {
+    "SGD": [
+        {"lr": 0.1},
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"lr": 0.1, "momentum": 0.9, "dampening": 0.5, "maximize": True},
+    ],
+    "Adam": [{}, {"amsgrad": True, "weight_decay": 0.1}, {"betas": (0.3, 0.4), "maximize": True}],
+    "AdamW": [{}],
+    "NAdam": [{}, {"decoupled_weight_decay": True, "weight_decay": 0.1}],
+    "RAdam": [{}],
+    "Adamax": [{}],
+    "Adadelta": [{}],
+    "Adagrad": [{"lr_decay": 0.1}],
+    "ASGD": [{"t0": 3.0}],
+    "RMSprop": [{}, {"centered": True, "momentum": 0.9}],
+    "Rprop": [{}],
+}
+CASES = [(name, options) for name, each in OPTIMIZERS.items() for options in each]
+
+
+def trained(name, options, dtype):
+    """The bits of parameters and states after eight steps; one parameter is larger than a block."""
+    generator = taper.Generator().manual_seed(1)
+    shapes = [(3, 4), (5,), (), (2500,), (0, 3)]
+    params = [
+        taper.nn.Parameter(taper.randn(shape, generator=generator, dtype=dtype)) for shape in shapes
+    ]
+    optimizer = getattr(taper.optim, name)(params, **options)
+    for _ in range(8):
+        for param in params:
+            param.grad = taper.randn(param.shape, generator=generator, dtype=dtype)
+        optimizer.step()
+    states = [
+        value.tolist()
+        for param in params
+        for value in optimizer.state[param].values()
+        if isinstance(value, taper.Tensor)
+    ]
+    return [param.tolist() for param in params], states, [param._version for param in params]
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [taper.float32, taper.float64], ids=str)
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_an_update_rule_gives_the_bits_of_numpy(monkeypatch, name, options, dtype):
+    calls = []
+    run = programs.run_natively
+
+    def counted(*args):
+        calls.append(run(*args))
+        return calls[-1]
+
+    monkeypatch.setattr(packs, "run_natively", counted)
+    natively = trained(name, options, dtype)
+    assert calls and all(calls)
+    monkeypatch.setattr(packs, "run_natively", lambda *args: False)
+    assert natively == trained(name, options, dtype)
+
+
+@needs_native
+def test_arrays_that_are_not_plain_are_left_alone():
+    program = bytes([2, 0, 0, 1, 0])  # the parameter times the gradient
+    plain = np.ones((2, 3), np.float32)
+    for grad in (np.ones((3, 2), np.float32).T, np.ones((2, 3)), np.ones(5, np.float32)):
+        assert native.run_rule(program, ([plain], [grad]), (), 0) is False
+    frozen = np.ones((2, 3), np.float32)
+    frozen.flags.writeable = False
+    assert native.run_rule(program, ([frozen], [plain]), (), 0) is False
+    assert native.run_rule(program, ([plain.astype(np.int64)] * 1, [plain]), (), 0) is False
+    assert plain.tolist() == np.ones((2, 3)).tolist()
+    assert native.run_rule(program, ([plain], [plain * 3]), (), 0) is True
+    assert plain.tolist() == (np.ones((2, 3)) * 3).tolist()
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("program", "columns", "constants", "temporaries", "error"),
+    [
+        (bytes([2, 0, 0, 9, 0]), ([], []), (), 0, ValueError),  # no such register
+        (bytes([2, 7, 0, 0, 0]), ([], []), (), 0, ValueError),  # no such target
+        (bytes([99, 0, 0, 0, 0]), ([], []), (), 0, ValueError),  # no such operation
+        (bytes([2, 1, 0, 0, 0]), ([],), (np.ones((), np.float32),), 0, ValueError),  # a constant
+        (bytes([2, 0, 0]), ([],), (), 0, ValueError),  # half an instruction
+        (b"", ([],), (), -1, ValueError),
+        (b"", (), (), 0, ValueError),
+        (b"", ([], [1]), (), 0, TypeError),
+        ("", ([],), (), 0, TypeError),
+    ],
+)
+def test_a_broken_program_is_refused(program, columns, constants, temporaries, error):
+    with pytest.raises(error):
+        native.run_rule(program, columns, constants, temporaries)
+
+
+def test_a_rule_that_does_more_than_its_functions_has_no_program():
+    class Numbers:
+        dtype = np.dtype(np.float32)
+
+    def rule(ops, numbers, spare, param, grad):
+        return (param + grad,)
+
+    assert not programs.run_natively(rule, Numbers(), ([], []))
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threshold_backward(dtype):
+    values = np.array([-1.0, -0.0, 0.0, 1.0, np.nan, np.inf, -np.inf, 0.5], dtype)
+    grad = np.array([1.0, 2.0, np.inf, np.inf, 5.0, np.nan, np.nan, 8.0], dtype)
+    for threshold in (0, 0.5):
+        found = native.threshold_backward(grad, values, threshold)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.where(values <= threshold, 0, grad))
+    assert native.threshold_backward(grad, values[::-1], 0) is None
+    assert native.threshold_backward(grad, values[:3], 0) is None
+    assert native.threshold_backward(grad, values.astype(np.float16), 0) is None
+
+
+@needs_native
+def test_rows_are_picked_and_put():
+    matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
+    target = np.array([3, 0, 2])
+    assert native.pick_rows(matrix, target).tolist() == [3.0, 4.0, 10.0]
+    put = native.put_rows(3, 4, target, np.asarray(-1.5))
+    assert put.dtype == np.float64
+    assert put.tolist() == [[0, 0, 0, -1.5], [-1.5, 0, 0, 0], [0, 0, -1.5, 0]]
+    for wrong in ([4, 0, 0], [-1, 0, 0], [0, 0], []):
+        assert native.pick_rows(matrix, np.array(wrong, np.int64)) is None
+        assert native.put_rows(3, 4, np.array(wrong, np.int64), np.asarray(1.0)) is None
+    assert native.pick_rows(matrix, target.astype(np.int32)) is None
+    assert native.pick_rows(matrix.T, target) is None
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_polynomial_is_rounded_as_by_numpy(monkeypatch, dtype):
+    values = np.random.default_rng(0).normal(size=(7, 111)).astype(dtype) * 3
+    factors = tuple(np.array(each, dtype) for each in (0.3, -1.7, 2.9, 0.1, -0.01))
+    found = special_functions.polynomial(factors, values)
+    assert native.polynomial(factors, values.T) is None
+    assert native.polynomial(factors, values.astype(np.float16)) is None
+    assert native.polynomial(factors[:1], values) is None
+    monkeypatch.setattr(special_functions, "native", None)
+    np.testing.assert_array_equal(found, special_functions.polynomial(factors, values))
+    assert found.dtype == dtype
+
+
+@needs_native
+def test_one_of_two_is_selected():
+    first = np.array([1.0, np.nan, 3.0], np.float32)
+    second = np.array([np.inf, 5.0, -0.0], np.float32)
+    mask = np.array([True, False, False])
+    assert native.select(mask, first, second).tolist() == [1.0, 5.0, 0.0]
+    assert native.select(~mask, first, second)[1:].tobytes() == first[1:].tobytes()
+    for wrong in (second[:2], second.astype(np.float64), second[::-1], None):
+        assert native.select(mask, first, wrong) is None
+    assert native.select(mask[:1], first, second) is None
+
+
+def graphs():
+    weight = taper.ones(2, requires_grad=True)
+    kept = taper.ones(2, requires_grad=True)
+    kept_node = (kept * 1).grad_fn.next_functions[0][0]
+    shared = weight * kept
+    yield [(shared * shared + shared).sum().grad_fn], kept_node
+    yield [taper.cat([weight, kept, weight]).grad_fn, shared.grad_fn], kept_node
+    yield [weight], kept_node
+    first, second = taper.stack([weight, kept]).unbind()
+    yield [(first * second).exp().grad_fn], kept_node
+
+
+@needs_native
+def test_edges_are_counted_alike():
+    for roots, _ in graphs():
+        python, natively = engine._count_in_python(roots), native.count_incoming(roots)
+        assert list(python[0]) == list(natively[0]) or set(python[0]) == set(natively[0])
+        assert [python[0][node] for node in python[0]] == [natively[0][node] for node in python[0]]
+        assert set(python[1]) == set(natively[1])
+
+
+@needs_native
+def test_only_graphs_are_counted():
+    with pytest.raises(TypeError):
+        native.count_incoming([object()])
+    with pytest.raises(TypeError):
+        native.count_incoming(())
+
+
+@needs_native
+def test_a_first_gradient_is_kept_only_if_nobody_else_has_it():
+    leaf = taper.ones(2, 3, requires_grad=True)
+    assert native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
+    assert leaf.grad.tolist() == taper.ones(2, 3).tolist()
+    assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])  # it has one now
+    leaf.grad = None
+    shared = np.ones((2, 3), np.float32)
+    assert not native.first_gradient(leaf, [shared])
+    assert not native.first_gradient(leaf, [np.ones((3, 2), np.float32).T])
+    assert not native.first_gradient(leaf, [np.ones((4, 3), np.float32)[:2]])
+    assert not native.first_gradient(leaf, [None])
+    assert not native.first_gradient(taper.ones(2, 3), [np.ones((2, 3), np.float32)])
+    leaf.register_hook(lambda grad: grad)
+    assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
+    assert leaf.grad is None
+
+
+def test_an_absent_tensor_has_no_edge():
+    leaf = taper.ones(2, requires_grad=True)
+    result = taper.clamp(leaf, min=taper.zeros(2))
+    assert [nr for _, nr in result.grad_fn.next_functions] == [0, 0, 0]
+    assert [node is None for node, _ in result.grad_fn.next_functions] == [False, True, True]
+
+
+@needs_native
+def test_recording_wants_what_it_fills():
+    with pytest.raises(TypeError):
+        native.record(None, np.ones(1), None, None, None)
+    with pytest.raises(TypeError):
+        native.user_frame(1)
+
+
+def test_the_users_line_is_found_through_the_package():
+    weight = taper.ones(2, 2, requires_grad=True)
+    node = taper.nn.Sequential(taper.nn.Linear(2, 2), taper.nn.ReLU())(weight).grad_fn
+    assert not is_internal(node._code.co_filename)
+    assert node._code.co_name == "test_the_users_line_is_found_through_the_package"
+
+
+def test_the_twins_can_be_chosen():
+    program = "import taper.kernels; print(taper.kernels.native)"
+    environment = {**os.environ, "TAPER_NATIVE": "0"}
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "None\n"
