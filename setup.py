@@ -13,7 +13,12 @@ setup(
             depends=sorted(glob("native/*.h")),
             include_dirs=[numpy.get_include()],
             # Results equal NumPy's to the bit: no operation may be merged with the next one.
-            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-math-errno"],
+            extra_compile_args=[
+                "-O3",
+                "-ffp-contract=off",
+                "-fno-math-errno",
+                "-fno-strict-aliasing",
+            ],
             optional=True,  # without a compiler the package is installed without it
         )
     ]

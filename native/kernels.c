@@ -22,6 +22,30 @@ static int is_plain(PyObject *value, int type) {
     return PyArray_ISCARRAY_RO(array) && (type < 0 ? own == NPY_FLOAT || own == NPY_DOUBLE : own == type);
 }
 
+WIDE static int finite_float(const float *values, npy_intp size) {
+    const uint32_t exponent = 0x7f800000u, *bits = (const uint32_t *)values;
+    uint32_t found = 0;
+    for (npy_intp i = 0; i < size; i++) found |= (bits[i] & exponent) == exponent;
+    return !found;
+}
+
+WIDE static int finite_double(const double *values, npy_intp size) {
+    const uint64_t exponent = 0x7ff0000000000000u, *bits = (const uint64_t *)values;
+    uint64_t found = 0;
+    for (npy_intp i = 0; i < size; i++) found |= (bits[i] & exponent) == exponent;
+    return !found;
+}
+
+/* all_finite(array): whether no element is a NaN or an infinity. */
+PyObject *taper_all_finite(PyObject *self, PyObject *value) {
+    if (!is_plain(value, -1)) Py_RETURN_NONE;
+    PyArrayObject *array = (PyArrayObject *)value;
+    npy_intp size = PyArray_SIZE(array);
+    return PyBool_FromLong(PyArray_TYPE(array) == NPY_FLOAT
+                               ? finite_float(PyArray_DATA(array), size)
+                               : finite_double(PyArray_DATA(array), size));
+}
+
 /* threshold_backward(grad, values, threshold): the gradient where a value is not below. */
 PyObject *taper_threshold_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 3) return PyErr_Format(PyExc_TypeError, "threshold_backward(grad, values, threshold)");

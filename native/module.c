@@ -21,6 +21,7 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(count_incoming),
     ROW(first_gradient),
     ROW(run_rule),
+    ROW_OF_ONE(all_finite),
     ROW(threshold_backward),
     ROW(pick_rows),
     ROW(put_rows),

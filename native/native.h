@@ -34,6 +34,7 @@ SEVERAL(record);
 ONE(count_incoming);
 SEVERAL(first_gradient);
 SEVERAL(run_rule);
+ONE(all_finite);
 SEVERAL(threshold_backward);
 SEVERAL(pick_rows);
 SEVERAL(put_rows);

@@ -137,6 +137,22 @@ def test_threshold_backward(dtype):
 
 
 @needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_finite_numbers_are_told_from_others(dtype):
+    limits = np.finfo(dtype)
+    values = np.array([0.0, -0.0, limits.max, limits.min, limits.smallest_subnormal] * 9, dtype)
+    assert native.all_finite(values) is True
+    for wrong in (np.nan, np.inf, -np.inf):
+        for place in (0, 17, 44):
+            spoilt = values.copy()
+            spoilt[place] = wrong
+            assert native.all_finite(spoilt) is False
+    assert native.all_finite(values[::2]) is None
+    assert native.all_finite(values.astype(np.complex128)) is None
+    assert native.all_finite(np.zeros((0, 3), dtype)) is True
+
+
+@needs_native
 def test_rows_are_picked_and_put():
     matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
     target = np.array([3, 0, 2])

@@ -260,6 +260,9 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
 # --- modes -----------------------------------------------------------------------------------
 
 
+_SEVERAL = (tuple, list)  # writing `tuple | list` at each call makes a new object
+
+
 def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     """An operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
     mode = state.mode
@@ -270,7 +273,9 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
         result = op.call(op.function, arguments)
     finally:
         state.mode = mode
-    outputs = result if isinstance(result, tuple | list) else (result,)
+    outputs: Any = result
+    if result.__class__ is not tuple and not isinstance(result, _SEVERAL):
+        outputs = (result,)
     if outputs and isinstance(outputs[0], np.ndarray):
         return result  # a formula calls, with a list of arrays (D5)
     if mode & INFERENCE:

@@ -24,6 +24,7 @@ from numpy import vdot
 from taper.autograd.node import Node, Place
 from taper.autograd.provenance import describe, line_of, user_frame
 from taper.autograd.state import ANOMALY, local, set_bit_everywhere
+from taper.kernels import native
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -128,6 +129,8 @@ def _say(text: str, rest: str) -> None:
 
 def is_finite(array: np.ndarray) -> bool:
     """Whether no element is a NaN or an infinity."""
+    if native is not None and (found := native.all_finite(array)) is not None:
+        return bool(found)
     if array.dtype.kind not in "fc":
         return not _is_low(array.dtype) or is_finite(array.astype(np.float32))
     if isfinite(vdot(array, array).real):  # one call of BLAS; a sum that overflows says nothing

@@ -382,7 +382,7 @@ def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any
         local.state.current_node = node
     extra = node._extra
     leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
-    if extra is not None or leaf_hooks:
+    if leaf_hooks or (extra is not None and (extra.tensor_hooks or extra.retained)):
         run_tensor_hooks(node, leaf_hooks, grads, tensors)
     if task.needed is not None and (_capture(node, grads, task) or node not in task.needed):
         return None
@@ -392,7 +392,7 @@ def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any
     if task.log is not None:
         log_node(task.log, node, grads)
     needs = None if task.needed is None else needed_edges(node, task.needed)
-    if node._passes_undefined and all([grad is None for grad in grads]):
+    if grads[0] is None and node._passes_undefined and all([grad is None for grad in grads]):
         results: Sequence[Any] = (None,) * len(node._edges)
     elif task.recorder is not None:
         results = task.recorder.run_node(node, grads, tensors)
