@@ -133,11 +133,12 @@ PyObject *taper_first_gradient(PyObject *self, PyObject *const *args, Py_ssize_t
         return NULL;
     }
     Py_DECREF(got);
-    /* Another thread may have come first, or be about to. */
-    int done = got == Py_True && is_untouched(leaf);
+    /* Another thread may have come first, or be about to; its record must stay the leaf's. */
+    PyObject *present = SLOT(leaf, taper_known.of_tensor.meta);
+    int done = got == Py_True && is_untouched(leaf) && (present == Py_None || present == meta);
     if (done) {
         put(meta, taper_known.of_meta.grad, tensor);
-        put(leaf, taper_known.of_tensor.meta, held(meta));
+        if (present == Py_None) put(leaf, taper_known.of_tensor.meta, held(meta));
     } else {
         Py_DECREF(tensor);
     }

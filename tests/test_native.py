@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -238,6 +239,23 @@ def test_a_first_gradient_is_kept_only_if_nobody_else_has_it():
     leaf.register_hook(lambda grad: grad)
     assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
     assert leaf.grad is None
+
+
+def test_threads_that_meet_in_a_fresh_leaf_lose_no_gradient():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(40):
+            leaf = taper.ones(3, requires_grad=True)
+            losses = [(leaf * factor).sum() for factor in (1.0, 2.0, 3.0, 4.0)]
+            threads = [threading.Thread(target=loss.backward) for loss in losses]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            assert leaf.grad.tolist() == [10.0] * 3
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_an_absent_tensor_has_no_edge():

@@ -129,8 +129,11 @@ def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
         return False
     meta = leaf._meta
     if meta is None:
-        meta = leaf._meta = AutogradMeta()
-    elif meta.hooks or meta.post_accumulate_hooks or meta.accumulator() is not None:
+        with lock:  # two threads must not make one each
+            meta = leaf._meta
+            if meta is None:
+                meta = leaf._meta = AutogradMeta()
+    if meta.hooks or meta.post_accumulate_hooks or meta.accumulator() is not None:
         return False
     if meta.grad_dtype is not UNSET:
         return False
