@@ -79,6 +79,7 @@ def test_every_operator_of_pytorchs_lists_is_on_one():
     known = {
         name.split("::")[1].split(".")[0]
         for name in real_torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCPU")
+        if name.startswith("aten::")  # torchvision may have added its own
     }
     functions = [*casts.LOWER_PRECISION, *casts.SINGLE, *casts.WIDEST]
     ours = {each.__name__ for each in functions}

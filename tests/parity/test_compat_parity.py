@@ -297,6 +297,8 @@ def outcome(question: str, library: types.ModuleType) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_question(question):
+    if torch.version.cuda is not None and "get_arch_list" in question:
+        pytest.skip("this PyTorch was built for CUDA too, and knows architectures")
     assert outcome(question, taper) == outcome(question, torch)
 
 
