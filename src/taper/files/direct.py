@@ -1,7 +1,7 @@
 """A new file whose bytes go to the disk at once, without filling the system's memory first.
 
 The usual way, 400 MB are copied into the page cache, for which pages must be found, and then sent
-to the disk when it is flushed: 0.3 to 1 s.  Here they go through two small buffers that are sent
+to the disk when it is flushed: 0.3 to 1 s.  Here they go through small buffers that are sent
 while the next one is filled: 0.25 s.  Knows bytes only.
 """
 
@@ -14,11 +14,13 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 WORTH_IT = 1 << 25
 """Bytes of a file from which on it is faster."""
 
-_PIECE = 1 << 23
-_BUFFERS = 3  # one is filled, two are on their way
+_PIECE = 1 << 22
+_BUFFERS = 4  # one is filled, three are on their way
 
 
 class DirectFile(io.RawIOBase):
@@ -49,11 +51,12 @@ class DirectFile(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
+        view = np.frombuffer(data, np.uint8)
         taken = 0
         while taken < len(view):
             part = min(len(view) - taken, _PIECE - self._filled)
-            self._buffer[self._filled : self._filled + part] = view[taken : taken + part]
+            target = np.frombuffer(self._buffer, np.uint8, part, self._filled)
+            np.copyto(target, view[taken : taken + part])  # while other threads run
             self._filled += part
             taken += part
             if self._filled == _PIECE:
