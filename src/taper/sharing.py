@@ -54,9 +54,11 @@ class Segment:
             self._close(descriptor)
 
     def __del__(self) -> None:
-        if self.address:
+        # Ctrl-C may have come while it was being made: then some slots are empty.
+        if getattr(self, "address", 0):
             self._unmap(self.address, self.nbytes)
-        self.close_descriptor()
+        if getattr(self, "descriptor", None) is not None:
+            self.close_descriptor()
 
 
 class Lease:
@@ -74,7 +76,8 @@ class Lease:
         self.ended = ended
 
     def __del__(self) -> None:
-        self.ended(self.number)
+        if (ended := getattr(self, "ended", None)) is not None:  # else Ctrl-C has cut its making
+            ended(self.number)
 
 
 def bytes_of(owner: Segment | Lease, offset: int = 0, nbytes: int | None = None) -> np.ndarray:

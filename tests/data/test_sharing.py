@@ -12,7 +12,7 @@ import pytest
 
 import taper
 from taper.process_pickling import register
-from taper.sharing import AVAILABLE
+from taper.sharing import AVAILABLE, Lease, Segment
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="descriptors cannot be handed over")
 METHODS = multiprocessing.get_all_start_methods()
@@ -159,3 +159,12 @@ def test_queue_brings_tensors():
     assert found.sum().item() == 3000  # the memory outlives its maker
     answers.close()
     answers.join_thread()
+
+
+@pytest.mark.parametrize("kind", [Segment, Lease])
+def test_what_ctrl_c_has_left_half_made_is_freed_in_silence(kind, capsys):
+    half = kind.__new__(kind)
+    half.__del__()
+    del half
+    gc.collect()
+    assert capsys.readouterr().err == ""
