@@ -9,9 +9,6 @@
 
 #include "native.h"
 
-/* Elements from which on other threads may run meanwhile. */
-#define LONG 65536
-
 #define MOST_FACTORS 64
 #define PIECE 256
 
@@ -60,7 +57,7 @@ PyObject *taper_threshold_backward(PyObject *self, PyObject *const *args, Py_ssi
     npy_intp size = PyArray_SIZE(grad);
     void *target = PyArray_DATA((PyArrayObject *)result);
     NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED(size > LONG ? 1000000 : 0);
+    NPY_BEGIN_THREADS_THRESHOLDED(size);
     if (type == NPY_FLOAT) {
         const float *from = PyArray_DATA(grad), *value = PyArray_DATA(values);
         const float limit = (float)threshold;

@@ -180,7 +180,7 @@ def custom_fwd(
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorate `backward` of a custom function: autocast is as it was in `forward`.
 
-    `forward` is decorated with `custom_fwd`, which has an example.
+    `forward` is decorated with `custom_fwd`.
 
     >>> import taper
     >>> class Product(taper.autograd.Function):

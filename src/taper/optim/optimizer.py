@@ -19,6 +19,7 @@ from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.state import local
 from taper.ops.complexes import view_as_real
 from taper.ops.convert import typename
+from taper.optim.update import plain
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -438,8 +439,7 @@ def _default_to_fused_or_foreach(
     return use_fused and not differentiable, False
 
 
-def _get_value(x: Any) -> Any:
-    return x.item() if isinstance(x, Tensor) else x
+_get_value = plain
 
 
 def _stack_if_compiling(x: Any) -> Any:

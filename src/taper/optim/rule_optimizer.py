@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from taper import dtypes
 from taper.autograd.grad_mode import set_grad_enabled
 from taper.autograd.interception import announce_write
 from taper.autograd.meta import INFERENCE_COUNTER
@@ -22,7 +21,7 @@ from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import bump_version, check_inplace
 from taper.ops.complexes import view_as_real
-from taper.optim.optimizer import Optimizer
+from taper.optim.optimizer import Optimizer, _get_scalar_dtype
 from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
 from taper.optim.update import (
     Numbers,
@@ -273,8 +272,7 @@ def ready_parameters(group: dict[str, Any]) -> list[Tensor]:
 
 def scalar_state(value: float) -> Tensor:
     """A state of one number: float32, or float64 if that is the default dtype."""
-    wide = dtypes.get_default_dtype() is dtypes.float64
-    return new_state(np.array(value, np.float64 if wide else np.float32))
+    return new_state(np.array(value, _get_scalar_dtype().numpy))
 
 
 def array_state(param: Tensor, value: float) -> Tensor:
