@@ -82,6 +82,8 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format $(CODE)
 
 docs: $(VENV)/.installed
+	$(BIN)/python tools/operator_names.py > src/taper/ops/provided.py.new
+	mv src/taper/ops/provided.py.new src/taper/ops/provided.py
 	$(BIN)/python -m taper.opdef --docs > docs/derivatives.md.new
 	mv docs/derivatives.md.new docs/derivatives.md
 	$(BIN)/python tools/behaviours.py > docs/behaviours.md.new

@@ -12,6 +12,10 @@ import numpy as np
 
 import opcases
 from op_case import Dtype, Fixed, OpCase, Sample
+from taper.opdef import composites
+from taper.ops import load_all
+
+load_all()
 
 
 def all_cases() -> list[OpCase]:
@@ -19,7 +23,17 @@ def all_cases() -> list[OpCase]:
     found: list[OpCase] = []
     for each in pkgutil.iter_modules(opcases.__path__):
         found.extend(importlib.import_module(f"opcases.{each.name}").CASES)
-    return found
+    return found + in_place_functions(found)
+
+
+def in_place_functions(rows: list[OpCase]) -> list[OpCase]:
+    """The rows of functions such as `exp_`, made of the rows of those that do not write."""
+    present = {case.name for case in rows}
+    return [
+        OpCase(case.inplace, case.samples, differentiable=False, random=case.random)
+        for case in rows
+        if case.inplace in composites and case.inplace not in present
+    ]
 
 
 CASES = all_cases()

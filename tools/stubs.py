@@ -361,8 +361,8 @@ def named_tuples(used: str) -> Iterator[str]:
 
 def functions(types: Types) -> Iterator[str]:
     """The lines of the functions of the table."""
-    for name in sorted(taper._NAMES):
-        yield Function(types, name, taper._function(name), method=False).line()
+    for name, function in sorted(taper._loaded_functions().items()):
+        yield Function(types, name, function, method=False).line()
 
 
 def constants() -> Iterator[str]:

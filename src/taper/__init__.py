@@ -114,65 +114,6 @@ _FROM_ON_DEMAND |= dict.fromkeys(
     ("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "amp.grad_scaler"
 )
 
-# The functions of the operator table.  A test holds this list and the table equal.
-_FUNCTIONS = """
-_dirichlet_grad _neg_view _sample_dirichlet _standard_gamma _standard_gamma_grad _weight_norm
-_weight_norm_interface abs abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d
-adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv addmv_ addr adjoint affine_grid_generator
-alias_copy all allclose alpha_dropout alpha_dropout_ amax amin aminmax angle any arange arccos
-arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_
-argmax argmin argsort argwhere as_strided as_strided_ as_strided_copy as_strided_scatter as_tensor
-asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d
-avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear binary_cross_entropy_with_logits
-bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-bitwise_xor blackman_window block_diag bmm broadcast_shapes broadcast_tensors broadcast_to bucketize
-can_cast cartesian_prod cat cdist ceil ceil_ celu celu_ chain_matmul channel_shuffle cholesky
-cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip
-clip_ clone column_stack combinations complex concat concatenate conj conj_physical conj_physical_
-constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss cosine_similarity
-count_nonzero cov cross ctc_loss cummax cummin cumprod cumsum cumulative_trapezoid deg2rad deg2rad_
-det detach detach_ detach_copy diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff
-digamma dist div divide dot dropout dropout_ dsplit dstack einsum embedding embedding_bag
-embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
-exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
-feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
-floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_file frombuffer full
-full_like gather gcd gcd_ ge geqrf ger get_device gradient greater greater_equal grid_sampler
-grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window hann_window hardshrink
-hash_tensor heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_
-igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce index_select
-inner instance_norm inverse is_complex is_conj is_distributed is_floating_point is_inference is_neg
-is_nonzero is_same_size is_signed is_storage is_tensor isclose isfinite isin isinf isnan isneginf
-isposinf isreal istft kaiser_window kl_div kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp
-less less_equal lgamma linspace lobpcg log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
-logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_
-logspace logsumexp lstm lstm_cell lt lu lu_solve lu_unpack margin_ranking_loss masked_fill
-masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d max_pool1d_with_indices
-max_pool2d max_pool3d maximum mean median meshgrid min minimum mm mode moveaxis movedim msort mul
-multinomial multiply mv mvlgamma nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow
-narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm
-native_layer_norm native_norm ne neg neg_ negative negative_ nextafter nonzero nonzero_static norm
-norm_except_dim normal not_equal nuclear_norm numel ones ones_like orgqr ormqr outer
-pairwise_distance pca_lowrank pdist permute permute_copy pinverse pixel_shuffle pixel_unshuffle
-poisson poisson_nll_loss polar polygamma positive pow prelu prod promote_types put qr quantile
-rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like randperm ravel real reciprocal
-reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj
-resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round
-round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add scatter_reduce
-searchsorted segment_reduce select select_copy select_scatter selu selu_ sgn sigmoid sigmoid_ sign
-signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_inverse slice_scatter slogdet softmax sort
-split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze
-squeeze_copy stack std std_mean stft sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy
-take take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot threshold threshold_ tile topk
-trace transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
-triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename unbind unbind_copy unflatten
-unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split
-unsafe_split_with_sizes unsqueeze unsqueeze_copy vander var var_mean vdot view_as_complex
-view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit vstack where xlogy xlogy_ zero_
-zeros zeros_like
-"""
-
 
 def __getattr__(name: str) -> _Any:
     if name in _ON_DEMAND:
@@ -181,9 +122,9 @@ def __getattr__(name: str) -> _Any:
         return getattr(importlib.import_module(f"taper.{_FROM_ON_DEMAND[name]}"), name)
     if name.startswith("_foreach_"):
         return getattr(importlib.import_module("taper.foreach"), name)
-    if name in _on_demand.FAMILY_OF and name in _NAMES:
-        _on_demand.load_function(name)
-        globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
+    if name in _on_demand.FUNCTIONS:
+        _on_demand.load(name)
+        globals().update(_loaded_functions())
         return globals()[name]
     if name in _DEPRECATED:
         return getattr(importlib.import_module("taper.top_level"), name)
@@ -198,21 +139,18 @@ def _why_not(name: str) -> str | None:
 
 def __dir__() -> list[str]:
     of_lists = importlib.import_module("taper.foreach").__all__
-    return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_NAMES, *of_lists})
+    return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_on_demand.FUNCTIONS, *of_lists})
 
 
-def _is_loaded(name: str) -> _Any:
-    return name in _composites or name in _registry
+def _loaded_functions() -> dict[str, _Any]:
+    """The public functions of the operator table, of the families that are loaded."""
+    public = {name: entry.function for name, entry in _registry.items() if entry.public}
+    return public | _composites
 
 
-def _function(name: str) -> _Any:
-    return _composites[name] if name in _composites else _registry[name].function
-
-
-_NAMES = frozenset(_FUNCTIONS.split())
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
 globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
-globals().update({name: _function(name) for name in _NAMES if _is_loaded(name)})
+globals().update(_loaded_functions())
 
 autograd.torch = importlib.import_module(__name__)  # as PyTorch (Z6)

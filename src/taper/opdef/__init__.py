@@ -48,6 +48,9 @@ Indices: TypeAlias = Any
 SAME = "same"  # all become the common dtype
 FLOAT = "float"  # as SAME, and integers become the default floating dtype
 
+# inplace=: besides True, for the method `name_`
+FUNCTION = "function"  # there is the function of that name as well, as `torch.exp_`
+
 # tangent=: how a forward-mode tangent follows from the rest of the declaration
 LINEAR = "linear"  # jointly linear in all tensors: the operator applied to the tangents
 MULTILINEAR = "multilinear"  # linear in each tensor alone: sum of the operator with one replaced
@@ -164,7 +167,7 @@ class Op:
         self.promote: str | None = options["promote"]
         self.tangent: Any = options["tangent"]
         self.view: Any = options["view"]
-        self.inplace: bool = options["inplace"]
+        self.inplace: bool | str = options["inplace"]
         self.out: Any = options["out"]
         self.upcast: bool = options["upcast"]
         self.outputs: tuple[str, ...] = options["outputs"]
@@ -301,7 +304,7 @@ def op(
     promote: str | None = None,
     tangent: Any = None,
     view: bool = False,
-    inplace: bool = False,
+    inplace: bool | str = False,
     inplace_name: str | None = None,
     out: bool | Callable[[Any, Any], None] = False,
     upcast: bool = False,
@@ -326,7 +329,8 @@ def op(
     promote            SAME, FLOAT or None (the kernel sees the tensors as they are)
     tangent            LINEAR, MULTILINEAR, POINTWISE, or set later by `@tangent_of`
     view               the kernel returns a view of its first parameter
-    inplace            there is `name_`, which writes the result into the first parameter
+    inplace            True: there is the method `name_`, which writes the result into the first
+                       parameter; FUNCTION: and a function of that name
     out                there is `out=`; a function of the destination's array and the result's
                        may refuse what the usual rules for `out=` allow
     unpromoted         tensors that `promote` leaves alone (conditions, indices)
@@ -360,6 +364,8 @@ def op(
             methods[entry.name] = function
         if entry.inplace:
             methods[entry.inplace_name] = inplace_function(function)
+        if entry.inplace == FUNCTION:
+            inplace_as_function(entry.inplace_name)
         return function
 
     return declare
@@ -445,6 +451,8 @@ def composite(
             watch(label, function)
         if public:
             composites[label] = function
+            if label.endswith("_"):
+                _show_example_of_twin(label)
         if method:
             methods[label] = function
         return function
@@ -452,27 +460,39 @@ def composite(
     return declare
 
 
-def alias(name: str, function: Callable[..., Any]) -> None:
-    """Give an operator or composite another name: function, method and in-place method."""
+def alias(name: str, function: Callable[..., Any], inplace_function: bool = True) -> None:
+    """Give an operator or composite another name: function, method and in-place method.
+
+    PyTorch may lack the in-place function under the other name (`torch.absolute_`).
+    """
     original = function.__name__
     composites[name] = function
     for ending in ("", "_"):
         if original + ending in methods:
             methods[name + ending] = methods[original + ending]
+    if inplace_function and original + "_" in composites:
+        composites[name + "_"] = composites[original + "_"]
 
 
 def inplace_as_function(name: str) -> None:
-    """Offer the method `name`, which writes in place, as a function as well.
+    """Offer the method `name`, which writes in place, as a function as well."""
+    composites[name] = methods[name]
+    _show_example_of_twin(name)
 
-    It shows the example of its twin, whose results have the dtype and the shape of the input.
+
+def _show_example_of_twin(name: str) -> None:
+    """Add to an in-place function the example of the one that does not write, if it has none.
+
+    The example must be one whose results have the dtype and the shape of the input.
     """
-    function: Any = methods[name]
-    composites[name] = function
-    if ">>>" not in function.__doc__:  # an alias has it from the other name
-        twin: Any = composites.get(name[:-1]) or registry[name[:-1]].function
-        _, prompt, example = twin.__doc__.partition(">>> import taper")
-        called = example.replace(f"taper.{twin.__name__}(", f"taper.{twin.__name__}_(")
-        function.__doc__ = f"{function.__doc__}\n\n    {prompt}{called}"
+    function: Any = composites[name]
+    twin: Any = composites.get(name[:-1]) or registry.get(name[:-1])
+    if twin is None or ">>>" in (function.__doc__ or ""):
+        return
+    text = twin.kernel.__doc__ if isinstance(twin, Op) else twin.__doc__
+    _, prompt, example = text.partition(">>> import taper")
+    called = example.replace(f"taper.{name[:-1]}(", f"taper.{name}(")
+    function.__doc__ = f"{function.__doc__}\n\n    {prompt}{called}"
 
 
 def camel_case(name: str) -> str:

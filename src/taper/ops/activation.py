@@ -27,9 +27,11 @@ from taper.dtype_checks import (
 )
 from taper.kernels import native
 from taper.opdef import (
+    FUNCTION,
     POINTWISE,
     SAME,
     Array,
+    composites,
     derivative,
     inplace_function,
     op,
@@ -50,7 +52,7 @@ def _not_complex(common: dtypes.dtype, operands: Any) -> None:
 @op(
     promote=SAME,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     check=all_of(
         refuse(RuntimeError, "Boolean inputs not supported for relu", *BOOL),
         _not_complex,
@@ -153,6 +155,7 @@ threshold_in_place.__doc__ = """In-place version of `threshold`.
     >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
     tensor([10.,  2.])
     """
+composites["threshold_"] = threshold_in_place
 
 
 # --- hardtanh, hardsigmoid, hardswish --------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from taper.dtype_checks import BOOL, WIDE, require_whole
-from taper.opdef import SAME, Array, Operand, op
+from taper.opdef import FUNCTION, SAME, Array, Operand, op
 
 
 @op(promote=SAME, inplace=True, out=True, numbers=True)
@@ -83,7 +83,7 @@ def bitwise_right_shift(self: Array, other: Operand) -> Array:
     return np.right_shift(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True)
+@op(promote=SAME, inplace=FUNCTION, out=True)
 def gcd(self: Array, other: Array) -> Array:
     """The greatest common divisor of two whole numbers.
 
@@ -95,7 +95,7 @@ def gcd(self: Array, other: Array) -> Array:
     return np.gcd(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True)
+@op(promote=SAME, inplace=FUNCTION, out=True)
 def lcm(self: Array, other: Array) -> Array:
     """The least common multiple of two whole numbers.
 

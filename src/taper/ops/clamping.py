@@ -280,7 +280,7 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     return (clamp_tensors if tensors else clamp_numbers)(input, min, max, out=out)
 
 
-@composite(name="clamp_", public=False)
+@composite(name="clamp_")
 def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
     tensors, min, max = _bounds("clamp_", input, min, max)
@@ -451,7 +451,7 @@ _clamp_max_number_in_place = inplace_function(clamp_max_number)
 _clamp_max_tensor_in_place = inplace_function(clamp_max_tensor)
 
 
-@composite(name="clamp_min_", public=False)
+@composite(name="clamp_min_")
 def clamp_min_in_place(input: Any, min: Any) -> Any:
     """In-place version of `clamp_min`."""
     if isinstance(min, Tensor):
@@ -461,7 +461,7 @@ def clamp_min_in_place(input: Any, min: Any) -> Any:
     return _clamp_min_number_in_place(input, number)
 
 
-@composite(name="clamp_max_", public=False)
+@composite(name="clamp_max_")
 def clamp_max_in_place(input: Any, max: Any) -> Any:
     """In-place version of `clamp_max`."""
     if isinstance(max, Tensor):

@@ -121,7 +121,7 @@ def conj_physical(input: Any, *, out: Any = None) -> Any:
     return _conj_physical(input, out=out)
 
 
-@composite(name="conj_physical_", public=False)
+@composite(name="conj_physical_")
 def conj_physical_in_place(input: Any) -> Any:
     """In-place version of `conj_physical`."""
     return _conj_physical_in_place(input) if input.dtype.is_complex else input

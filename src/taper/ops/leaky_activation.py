@@ -288,6 +288,7 @@ def rrelu(
     return rrelu_with_noise(input, noise, lower, upper, training)
 
 
+@composite(name="rrelu_", method=False)
 def rrelu_in_place(
     input: Any,
     lower: float = 0.125,

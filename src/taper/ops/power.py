@@ -17,6 +17,7 @@ from taper import dtypes
 from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
 from taper.opdef import (
     FLOAT,
+    FUNCTION,
     POINTWISE,
     SAME,
     Array,
@@ -239,7 +240,7 @@ def square(input: Any, *, out: Any = None) -> Any:
     return pow_scalar(input, 2, out=out)
 
 
-@composite(name="square_", public=False)
+@composite(name="square_")
 def square_in_place(input: Any) -> Any:
     """In-place version of `square`."""
     return _pow_scalar_in_place(input, 2)
@@ -354,7 +355,14 @@ def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
         not_implemented("ldexp_cpu_exp", kinds[1].name)(kinds[1], ())
 
 
-@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=True, out=True, check=_refuse_exponents)
+@op(
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    inplace=FUNCTION,
+    out=True,
+    check=_refuse_exponents,
+)
 def ldexp(self: Array, other: Array) -> Array:
     """`input` times 2 to the power of `other`.
 
@@ -495,7 +503,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
     return xlogy_other_number(input, other, out=out)
 
 
-@composite(name="xlogy_", public=False)
+@composite(name="xlogy_")
 def xlogy_in_place(input: Any, other: Any) -> Any:
     """In-place version of `xlogy`."""
     tensor = isinstance(other, Tensor)

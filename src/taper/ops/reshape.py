@@ -17,6 +17,7 @@ from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.views import alias as same_memory
 from taper.autograd.views import wants_grad
 from taper.device import contiguous_format
+from taper.factory import tensor_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.operands import broadcast_clash
 from taper.size import Size
@@ -309,6 +310,19 @@ def detach(input: Tensor) -> Tensor:
     result = same_memory(input)
     if input._requires_grad is not False:
         result._requires_grad = cut_here("detach()") if wants_grad(input) else cut_of(input)
+    return result
+
+
+@composite(method=False)
+def detach_(input: Tensor) -> Tensor:
+    """Cut the tensor's history in place.
+
+    >>> import taper
+    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+    tensor([2., 2.])
+    """
+    tensor_argument("detach_", "input", input)
+    result: Tensor = input.detach_()
     return result
 
 

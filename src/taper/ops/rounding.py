@@ -13,6 +13,7 @@ import numpy as np
 from taper import dtypes
 from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, all_of, not_implemented, refuse
 from taper.opdef import (
+    FUNCTION,
     POINTWISE,
     SAME,
     Array,
@@ -29,7 +30,7 @@ from taper.tensor import Tensor
 @op(
     promote=SAME,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     ufunc=np.floor,
     check=all_of(
@@ -55,7 +56,7 @@ def floor_self(grad):
 @op(
     promote=SAME,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     ufunc=np.ceil,
     check=all_of(
@@ -81,7 +82,7 @@ def ceil_self(grad):
 @op(
     promote=SAME,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     ufunc=np.trunc,
     check=all_of(
@@ -111,7 +112,7 @@ alias("fix", trunc)
     promote=SAME,
     upcast=True,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     check=not_implemented("frac_cpu", *BOOL, *INTEGERS, *WIDE, *COMPLEX),
 )
@@ -197,7 +198,7 @@ def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
     return round_decimals(input, decimals, out=out)
 
 
-@composite(name="round_", public=False)
+@composite(name="round_")
 def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
     """In-place version of `round`."""
     if decimals is None:
@@ -208,7 +209,7 @@ def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
 # --- not a number ----------------------------------------------------------------------------
 
 
-@op(tangent=POINTWISE, inplace=True, out=True)
+@op(tangent=POINTWISE, inplace=FUNCTION, out=True)
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

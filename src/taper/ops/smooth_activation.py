@@ -20,6 +20,7 @@ from taper.opdef import (
     SAME,
     Array,
     composite,
+    composites,
     derivative,
     inplace_function,
     op,
@@ -156,6 +157,7 @@ def selu(input: Any) -> Any:
     return elu(input, _SELU_ALPHA, _SELU_SCALE)
 
 
+@composite(name="selu_", method=False)
 def selu_in_place(input: Any) -> Any:
     """In-place version of `selu`.
 
@@ -216,6 +218,7 @@ celu_in_place.__doc__ = """In-place version of `celu`.
     >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
     tensor([-0.7869,  1.0000])
     """
+composites["celu_"] = celu_in_place
 
 
 # --- gelu ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from taper import special_functions
 from taper.dtype_checks import COMPLEX, not_implemented
 from taper.opdef import (
     FLOAT,
+    FUNCTION,
     POINTWISE,
     Array,
     composite,
@@ -29,7 +30,7 @@ _SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero
     promote=FLOAT,
     upcast=True,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     check=not_implemented("erf_vml_cpu", *COMPLEX),
 )
@@ -52,7 +53,7 @@ def erf_self(grad, self):
     promote=FLOAT,
     upcast=True,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     check=not_implemented("erfc_vml_cpu", *COMPLEX),
 )

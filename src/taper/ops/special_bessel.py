@@ -12,7 +12,7 @@ from typing import Any
 from numpy import ndarray
 
 from taper.dtype_checks import COMPLEX, not_implemented
-from taper.opdef import FLOAT, POINTWISE, Array, derivative, inplace_as_function, op
+from taper.opdef import FLOAT, FUNCTION, POINTWISE, Array, derivative, op
 from taper.ops import special_bessel_arrays as arrays
 from taper.ops.blend import where
 from taper.ops.special_airy_arrays import airy_ai as airy_array
@@ -85,7 +85,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0 = (
     promote=FLOAT,
     upcast=True,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     check=not_implemented("i0_vml_cpu", *COMPLEX),
 )
@@ -182,6 +182,3 @@ def i1e_self(grad, self, result):
     near = abs(self) <= 1e-7
     quotient = result * (sgn(self) + reciprocal(where(near, 1.0, self)))
     return grad * where(near, 0.5, i0e(self) - quotient)
-
-
-inplace_as_function("i0_")

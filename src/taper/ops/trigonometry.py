@@ -12,13 +12,13 @@ import numpy as np
 
 from taper.arrays import ONE
 from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
-from taper.opdef import FLOAT, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
+from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
 from taper.ops.complexes import conj
 from taper.ops.unary import inside, rsqrt
 from taper.tensor import Tensor
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.sin)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sin)
 def sin(self: Array) -> Array:
     """Sine of every element, in radians.
 
@@ -34,7 +34,7 @@ def sin_self(grad, self):
     return grad * conj(cos(self))
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.cos)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cos)
 def cos(self: Array) -> Array:
     """Cosine of every element, in radians.
 
@@ -50,7 +50,7 @@ def cos_self(grad, self):
     return grad * -conj(sin(self))
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.tan)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tan)
 def tan(self: Array) -> Array:
     """Tangent of every element, in radians.
 
@@ -66,7 +66,7 @@ def tan_self(grad, result):
     return grad * conj(result * result + 1)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.arcsin)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsin)
 def asin(self: Array) -> Array:
     """Angle in radians whose sine is the element.
 
@@ -85,7 +85,7 @@ def asin_self(grad, self):
 alias("arcsin", asin)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.arccos)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccos)
 def acos(self: Array) -> Array:
     """Angle in radians whose cosine is the element.
 
@@ -104,7 +104,7 @@ def acos_self(grad, self):
 alias("arccos", acos)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.arctan)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arctan)
 def atan(self: Array) -> Array:
     """Angle in radians whose tangent is the element.
 
@@ -123,7 +123,7 @@ def atan_self(grad, self):
 alias("arctan", atan)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.sinh)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sinh)
 def sinh(self: Array) -> Array:
     """Hyperbolic sine of every element.
 
@@ -139,7 +139,7 @@ def sinh_self(grad, self):
     return grad * conj(cosh(self))
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.cosh)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cosh)
 def cosh(self: Array) -> Array:
     """Hyperbolic cosine of every element.
 
@@ -155,7 +155,7 @@ def cosh_self(grad, self):
     return grad * conj(sinh(self))
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.tanh)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tanh)
 def tanh(self: Array) -> Array:
     """Hyperbolic tangent of every element.
 
@@ -192,7 +192,7 @@ def tanh_backward_output(grad, grad_output, output):
     return conj(grad) * grad_output * conj(output * -2)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.arcsinh)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsinh)
 def asinh(self: Array) -> Array:
     """Inverse hyperbolic sine of every element.
 
@@ -211,7 +211,7 @@ def asinh_self(grad, self):
 alias("arcsinh", asinh)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.arccosh)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccosh)
 def acosh(self: Array) -> Array:
     """Inverse hyperbolic cosine of every element.
 
@@ -233,7 +233,7 @@ def acosh_self(grad, self):
 alias("arccosh", acosh)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.arctanh)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arctanh)
 def atanh(self: Array) -> Array:
     """Inverse hyperbolic tangent of every element.
 
@@ -319,7 +319,7 @@ def hypot_other(grad, other, result):
 @op(
     promote=FLOAT,
     tangent=LINEAR,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     ufunc=np.deg2rad,
     check=refuse(RuntimeError, "deg2rad is not supported for complex tensors.", *COMPLEX),
@@ -342,7 +342,7 @@ def deg2rad_self(grad):
 @op(
     promote=FLOAT,
     tangent=LINEAR,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     ufunc=np.rad2deg,
     check=refuse(RuntimeError, "rad2deg is not supported for complex tensors.", *COMPLEX),
@@ -362,7 +362,7 @@ def rad2deg_self(grad):
     return grad * (180 / math.pi)
 
 
-@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=True, out=True)
+@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def sinc(self: Array) -> Array:
     """sin(pi x) / (pi x) of every element, 1 at zero.
 

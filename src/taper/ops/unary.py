@@ -16,6 +16,7 @@ from taper.arrays import ONE, logistic, masked
 from taper.dtype_checks import BOOL, COMPLEX, WIDE, all_of, no_negation, not_implemented, refuse
 from taper.opdef import (
     FLOAT,
+    FUNCTION,
     LINEAR,
     POINTWISE,
     SAME,
@@ -47,7 +48,7 @@ def zeros_like(value: Any) -> Any:
 @op(
     promote=SAME,
     tangent=LINEAR,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     ufunc=np.negative,
     check=all_of(no_negation, not_implemented("neg_cpu", *WIDE)),
@@ -109,7 +110,7 @@ def abs_tangent(self_t, self):
 _abs_in_place = inplace_function(abs)
 
 
-@composite(name="abs_", public=False)
+@composite(name="abs_")
 def abs_in_place(input: Any) -> Any:
     """In-place version of `abs`."""
     if input.dtype.is_complex:
@@ -117,7 +118,7 @@ def abs_in_place(input: Any) -> Any:
     return _abs_in_place(input)
 
 
-alias("absolute", abs)
+alias("absolute", abs, inplace_function=False)
 
 
 def _sign(values: ndarray) -> Any:
@@ -198,7 +199,7 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
 # --- roots and quotients ---------------------------------------------------------------------
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.reciprocal)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.reciprocal)
 def reciprocal(self: Array) -> Array:
     """1 / x of every element.
 
@@ -214,7 +215,7 @@ def reciprocal_self(grad, result):
     return -grad * conj(result * result)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.sqrt)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sqrt)
 def sqrt(self: Array) -> Array:
     """Square root of every element.
 
@@ -230,7 +231,7 @@ def sqrt_self(grad, result):
     return grad / conj(result + result)
 
 
-@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=True, out=True)
+@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def rsqrt(self: Array) -> Array:
     """1 / sqrt(x) of every element.
 
@@ -249,7 +250,7 @@ def rsqrt_self(grad, result):
 # --- exponentials and logarithms -------------------------------------------------------------
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.exp)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.exp)
 def exp(self: Array) -> Array:
     """e to the power of every element.
 
@@ -265,7 +266,7 @@ def exp_self(grad, result):
     return grad * conj(result)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def exp2(self: Array) -> Array:
     """2 to the power of every element.
 
@@ -281,7 +282,7 @@ def exp2_self(grad, result):
     return grad * conj(result) * _LN2
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.expm1)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.expm1)
 def expm1(self: Array) -> Array:
     """exp(x) - 1 of every element, accurate near zero.
 
@@ -297,7 +298,7 @@ def expm1_self(grad, result):
     return grad * (conj(result) + 1)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.log)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log)
 def log(self: Array) -> Array:
     """Natural logarithm of every element.
 
@@ -313,7 +314,7 @@ def log_self(grad, self):
     return grad / conj(self)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.log2)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log2)
 def log2(self: Array) -> Array:
     """Logarithm of every element to the base 2.
 
@@ -329,7 +330,7 @@ def log2_self(grad, self):
     return grad / conj(self * _LN2)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def log10(self: Array) -> Array:
     """Logarithm of every element to the base 10.
 
@@ -347,7 +348,7 @@ def log10_self(grad, self):
     return grad / conj(self * _LN10)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=True, out=True, ufunc=np.log1p)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log1p)
 def log1p(self: Array) -> Array:
     """log(1 + x) of every element, accurate near zero.
 
@@ -366,7 +367,7 @@ def log1p_self(grad, self):
 # --- sigmoid and its inverse -----------------------------------------------------------------
 
 
-@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=True, out=True)
+@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def sigmoid(self: Array) -> Array:
     """The logistic function 1 / (1 + exp(-x)) of every element.
 
@@ -407,7 +408,7 @@ def sigmoid_backward_output(grad, grad_output, output):
     promote=FLOAT,
     upcast=True,
     tangent=POINTWISE,
-    inplace=True,
+    inplace=FUNCTION,
     out=True,
     check=not_implemented("logit_cpu", *COMPLEX),
 )
