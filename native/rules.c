@@ -114,6 +114,20 @@ static int is_usable(PyObject *value, int type, npy_intp size) {
     return PyArray_TYPE(array) == type && PyArray_SIZE(array) == size && PyArray_ISCARRAY(array);
 }
 
+/* Whether arrays of one row share memory in part: loops take for granted that none does. */
+static int overlap_in_part(PyObject *columns, Py_ssize_t row) {
+    for (Py_ssize_t column = 1; column < PyTuple_GET_SIZE(columns); column++) {
+        PyArrayObject *one = (PyArrayObject *)PyList_GET_ITEM(PyTuple_GET_ITEM(columns, column), row);
+        const char *start = PyArray_BYTES(one), *end = start + PyArray_NBYTES(one);
+        for (Py_ssize_t before = 0; before < column; before++) {
+            PyObject *other = PyList_GET_ITEM(PyTuple_GET_ITEM(columns, before), row);
+            const char *place = PyArray_BYTES((PyArrayObject *)other);
+            if (place != start && place < end && start < place + (end - start)) return 1;
+        }
+    }
+    return 0;
+}
+
 PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4 || !PyBytes_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) ||
         !PyTuple_CheckExact(args[2])) {
@@ -151,6 +165,8 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
                 Py_RETURN_FALSE;
         }
     }
+    for (Py_ssize_t row = 0; row < rows; row++)
+        if (overlap_in_part(args[1], row)) Py_RETURN_FALSE;
     char *registers[MOST_REGISTERS];
     char constant[MOST_REGISTERS] = {0};
     for (int index = 0; index < constants; index++) {
