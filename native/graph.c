@@ -55,6 +55,15 @@ static int reach(PyObject *node, long count, PyObject *waiting, PyObject *stack,
     return PyList_Append(is_leaf ? leaves : stack, node);
 }
 
+/* Whether a leaf among the edges has a class with an equality of its own, which makes it no key. */
+static int have_odd_leaf(PyObject *edges) {
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(edges); index++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, index);
+        if (edge != Py_None && Py_TYPE(edge)->tp_hash != PyBaseObject_Type.tp_hash) return 1;
+    }
+    return 0;
+}
+
 /* Take the last node off the stack and reach those behind its edges. */
 static int follow(PyObject *waiting, PyObject *stack, PyObject *leaves) {
     Py_ssize_t last = PyList_GET_SIZE(stack) - 1;
@@ -63,6 +72,8 @@ static int follow(PyObject *waiting, PyObject *stack, PyObject *leaves) {
     PyObject *edges = SLOT(node, taper_known.of_node.edges);
     /* Some classes have the same edges, none, for all their nodes. */
     edges = edges == NULL ? PyObject_GetAttrString(node, "_edges") : held(edges);
+    if (edges != NULL && PyTuple_Check(edges) && have_odd_leaf(edges)) /* lead to nodes from now on */
+        Py_SETREF(edges, PyObject_CallMethod(node, "_nodes_ahead", NULL));
     failed = failed || edges == NULL || !PyTuple_Check(edges);
     for (Py_ssize_t index = 0; !failed && index < PyTuple_GET_SIZE(edges); index++) {
         PyObject *following = PyTuple_GET_ITEM(edges, index);

@@ -30,7 +30,7 @@ from taper.optim.update import (
     run_rule,
     scratch,
 )
-from taper.tensor import Tensor
+from taper.tensor import Tensor, is_key
 
 # Elements of a parameter from which copying it costs more than the calls that are saved.
 SMALL = 8192
@@ -52,6 +52,7 @@ def can_pack(param: Tensor) -> bool:
         and array.flags.c_contiguous
         and param._counter is not INFERENCE_COUNTER
         and not isinstance(param, ConjugateView)
+        and is_key(param)  # else two may have the same state
     )
 
 
