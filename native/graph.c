@@ -9,21 +9,28 @@
 static PyObject *new_entry(long count, PyArrayObject *leaf) {
     PyObject *entry = PyList_New(leaf == NULL ? 3 : 5);
     if (entry == NULL) return NULL;
-    PyList_SET_ITEM(entry, 0, PyLong_FromLong(count));
+    PyObject *number = PyLong_FromLong(count), *shape = NULL;
+    PyList_SET_ITEM(entry, 0, number);
     PyList_SET_ITEM(entry, 1, held(Py_None));
     PyList_SET_ITEM(entry, 2, held(Py_None));
     if (leaf != NULL) {
-        PyList_SET_ITEM(entry, 3, PyArray_IntTupleFromIntp(PyArray_NDIM(leaf), PyArray_DIMS(leaf)));
+        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(leaf), PyArray_DIMS(leaf));
+        PyList_SET_ITEM(entry, 3, shape);
         PyList_SET_ITEM(entry, 4, held((PyObject *)PyArray_DESCR(leaf)));
+    }
+    if (number == NULL || (leaf != NULL && shape == NULL)) {
+        Py_DECREF(entry);
+        return NULL;
     }
     return entry;
 }
 
 /* Whether a leaf is reached as such: nobody has asked for its AccumulateGrad or its dtype. */
 static int is_plain_leaf(PyObject *tensor) {
-    PyObject *meta = SLOT(tensor, taper_known.of_tensor.meta);
-    return meta == Py_None || (SLOT(meta, taper_known.of_meta.accumulator) == taper_known.nobody &&
-                               SLOT(meta, taper_known.of_meta.grad_dtype) == taper_known.unset);
+    PyObject *meta = meta_of(tensor);
+    return meta == Py_None ||
+           (meta != NULL && SLOT(meta, taper_known.of_meta.accumulator) == taper_known.nobody &&
+            SLOT(meta, taper_known.of_meta.grad_dtype) == taper_known.unset);
 }
 
 /* Note one more edge to `node`, or a root (count 0); new nodes go to the stack, or to `leaves`. */
@@ -37,16 +44,24 @@ static int reach(PyObject *node, long count, PyObject *waiting, PyObject *stack,
     if (PyErr_Occurred()) return -1;
     int is_leaf = PyObject_TypeCheck(node, taper_known.tensor);
     if (!is_leaf && !PyObject_TypeCheck(node, taper_known.node)) return -1;
-    int is_plain = is_leaf && is_plain_leaf(node);
-    PyObject *array = is_plain ? SLOT(node, taper_known.of_tensor.array) : NULL;
-    entry = new_entry(count, (PyArrayObject *)array);
+    PyArrayObject *array = is_leaf && is_plain_leaf(node) ? array_of(node) : NULL;
+    entry = new_entry(count, array);
     if (entry == NULL || PyDict_SetItem(waiting, node, entry) < 0) {
         Py_XDECREF(entry);
         return -1;
     }
     Py_DECREF(entry);
-    if (is_plain) return 0;
+    if (array != NULL) return 0; /* what is not as expected, Python looks at */
     return PyList_Append(is_leaf ? leaves : stack, node);
+}
+
+/* Whether a leaf among the edges has a class with an equality of its own, which makes it no key. */
+static int have_odd_leaf(PyObject *edges) {
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(edges); index++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, index);
+        if (edge != Py_None && Py_TYPE(edge)->tp_hash != PyBaseObject_Type.tp_hash) return 1;
+    }
+    return 0;
 }
 
 /* Take the last node off the stack and reach those behind its edges. */
@@ -57,6 +72,8 @@ static int follow(PyObject *waiting, PyObject *stack, PyObject *leaves) {
     PyObject *edges = SLOT(node, taper_known.of_node.edges);
     /* Some classes have the same edges, none, for all their nodes. */
     edges = edges == NULL ? PyObject_GetAttrString(node, "_edges") : held(edges);
+    if (edges != NULL && PyTuple_Check(edges) && have_odd_leaf(edges)) /* lead to nodes from now on */
+        Py_SETREF(edges, PyObject_CallMethod(node, "_nodes_ahead", NULL));
     failed = failed || edges == NULL || !PyTuple_Check(edges);
     for (Py_ssize_t index = 0; !failed && index < PyTuple_GET_SIZE(edges); index++) {
         PyObject *following = PyTuple_GET_ITEM(edges, index);
@@ -103,8 +120,8 @@ static int may_keep(PyArrayObject *grad, PyArrayObject *leaf) {
 
 /* Whether there is nothing about the leaf but perhaps a record without gradient and hooks. */
 static int is_untouched(PyObject *leaf) {
-    PyObject *meta = SLOT(leaf, taper_known.of_tensor.meta);
-    if (meta == Py_None) return 1;
+    PyObject *meta = meta_of(leaf);
+    if (meta == NULL || meta == Py_None) return meta != NULL;
     PyObject *hooks = SLOT(meta, taper_known.of_meta.hooks);
     PyObject *later = SLOT(meta, taper_known.of_meta.post_accumulate_hooks);
     return is_plain_leaf(leaf) && hooks == Py_None && later == Py_None &&
@@ -118,10 +135,10 @@ PyObject *taper_first_gradient(PyObject *self, PyObject *const *args, Py_ssize_t
         return PyErr_Format(PyExc_TypeError, "first_gradient(leaf, grads)");
     PyObject *leaf = args[0], *grad = PyList_GET_ITEM(args[1], 0);
     if (!PyObject_TypeCheck(leaf, taper_known.tensor) || !PyArray_CheckExact(grad)) Py_RETURN_FALSE;
-    if (SLOT(leaf, taper_known.of_tensor.view) != Py_None || !is_untouched(leaf) ||
+    PyArrayObject *array = array_of(leaf);
+    if (SLOT(leaf, taper_known.of_tensor.view) != Py_None || array == NULL || !is_untouched(leaf) ||
         SLOT(leaf, taper_known.of_tensor.requires_grad) != Py_True ||
-        !may_keep((PyArrayObject *)grad,
-                  (PyArrayObject *)SLOT(leaf, taper_known.of_tensor.array)))
+        !may_keep((PyArrayObject *)grad, array))
         Py_RETURN_FALSE;
     PyObject *tensor = taper_new_tensor(grad, Py_False, Py_None);
     PyObject *meta = SLOT(leaf, taper_known.of_tensor.meta);

@@ -147,15 +147,19 @@ PyObject *taper_polynomial(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return result;
 }
 
-/* Whether `targets` are places in rows of `classes`, as many as there are rows. */
-static int are_places(PyObject *targets, npy_intp rows, npy_intp classes) {
-    if (!is_plain(targets, NPY_INT64)) return 0;
+/* The numbers in `targets`, if there are as many as rows.  Each is read once and then checked:
+ * another process may write to shared memory at any time. */
+static const volatile int64_t *targets_of(PyObject *targets, npy_intp rows) {
+    if (!is_plain(targets, NPY_INT64)) return NULL;
     PyArrayObject *array = (PyArrayObject *)targets;
-    if (PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != rows || !rows) return 0;
-    const int64_t *target = PyArray_DATA(array);
-    for (npy_intp row = 0; row < rows; row++)
-        if (target[row] < 0 || target[row] >= classes) return 0;
-    return 1;
+    if (PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != rows || !rows) return NULL;
+    return PyArray_DATA(array);
+}
+
+/* Give up a result because of a target that is no place in its row. */
+static PyObject *without(PyObject *result) {
+    Py_DECREF(result);
+    Py_RETURN_NONE;
 }
 
 /* pick_rows(matrix, targets): the element of each row that its target names. */
@@ -164,15 +168,18 @@ PyObject *taper_pick_rows(PyObject *self, PyObject *const *args, Py_ssize_t coun
     if (!is_plain(args[0], -1) || PyArray_NDIM((PyArrayObject *)args[0]) != 2) Py_RETURN_NONE;
     PyArrayObject *matrix = (PyArrayObject *)args[0];
     npy_intp rows = PyArray_DIM(matrix, 0), classes = PyArray_DIM(matrix, 1);
-    if (!are_places(args[1], rows, classes)) Py_RETURN_NONE;
-    const int64_t *target = PyArray_DATA((PyArrayObject *)args[1]);
+    const volatile int64_t *target = targets_of(args[1], rows);
+    if (target == NULL) Py_RETURN_NONE;
     PyObject *result = PyArray_SimpleNew(1, &rows, PyArray_TYPE(matrix));
     if (result == NULL) return NULL;
     npy_intp width = PyArray_ITEMSIZE(matrix);
     char *to = PyArray_BYTES((PyArrayObject *)result);
     const char *from = PyArray_BYTES(matrix);
-    for (npy_intp row = 0; row < rows; row++)
-        memcpy(to + row * width, from + (row * classes + target[row]) * width, (size_t)width);
+    for (npy_intp row = 0; row < rows; row++) {
+        const int64_t place = target[row];
+        if (place < 0 || place >= classes) return without(result);
+        memcpy(to + row * width, from + (row * classes + place) * width, (size_t)width);
+    }
     return result;
 }
 
@@ -181,16 +188,19 @@ PyObject *taper_put_rows(PyObject *self, PyObject *const *args, Py_ssize_t count
     if (count != 4) return PyErr_Format(PyExc_TypeError, "put_rows(rows, classes, targets, value)");
     npy_intp shape[2] = {PyLong_AsSsize_t(args[0]), PyLong_AsSsize_t(args[1])};
     if (PyErr_Occurred()) return NULL;
-    if (!is_plain(args[3], -1) || PyArray_SIZE((PyArrayObject *)args[3]) != 1 ||
-        !are_places(args[2], shape[0], shape[1]))
+    const volatile int64_t *target = targets_of(args[2], shape[0]);
+    if (target == NULL || shape[1] < 0 || !is_plain(args[3], -1) ||
+        PyArray_SIZE((PyArrayObject *)args[3]) != 1)
         Py_RETURN_NONE;
     PyArrayObject *value = (PyArrayObject *)args[3];
-    const int64_t *target = PyArray_DATA((PyArrayObject *)args[2]);
     PyObject *result = PyArray_ZEROS(2, shape, PyArray_TYPE(value), 0);
     if (result == NULL) return NULL;
     npy_intp width = PyArray_ITEMSIZE(value);
     char *to = PyArray_BYTES((PyArrayObject *)result);
-    for (npy_intp row = 0; row < shape[0]; row++)
-        memcpy(to + (row * shape[1] + target[row]) * width, PyArray_BYTES(value), (size_t)width);
+    for (npy_intp row = 0; row < shape[0]; row++) {
+        const int64_t place = target[row];
+        if (place < 0 || place >= shape[1]) return without(result);
+        memcpy(to + (row * shape[1] + place) * width, PyArray_BYTES(value), (size_t)width);
+    }
     return result;
 }

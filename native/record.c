@@ -17,6 +17,10 @@ static PyFrameObject *users(PyFrameObject *frame) {
         if (answer == NULL) { /* a file that was not met before */
             PyObject *found = PyObject_CallOneArg(taper_known.user_frame, (PyObject *)frame);
             Py_DECREF(frame);
+            if (found != NULL && !PyFrame_Check(found)) {
+                Py_CLEAR(found);
+                PyErr_SetString(PyExc_TypeError, "user_frame returned no frame");
+            }
             return (PyFrameObject *)found;
         }
         if (answer == Py_False) return frame;
@@ -29,8 +33,36 @@ static PyFrameObject *users(PyFrameObject *frame) {
 
 /* user_frame(frame) */
 PyObject *taper_user_frame(PyObject *self, PyObject *frame) {
-    if (!PyFrame_Check(frame)) return PyErr_Format(PyExc_TypeError, "user_frame(frame)");
+    if (!PyFrame_Check(frame) || taper_known.internal == NULL)
+        return PyErr_Format(PyExc_TypeError, "user_frame(frame)");
     return (PyObject *)users((PyFrameObject *)held(frame));
+}
+
+/* Which output of its node each edge leads to; -1 for a leaf. */
+static PyObject *edge_numbers(PyObject *edges, PyObject *const *pairs) {
+    PyObject *numbers = PyTuple_New(PyTuple_GET_SIZE(edges));
+    for (Py_ssize_t index = 0; numbers != NULL && index < PyTuple_GET_SIZE(edges); index++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, index), *tensor = pairs[2 * index];
+        PyObject *number = taper_known.zero;
+        if (edge != Py_None) /* the tensor itself, or what made it */
+            number = edge == tensor ? taper_known.leaf
+                                    : full_slot(tensor, taper_known.of_tensor.output_nr, "_output_nr");
+        if (number == NULL) {
+            Py_DECREF(numbers);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(numbers, index, held(number));
+    }
+    return numbers;
+}
+
+/* The number after that of the next node. */
+static PyObject *next_sequence(PyObject *state) {
+    PyObject *sequence = full_slot(state, taper_known.of_state.sequence, "sequence");
+    long long number = sequence && PyLong_Check(sequence) ? PyLong_AsLongLong(sequence) : -1;
+    if (number >= 0 && number < PY_LLONG_MAX) return PyLong_FromLongLong(number + 1);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "a sequence number out of range");
+    return NULL;
 }
 
 /* Edges to what made each of the tensors that need a gradient, or to the leaf itself (number -1). */
@@ -43,43 +75,43 @@ static int add_edges(PyObject *node, PyObject *const *pairs, Py_ssize_t count) {
     int all_zero = 1, all_leaves = 1;
     for (Py_ssize_t index = 0; index < count; index++) {
         PyObject *tensor = pairs[2 * index], *needs = pairs[2 * index + 1], *edge = Py_None;
-        if (needs != Py_False && PyObject_TypeCheck(tensor, known->tensor) && PyObject_IsTrue(needs)) {
-            edge = SLOT(tensor, known->of_tensor.grad_fn);
-            if (edge == Py_None) {
-                edge = tensor;
-                all_zero = 0;
-            } else {
-                all_leaves = 0;
-                if (SLOT(tensor, known->of_tensor.output_nr) != known->zero) all_zero = 0;
-            }
+        int needed = needs != Py_False && PyObject_TypeCheck(tensor, known->tensor);
+        if (needed && needs != Py_True) needed = PyObject_IsTrue(needs);
+        if (needed > 0) edge = full_slot(tensor, known->of_tensor.grad_fn, "_grad_fn");
+        if (needed < 0 || edge == NULL) {
+            Py_DECREF(edges);
+            return -1;
+        }
+        if (needed && edge == Py_None) {
+            edge = tensor;
+            all_zero = 0;
         } else {
             all_leaves = 0;
+            if (needed && SLOT(tensor, known->of_tensor.output_nr) != known->zero) all_zero = 0;
         }
         PyTuple_SET_ITEM(edges, index, held(edge));
     }
     PyObject **shared = all_zero ? zeros : all_leaves ? leaves : NULL;
     if (shared != NULL && count <= MOST_SHARED && shared[count] != NULL) {
         numbers = held(shared[count]);
-    } else if ((numbers = PyTuple_New(count)) != NULL) {
-        for (Py_ssize_t index = 0; index < count; index++) {
-            PyObject *edge = PyTuple_GET_ITEM(edges, index), *tensor = pairs[2 * index];
-            PyObject *number = known->zero;
-            if (edge != Py_None) /* the tensor itself, or what made it */
-                number = edge == tensor ? known->leaf : SLOT(tensor, known->of_tensor.output_nr);
-            PyTuple_SET_ITEM(numbers, index, held(number));
+    } else {
+        numbers = edge_numbers(edges, pairs);
+        if (numbers == NULL) {
+            Py_DECREF(edges);
+            return -1;
         }
         if (shared != NULL && count <= MOST_SHARED) shared[count] = held(numbers);
     }
     put(node, known->of_node.edges, edges);
     put(node, known->of_node.edge_nrs, numbers);
-    return numbers == NULL ? -1 : 0;
+    return 0;
 }
 
 /* record(node, array, state, frame, dtype, tensor, needs, tensor, needs, ...) */
 PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     const struct Known *known = &taper_known;
     if (count < 5 || count % 2 == 0 || !PyObject_TypeCheck(args[0], known->node) || !PyArray_Check(args[1]) ||
-        !Py_IS_TYPE(args[2], known->state) || !PyFrame_Check(args[3]))
+        !Py_IS_TYPE(args[2], known->state) || !PyFrame_Check(args[3]) || known->internal == NULL)
         return PyErr_Format(PyExc_TypeError, "record(node, array, state, frame, dtype, *edges)");
     if (add_edges(args[0], args + 5, (count - 5) / 2) < 0) return NULL;
     PyObject *node = args[0], *state = args[2];
@@ -101,18 +133,18 @@ PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) 
         frame = outer;
     }
     put(node, known->of_node.code, code);
-    put(node, known->of_node.offset, PyLong_FromLong(PyFrame_GetLasti(frame)));
+    PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
     Py_DECREF(frame);
-
-    PyObject *sequence = SLOT(state, known->of_state.sequence);
     PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
-    PyObject *next = PyLong_FromLongLong(PyLong_AsLongLong(sequence) + 1);
-    if (shape == NULL || next == NULL) {
+    PyObject *next = shape == NULL ? NULL : next_sequence(state);
+    if (offset == NULL || next == NULL) {
+        Py_XDECREF(offset);
         Py_XDECREF(shape);
         Py_XDECREF(next);
         return NULL;
     }
-    put(node, known->of_node.sequence, held(sequence));
+    put(node, known->of_node.offset, offset);
+    put(node, known->of_node.sequence, held(SLOT(state, known->of_state.sequence)));
     put(state, known->of_state.sequence, next);
     put(node, known->of_node.status, held(known->zero));
     put(node, known->of_node.extra, held(Py_None));

@@ -28,9 +28,20 @@ enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, SQRT, ABSOLUTE, MAXIMUM, MINIM
     }                                          \
     break;
 
-/* The three forms of an operation of two operands: a constant stands for an array of itself. */
-#define BOTH(combine)                                    \
+/* A constant, which is one element, stands for an array of itself. */
+#define ALONE(change)                                    \
     if (constant[operand[0]]) {                          \
+        const TYPE value = change(*first);               \
+        EACH(value)                                      \
+    } else {                                             \
+        EACH(change(first[i]))                           \
+    }
+
+#define BOTH(combine)                                    \
+    if (constant[operand[0]] && constant[operand[1]]) {  \
+        const TYPE value = combine(*first, *second);     \
+        EACH(value)                                      \
+    } else if (constant[operand[0]]) {                   \
         const TYPE x = *first;                           \
         EACH(combine(x, second[i]))                      \
     } else if (constant[operand[1]]) {                   \
@@ -40,6 +51,7 @@ enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, SQRT, ABSOLUTE, MAXIMUM, MINIM
         EACH(combine(first[i], second[i]))               \
     }
 
+#define MINUS_SIGN(x) (-(x))
 #define PLUS(x, y) ((x) + (y))
 #define MINUS(x, y) ((x) - (y))
 #define TIMES(x, y) ((x) * (y))
@@ -63,13 +75,14 @@ enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, SQRT, ABSOLUTE, MAXIMUM, MINIM
             case MINIMUM: BOTH(LEAST) break;                                                      \
             case GREATER: BOTH(IS_GREATER) break;                                                 \
             case LESS: BOTH(IS_LESS) break;                                                       \
-            case NEGATIVE: EACH(-first[i])                                                        \
-            case SQRT: EACH(ROOT(first[i]))                                                       \
-            case ABSOLUTE: EACH(MAGNITUDE(first[i]))                                              \
+            case NEGATIVE: ALONE(MINUS_SIGN) break;                                               \
+            case SQRT: ALONE(ROOT) break;                                                         \
+            case ABSOLUTE: ALONE(MAGNITUDE) break;                                                \
             case WHERE: {                                                                         \
                 const TYPE *third = registers[operand[2]];                                        \
                 const npy_intp step = !constant[operand[1]], other = !constant[operand[2]];       \
-                EACH(first[i] != 0 ? second[i * step] : third[i * other])                         \
+                const npy_intp which = !constant[operand[0]];                                     \
+                EACH(first[i * which] != 0 ? second[i * step] : third[i * other])                 \
             }                                                                                     \
             }                                                                                     \
         }                                                                                         \
@@ -99,6 +112,20 @@ static int is_usable(PyObject *value, int type, npy_intp size) {
     if (!PyArray_Check(value)) return 0;
     PyArrayObject *array = (PyArrayObject *)value;
     return PyArray_TYPE(array) == type && PyArray_SIZE(array) == size && PyArray_ISCARRAY(array);
+}
+
+/* Whether arrays of one row share memory in part: loops take for granted that none does. */
+static int overlap_in_part(PyObject *columns, Py_ssize_t row) {
+    for (Py_ssize_t column = 1; column < PyTuple_GET_SIZE(columns); column++) {
+        PyArrayObject *one = (PyArrayObject *)PyList_GET_ITEM(PyTuple_GET_ITEM(columns, column), row);
+        const char *start = PyArray_BYTES(one), *end = start + PyArray_NBYTES(one);
+        for (Py_ssize_t before = 0; before < column; before++) {
+            PyObject *other = PyList_GET_ITEM(PyTuple_GET_ITEM(columns, before), row);
+            const char *place = PyArray_BYTES((PyArrayObject *)other);
+            if (place != start && place < end && start < place + (end - start)) return 1;
+        }
+    }
+    return 0;
 }
 
 PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count) {
@@ -138,6 +165,8 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
                 Py_RETURN_FALSE;
         }
     }
+    for (Py_ssize_t row = 0; row < rows; row++)
+        if (overlap_in_part(args[1], row)) Py_RETURN_FALSE;
     char *registers[MOST_REGISTERS];
     char constant[MOST_REGISTERS] = {0};
     for (int index = 0; index < constants; index++) {

@@ -4,6 +4,8 @@
 
 #include <structmember.h>
 
+#define MOST_SLOTS 9 /* of a Node */
+
 struct Known taper_known;
 
 struct Slot {
@@ -11,24 +13,35 @@ struct Slot {
     Py_ssize_t *place;
 };
 
-/* Find the slots of a class; an error if one of the names is something else. */
+/* Where the slot of a class with a name is; -1 with an error if the name is something else. */
+static Py_ssize_t find_slot(PyTypeObject *type, const char *name) {
+    PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
+    Py_ssize_t place = -1;
+    if (found != NULL && Py_IS_TYPE(found, &PyMemberDescr_Type) &&
+        PyType_IsSubtype(type, ((PyMemberDescrObject *)found)->d_common.d_type) &&
+        ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX)
+        place = ((PyMemberDescrObject *)found)->d_member->offset;
+    if (place < 0 && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s.%s is no slot", type->tp_name, name);
+    Py_XDECREF(found);
+    return place;
+}
+
+/* Find the slots of a class: all of them, or nothing is done. */
 static int find_slots(PyTypeObject *type, const struct Slot *slots, int count) {
-    for (int index = 0; index < count; index++) {
-        PyObject *found = PyObject_GetAttrString((PyObject *)type, slots[index].name);
-        if (found == NULL) return -1;
-        if (!Py_IS_TYPE(found, &PyMemberDescr_Type) ||
-            ((PyMemberDescrObject *)found)->d_member->type != T_OBJECT_EX) {
-            PyErr_Format(PyExc_TypeError, "%s.%s is no slot", type->tp_name, slots[index].name);
-            Py_DECREF(found);
-            return -1;
-        }
-        *slots[index].place = ((PyMemberDescrObject *)found)->d_member->offset;
-        Py_DECREF(found);
-    }
+    Py_ssize_t places[MOST_SLOTS];
+    for (int index = 0; index < count; index++)
+        if ((places[index] = find_slot(type, slots[index].name)) < 0) return -1;
+    for (int index = 0; index < count; index++) *slots[index].place = places[index];
     return 0;
 }
 
 #define FIND(type, slots) find_slots(type, slots, (int)(sizeof slots / sizeof *slots))
+
+/* Keep a value that Python told; who tells again is believed. */
+static void know(PyObject **place, PyObject *value) {
+    Py_XSETREF(*place, held(value));
+}
 
 PyObject *taper_know_tensor(PyObject *self, PyObject *tensor) {
     struct Known *known = &taper_known;
@@ -42,10 +55,11 @@ PyObject *taper_know_tensor(PyObject *self, PyObject *tensor) {
         {"_meta", &known->of_tensor.meta},
     };
     if (!PyType_Check(tensor)) return PyErr_Format(PyExc_TypeError, "know_tensor(Tensor)");
+    if (known->zero == NULL) known->zero = PyLong_FromLong(0);
+    if (known->leaf == NULL) known->leaf = PyLong_FromLong(-1);
+    if (known->zero == NULL || known->leaf == NULL) return NULL;
     if (FIND((PyTypeObject *)tensor, slots) < 0) return NULL;
-    known->tensor = (PyTypeObject *)held(tensor);
-    known->zero = PyLong_FromLong(0);
-    known->leaf = PyLong_FromLong(-1);
+    know((PyObject **)&known->tensor, tensor);
     Py_RETURN_NONE;
 }
 
@@ -65,18 +79,22 @@ PyObject *taper_know_nodes(PyObject *self, PyObject *const *args, Py_ssize_t cou
     };
     if (count != 2 || !PyType_Check(args[0]) || !PyType_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "know_nodes(Node, State)");
+    struct Known before = *known;
     if (FIND((PyTypeObject *)args[0], of_node) < 0) return NULL;
-    if (FIND((PyTypeObject *)args[1], of_state) < 0) return NULL;
-    known->node = (PyTypeObject *)held(args[0]);
-    known->state = (PyTypeObject *)held(args[1]);
+    if (FIND((PyTypeObject *)args[1], of_state) < 0) {
+        *known = before;
+        return NULL;
+    }
+    know((PyObject **)&known->node, args[0]);
+    know((PyObject **)&known->state, args[1]);
     Py_RETURN_NONE;
 }
 
 PyObject *taper_know_frames(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 2 || !PyDict_CheckExact(args[0]))
         return PyErr_Format(PyExc_TypeError, "know_frames(internal, user_frame)");
-    taper_known.internal = held(args[0]);
-    taper_known.user_frame = held(args[1]);
+    know(&taper_known.internal, args[0]);
+    know(&taper_known.user_frame, args[1]);
     Py_RETURN_NONE;
 }
 
@@ -91,14 +109,19 @@ PyObject *taper_know_leaves(PyObject *self, PyObject *const *args, Py_ssize_t co
     };
     if (count != 4 || !PyType_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "know_leaves(AutogradMeta, nobody, UNSET, lock)");
-    if (FIND((PyTypeObject *)args[0], of_meta) < 0) return NULL;
-    known->acquire = PyObject_GetAttrString(args[3], "acquire");
-    known->release = PyObject_GetAttrString(args[3], "release");
-    if (known->acquire == NULL || known->release == NULL) return NULL;
-    known->meta = (PyTypeObject *)held(args[0]);
-    known->nobody = held(args[1]);
-    known->unset = held(args[2]);
-    Py_RETURN_NONE;
+    PyObject *acquire = PyObject_GetAttrString(args[3], "acquire");
+    PyObject *release = acquire == NULL ? NULL : PyObject_GetAttrString(args[3], "release");
+    int found = release != NULL && FIND((PyTypeObject *)args[0], of_meta) == 0;
+    if (found) {
+        know(&known->acquire, acquire);
+        know(&known->release, release);
+        know((PyObject **)&known->meta, args[0]);
+        know(&known->nobody, args[1]);
+        know(&known->unset, args[2]);
+    }
+    Py_XDECREF(acquire);
+    Py_XDECREF(release);
+    return found ? held(Py_None) : NULL;
 }
 
 PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *node) {
@@ -115,5 +138,6 @@ PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *n
 }
 
 PyObject *taper_wrap(PyObject *self, PyObject *array) {
+    if (taper_known.tensor == NULL) return PyErr_Format(PyExc_RuntimeError, "know_tensor comes first");
     return taper_new_tensor(array, Py_False, Py_None);
 }

@@ -25,6 +25,7 @@ struct Known {
 
 extern struct Known taper_known;
 
+/* A slot may be empty, NULL, as it is after `del`, and may hold anything. */
 #define SLOT(object, place) (*(PyObject **)((char *)(object) + (place)))
 
 static inline PyObject *held(PyObject *value) {
@@ -32,11 +33,33 @@ static inline PyObject *held(PyObject *value) {
     return value;
 }
 
+/* The array of a tensor, NULL if there is none; its elements may be conjugates of what is shown. */
+static inline PyArrayObject *array_of(PyObject *tensor) {
+    PyObject *array = SLOT(tensor, taper_known.of_tensor.array);
+    return array != NULL && PyArray_Check(array) ? (PyArrayObject *)array : NULL;
+}
+
+/* The record of a tensor, None if it has none, NULL if that is something else. */
+static inline PyObject *meta_of(PyObject *tensor) {
+    PyObject *meta = SLOT(tensor, taper_known.of_tensor.meta);
+    if (meta == Py_None || (meta != NULL && Py_IS_TYPE(meta, taper_known.meta))) return meta;
+    return NULL;
+}
+
 /* Store a value whose reference is taken over. */
 static inline void put(PyObject *object, Py_ssize_t place, PyObject *value) {
     PyObject *before = SLOT(object, place);
     SLOT(object, place) = value;
     Py_XDECREF(before);
+}
+
+/* As SLOT, but an error that names the slot if it is empty. */
+static inline PyObject *full_slot(PyObject *object, Py_ssize_t place, const char *name) {
+    PyObject *value = SLOT(object, place);
+    if (value == NULL)
+        PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%s'", Py_TYPE(object)->tp_name,
+                     name);
+    return value;
 }
 
 /* A tensor on an array, with or without a history. */

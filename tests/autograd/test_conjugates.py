@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 
 import pytest
@@ -126,3 +127,43 @@ def test_x4_products_with_conjugates(torch):
     c = matrix(torch)
     assert (c.mH @ c).tolist() == [[5, 1 - 7j], [1 + 7j, 14]]
     assert torch.dot(c[0].conj(), c[1]).item() == torch.vdot(c[0], c[1]).item()
+
+
+# --- leaves ------------------------------------------------------------------------------------
+
+
+def a_conjugate_leaf(torch, way):
+    number = torch.tensor([1 + 2j])
+    if way == "detached":
+        return number.conj().detach().requires_grad_()
+    if way == "a view":
+        return number.conj().requires_grad_()
+    if way == "parameter":
+        return torch.nn.Parameter(number.conj())
+    file = io.BytesIO()
+    torch.save(number.conj(), file)
+    file.seek(0)
+    return torch.load(file).requires_grad_()
+
+
+@pytest.mark.parametrize("way", ["detached", "a view", "parameter", "loaded"])
+def test_c1_a_conjugate_may_be_a_leaf(torch, way):
+    leaf = a_conjugate_leaf(torch, way)
+    for times in (1, 2):
+        (leaf * leaf).abs().sum().backward()
+        assert leaf.grad.tolist() == [times * (2 - 4j)]
+    assert leaf.is_leaf and leaf.is_conj() and not leaf.grad.is_conj()
+    assert torch.autograd.grad((leaf * leaf).abs().sum(), leaf)[0].tolist() == [2 - 4j]
+
+
+def test_c1_a_conjugate_number_may_be_a_leaf(torch):
+    leaf = torch.tensor(1 + 2j).conj().detach().requires_grad_()
+    (leaf * leaf).abs().backward()
+    assert leaf.grad.item() == 2 - 4j
+
+
+def test_c1_a_negative_may_be_a_leaf(torch):
+    leaf = torch.tensor([1 + 2j]).conj().imag.requires_grad_()
+    (leaf * leaf).sum().backward()
+    assert leaf.is_neg() and leaf.is_leaf
+    assert leaf.grad.tolist() == [-4.0]

@@ -223,16 +223,17 @@ def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
 
 def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
     """The copy of a weight that the outermost block keeps; it has a history also in `no_grad`."""
-    cache: dict[Tensor, Tensor] = state.autocast_settings.cache
-    copy = cache.get(weight)
-    if copy is None:
+    cache: dict[int, tuple[Tensor, Tensor]] = state.autocast_settings.cache
+    known = cache.get(id(weight))
+    if known is None:
         mode = state.mode
         state.mode = mode & ~NO_GRAD
         try:
-            copy = cache[weight] = as_type(weight, dtype)
+            # With the weight, so that no other object has its identity while the block lasts.
+            known = cache[id(weight)] = weight, as_type(weight, dtype)
         finally:
             state.mode = mode
-    return copy
+    return known[1]
 
 
 def _widest(values: list[Any], lower: dtypes.dtype) -> dtypes.dtype:

@@ -44,7 +44,7 @@ class Settings:
         self.enabled: set[str] = set()  # types of devices beside the CPU
         self.dtypes = dict(FIRST_DTYPES)
         self.cache_enabled = True
-        self.cache: dict[Any, Any] = {}  # weights, and their copies
+        self.cache: dict[Any, Any] = {}  # by identity: weights, and their copies
         self.nesting = 0  # of blocks
         self.suspended = 0  # functions that run, for which autocast is off
         self.entered: dict[Any, list[Any]] = {}  # blocks, and what was set before them

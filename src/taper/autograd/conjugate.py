@@ -52,9 +52,10 @@ class ConjugateCounter(SharedCounter):
 class ConjugateView(Tensor):
     """A tensor whose elements are the conjugates, or negatives, of those in its memory."""
 
-    __slots__ = ("_change", "_memory")
+    __slots__ = ("_change",)
 
-    _memory: np.ndarray
+    # The slot of the array holds the memory: who asks it for shape, dtype or strides is served.
+    _memory: np.ndarray = Tensor._array
     _change: Any
 
     @property

@@ -46,7 +46,7 @@ from taper.autograd.saved import freed_error
 from taper.autograd.state import INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
 from taper.reduction import column_sums
 from taper.strides import broadcast_clash
-from taper.tensor import Tensor
+from taper.tensor import Tensor, is_key
 
 Root = tuple[Node, int, Any]
 
@@ -97,8 +97,9 @@ class GraphTask:
         """Whether this pass runs `node`, or has run it."""
         if self.needed is not None:
             return node in self.needed
-        leaf = node.variable if isinstance(node, AccumulateGrad) else node
-        return node in self.reached or leaf in self.reached
+        if node in self.reached or not isinstance(node, AccumulateGrad):
+            return node in self.reached
+        return is_key(node.variable) and node.variable in self.reached
 
 
 def count_incoming(roots: list[Node]) -> dict[Node, Entry]:
@@ -107,6 +108,16 @@ def count_incoming(roots: list[Node]) -> dict[Node, Entry]:
     for each in leaves:
         _enter_leaf(each, waiting)
     return waiting
+
+
+def _edges_to_keys(node: Any) -> tuple[Any, ...]:
+    """The edges of a node; a leaf that is no key has its AccumulateGrad there from now on."""
+    edges: tuple[Any, ...] = node._edges
+    for each in edges:
+        if each is not None and not is_key(each):
+            edges = node._nodes_ahead()
+            break
+    return edges
 
 
 def _count_in_python(roots: list[Node]) -> tuple[dict[Any, Entry], list[Tensor]]:
@@ -120,7 +131,7 @@ def _count_in_python(roots: list[Node]) -> tuple[dict[Any, Entry], list[Tensor]]
             stack.append(node)
     while stack:
         node = stack.pop()
-        edges = node._edges
+        edges = _edges_to_keys(node)
         if not edges and isinstance(node, Tensor):
             meta = node._meta
             if meta is None or (meta.accumulator is nobody and meta.grad_dtype is UNSET):

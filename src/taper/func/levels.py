@@ -306,11 +306,11 @@ def depends_on_outside(tensor: Tensor) -> bool:
         node = waiting.pop()
         if node is None:
             continue
-        if not isinstance(node, Node) or hasattr(node, "variable"):
-            return True  # a leaf, or its AccumulateGrad
-        if isinstance(node, Gateway) and node.status.open:
+        if hasattr(node, "variable") or (isinstance(node, Gateway) and node.status.open):
             return True
         for following in node._edges:
+            if following is not None and not isinstance(following, Node):
+                return True  # a leaf, in the place of its AccumulateGrad
             if following not in seen:
                 seen.add(following)
                 waiting.append(following)

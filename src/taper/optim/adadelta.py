@@ -66,6 +66,7 @@ class Adadelta(RuleOptimizer):
 
     _rule = staticmethod(adadelta_rule)
     _numbers = AdadeltaNumbers
+    _takes_pairs = False
     _late_options = (
         ("foreach", None),
         ("maximize", False),

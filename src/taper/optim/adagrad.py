@@ -21,6 +21,7 @@ class AdagradNumbers(Numbers):
     ) -> None:
         super().__init__(group, scalars, dtype)
         self.after = (scalars[0] + 1.0,)
+        self.direct = not group.get("fused")
         self.set_decay(group)
         lr = self.option(group["lr"])
         self.lr = self.number(lr / (1 + scalars[0] * group["lr_decay"]))

@@ -21,6 +21,7 @@ class ASGDNumbers(Numbers):
     ) -> None:
         super().__init__(group, scalars, dtype)
         self.writes = 2
+        self.direct = True
         self.set_decay(group)
         step, eta, mu = scalars
         step += 1.0

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from taper.autograd.conjugate import write_through
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
@@ -91,7 +92,8 @@ def _run_one(
             tensors = [view_as_real(each) for each in tensors]
         run_recorded(rule, numbers, *tensors)
     else:
-        run_rule(rule, numbers, *[each._array for each in tensors])
+        arrays = [each._array for each in tensors[1:]]
+        write_through(param, lambda array: run_rule(rule, numbers, array, *arrays))
         count_writes(place, tensors[2:])
         count_writes(place, (param,), numbers.writes)
     for each, value in zip(scalars, numbers.after, strict=True):

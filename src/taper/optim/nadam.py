@@ -21,6 +21,7 @@ class NAdamNumbers(Numbers):
     ) -> None:
         super().__init__(group, scalars, dtype)
         self.writes = 2
+        self.direct = True
         step, product = scalars
         step += 1.0
         lr = self.option(group["lr"])

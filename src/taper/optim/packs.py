@@ -17,11 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from taper.autograd.conjugate import ConjugateView, write_through
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.views import version_counter
 from taper.optim.programs import run_natively
-from taper.optim.update import BLOCK, Place, Rule, count_writes, run_rule, scratch
-from taper.tensor import Tensor
+from taper.optim.update import (
+    BLOCK,
+    Place,
+    Rule,
+    count_writes,
+    in_same_memory,
+    run_rule,
+    scratch,
+)
+from taper.tensor import Tensor, is_key
 
 # Elements of a parameter from which copying it costs more than the calls that are saved.
 SMALL = 8192
@@ -42,6 +51,8 @@ def can_pack(param: Tensor) -> bool:
         and array.dtype in _PACKED
         and array.flags.c_contiguous
         and param._counter is not INFERENCE_COUNTER
+        and not isinstance(param, ConjugateView)
+        and is_key(param)  # else two may have the same state
     )
 
 
@@ -103,7 +114,8 @@ class Alone:
         """Whether it may still be updated alone, with these states."""
         param, state = self.params[0], self.state
         return (
-            len(ready) == self.neighbours
+            param is ready[position]  # its class may have ideas of its own about being equal
+            and len(ready) == self.neighbours
             and self.names == names
             and param._array.dtype is self.dtype
             and (
@@ -124,9 +136,13 @@ class Alone:
         """Run the rule, and count the writes."""
         (param,), state = self.params, self.state
         tensors = [] if state is None else [state[name] for name in self.names]
-        arrays = [param._array, param._meta.grad._array, *map(_array, tensors)]
-        if not run_natively(rule, numbers, tuple([[each] for each in arrays])):
-            run_rule(rule, numbers, *arrays)
+        arrays = [param._meta.grad._array, *map(_array, tensors)]
+
+        def run(array: np.ndarray) -> None:
+            if not run_natively(rule, numbers, tuple([[each] for each in (array, *arrays)])):
+                run_rule(rule, numbers, array, *arrays)
+
+        write_through(param, run)
         if state is not None:
             for name, value in zip(self.scalars, numbers.after, strict=True):
                 state[name]._array.fill(value)
@@ -301,6 +317,8 @@ class Pack:
     def run_united(self, rule: Rule, numbers: Any, grads: list[np.ndarray]) -> None:
         """Run the rule on vectors of all arrays."""
         dtype, size = self.dtype, self.size
+        for one, other in zip(self.arrays, grads, strict=True):
+            in_same_memory(numbers, one, other)
         grad = scratch.array(dtype, FIRST - 1)[:size]
         np.concatenate(grads, axis=None, out=grad)
         param, *states = [

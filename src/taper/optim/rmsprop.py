@@ -27,6 +27,7 @@ class RMSpropNumbers(Numbers):
         self.keep = self.number(alpha)
         self.new = self.number(1 - alpha)
         self.eps = self.number(group["eps"])
+        self.direct = not momentum
         self.momentum = self.number(momentum) if momentum > 0 else None
         self.part = Part(self, alpha) if group["centered"] else None
 

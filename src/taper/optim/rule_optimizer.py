@@ -54,6 +54,8 @@ class RuleOptimizer(Optimizer):
         ("params and state_steps", False),
     )
     _foreach_differentiable: ClassVar[bool] = False
+    # Whether PyTorch looks at complex numbers as pairs, which those of a conjugate are not.
+    _takes_pairs: ClassVar[bool] = True
     _step_refusal: ClassVar[str] = (
         "a leaf Variable that requires grad is being used in an in-place operation."
     )
@@ -203,6 +205,8 @@ class RuleOptimizer(Optimizer):
         """
         param = ready[position]
         computed_in(param._array.dtype)  # refuses integers before states are made
+        if self._takes_pairs and param.is_conj():
+            view_as_real(param)  # which refuses it
         first = not self._has_state(param, names)
         scalars = None if first else self._scalars_of(param)
         params = [param]

@@ -22,6 +22,7 @@ class SGDNumbers(Numbers):
         super().__init__(group, scalars, dtype)
         self.lr = self.number(self.option(group["lr"]))
         self.set_decay(group)
+        self.direct = not (group["momentum"] or group.get("fused"))
         self.keep = self.number(group["momentum"]) if group["momentum"] else None
         dampening = group["dampening"]
         self.new = self.number(1 - dampening) if dampening else None
@@ -69,6 +70,7 @@ class SGD(RuleOptimizer):
 
     _rule = staticmethod(sgd_rule)
     _numbers = SGDNumbers
+    _takes_pairs = False
     _scalars = ()
     _read_options = staticmethod(
         itemgetter("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")

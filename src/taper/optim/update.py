@@ -22,11 +22,14 @@ import ml_dtypes
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.conjugate import write_through
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
 from taper.autograd.views import version_counter
 from taper.ops.blend import where
 from taper.ops.clamping import maximum
-from taper.tensor import Tensor, wrap
+from taper.opwrite import refuse_overlap
+from taper.strides import is_dense
+from taper.tensor import Tensor, element_strides, wrap
 
 Rule = Callable[..., tuple[Any, ...]]
 Place = tuple[CodeType, int]
@@ -129,6 +132,12 @@ class Numbers:
         self.decay: Any = None  # what the parameter is multiplied with, if decay is decoupled
         self.weight_decay: Any = None
         self.first = False  # the states were made just now
+        self.direct = False  # PyTorch writes the parameter with the gradient that it was given
+
+    @property
+    def takes_grad(self) -> bool:
+        """Whether it is the gradient itself that changes the parameter, and nothing made of it."""
+        return self.direct and self.weight_decay is None and not self.negative
 
     def number(self, value: Any) -> Any:
         """A coefficient in the form that the rule wants.
@@ -235,14 +244,33 @@ def run_rule(rule: Rule, numbers: Any, *arrays: np.ndarray | None) -> None:
     param = arrays[0]
     if param is None:
         raise TypeError("run_rule needs a parameter")
+    refuse_overlap(param)
+    shared = in_same_memory(numbers, param, arrays[1])
     if param.dtype in _COMPUTED_IN:
         _run_converted(rule, numbers, param, arrays)
-    elif param.size <= BLOCK:
+    elif param.size <= BLOCK or shared:  # NumPy cares for overlaps, but not those of blocks
         if not param.ndim:
             arrays = tuple(None if each is None else each.reshape(1) for each in arrays)
         rule(np, numbers, NO_SPARE, *arrays)
     else:
         _run_blocks(rule, numbers, param, arrays)
+
+
+def in_same_memory(numbers: Any, param: np.ndarray, grad: np.ndarray | None) -> bool:
+    """Whether parameter and gradient overlap in part, which some rules must refuse."""
+    if param.base is None or grad is None or grad.base is None or not param.size:
+        return False  # only views can
+    if not np.may_share_memory(param, grad) or param.ctypes.data == grad.ctypes.data:
+        return False
+    if numbers.takes_grad and all(
+        is_dense(each.shape, element_strides(each)) for each in (param, grad)
+    ):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single memory location. Please clone() the tensor before performing the "
+            "operation."
+        )
+    return True
 
 
 def _run_blocks(
@@ -285,13 +313,18 @@ def _run_converted(
             np.copyto(target, result, casting="unsafe")
 
 
-def run_whole(rule: Callable[..., None], *arrays: np.ndarray) -> None:
+def run_whole(rule: Callable[..., None], param: Tensor, *arrays: np.ndarray) -> None:
     """Call a rule that is not element-wise, `rule(param, grad, *state)`, which works in place.
 
     It is called in the dtype that parameters of this dtype are computed in.
     """
+    write_through(param, lambda array: _run_wide(rule, array, *arrays))
+
+
+def _run_wide(rule: Callable[..., None], *arrays: np.ndarray) -> None:
     dtype = arrays[0].dtype
     wide = computed_in(dtype)
+    refuse_overlap(arrays[0])
     if wide is dtype:
         rule(*arrays)
         return
