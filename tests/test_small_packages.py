@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import signal
 
@@ -276,3 +277,18 @@ def test_tools_of_modules():
     state = torch.nn.Linear(2, 1).state_dict(prefix="module.")
     consume_prefix_in_state_dict_if_present(state, "module.")
     assert list(state) == ["weight", "bias"]
+
+
+def test_w29_a_prefix_is_taken_off_the_metadata_and_others_stay():
+    state = collections.OrderedDict({"module.a.w": 1, "other.w": 2})
+    names = ("", "module", "module.a", "module.module.a", "modulex", "other")
+    state._metadata = collections.OrderedDict((name, name) for name in names)
+    consume_prefix_in_state_dict_if_present(state, "module.")
+    assert list(state) == ["other.w", "a.w"]
+    assert dict(state._metadata) == {
+        "": "module",
+        "modulex": "modulex",
+        "other": "other",
+        "a": "module.a",
+        "module.a": "module.module.a",
+    }

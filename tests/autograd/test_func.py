@@ -433,6 +433,44 @@ def test_functional_call_checks_names(torch):
     assert values(found) == [5.0]
 
 
+def test_w24_functional_call_replaces_plain_tensors(torch):
+    class Plain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+            self.table = torch.full((2,), 5.0)
+            self.count = 3
+            self.sub = torch.nn.Linear(1, 1)
+            self.sub.extra = torch.ones(1)
+
+        def forward(self, x):
+            self.table = self.table + 1
+            return x * self.weight + self.table + self.sub.extra
+
+    module, x, call = Plain(), torch.ones(2), torch.func.functional_call
+    given = {"table": torch.tensor([7.0, 8.0], requires_grad=True)}
+    leaf = given["table"]
+    found = call(module, given, x)
+    assert values(found) == [10.0, 11.0]
+    found.sum().backward()
+    assert values(leaf.grad) == [1.0, 1.0]
+    assert (values(module.table), values(given["table"])) == ([5.0, 5.0], [8.0, 9.0])
+    assert values(call(module, {"sub.extra": torch.tensor([9.0])}, x)) == [16.0, 16.0]
+    assert values(module.sub.extra) == [1.0]
+    call(module, {"sub.unknown": x}, x)
+    assert not hasattr(module.sub, "unknown")
+    for name, told in {
+        "count": "TypeError: attribute `count`: 3 is not an instance of torch.Tensor",
+        "nosub.x": "AttributeError: Plain has no attribute `nosub`",
+        "sub.extra.x": (
+            "TypeError: submodule `sub.extra`: tensor([1.]) is not an instance of torch.nn.Module"
+        ),
+        "": "KeyError: 'tensor name can\\'t be empty string \"\"'",
+    }.items():
+        assert error(lambda name=name: call(module, {"weight": x * 2, name: x}, x)) == told
+        assert values(module.weight) == [1.0, 1.0]
+
+
 def test_functional_call_restores_after_an_error(torch):
     class Failing(torch.nn.Module):
         def __init__(self):

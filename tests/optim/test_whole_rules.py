@@ -254,7 +254,7 @@ def test_cubic_minimum():
 
 @pytest.mark.parametrize("first", [0.001, 1.0, 3.0, 50.0, 1e4])
 def test_search_finds_a_good_step(first):
-    search = StrongWolfe(function_at, function_at(0.0), taper.tensor(1.0))
+    search = StrongWolfe(function_at, function_at(0.0), taper.tensor(1.0), most_rounds=25)
     point, evaluations = search.run(first)
     assert abs(float(point.slope)) <= 0.9 * 6
     assert point.value <= 9 - 1e-4 * 6 * float(point.step)

@@ -27,7 +27,7 @@ from taper.device import (
     strided,
 )
 from taper.files import numpy_values, plain_classes, rebuild
-from taper.files.refusals import failed, never_executes, unsupported_global
+from taper.files.refusals import BLOCKED_MODULES, failed, never_executes, unsupported_global
 from taper.files.safe_globals import allowed_names
 from taper.nn.parameter import Parameter
 from taper.ops.legacy import TENSOR_TYPES
@@ -46,7 +46,7 @@ Call = Callable[..., Any]
 
 def _get_layout(reader: Any, name: Any) -> layout:
     if type(name) is not str or name not in _LAYOUTS:
-        raise failed(f"{name!r} is no layout")
+        raise failed(f"{_shown(name)} is no layout")
     return _LAYOUTS[name]
 
 
@@ -85,7 +85,8 @@ def _set(reader: Any, items: Any = ()) -> set[Any]:
     reader.charge(len(items))
     for each in items:
         reader.check_key(each)
-    return set(items)
+    made: set[Any] = reader.insertions.into_set(items)
+    return made
 
 
 def _counter(reader: Any, counts: Any = None) -> Counter[Any]:
@@ -107,13 +108,14 @@ def _ordered_dict(reader: Any, pairs: Any = ()) -> OrderedDict[Any, Any]:
         if type(pair) not in (list, tuple) or len(pair) != 2:
             raise failed("an OrderedDict is made of a list of pairs")
         reader.check_key(pair[0])
-        made[pair[0]] = pair[1]
+    reader.insertions.into_dict(made, [key for key, _ in pairs], [value for _, value in pairs])
     return made
 
 
 def _size(reader: Any, lengths: Any = ()) -> Size:
-    reader.charge(len(lengths) if isinstance(lengths, (list, tuple)) else 0)
-    return Size(rebuild.integers(lengths, "the lengths of a Size"))
+    count = len(lengths) if isinstance(lengths, (list, tuple)) else 0
+    reader.charge(count)
+    return Size(rebuild.integers(lengths, "the lengths of a Size", most=count))
 
 
 def _device(reader: Any, kind: Any, index: Any = None) -> device:
@@ -129,11 +131,11 @@ def _tensor(reader: Any, storage: Any, offset: Any, size: Any, stride: Any) -> T
 def _tensor_v2(reader: Any, *arguments: Any) -> Tensor:
     if not 6 <= len(arguments) <= 7:
         raise failed(f"_rebuild_tensor_v2() takes 6 or 7 arguments, not {len(arguments)}")
-    if len(arguments) == 7 and arguments[6]:
+    if len(arguments) == 7 and arguments[6] is not None:
         reader.charge(arguments[0].nbytes() if isinstance(arguments[0], TypedStorage) else 0)
         if (
             type(arguments[6]) is dict
-            and arguments[6].get("neg")
+            and arguments[6].get("neg") is True
             and not reader.storages.are_filled
         ):
             raise NotImplementedError(
@@ -161,14 +163,22 @@ def _parameter(reader: Any, data: Any, requires_grad: Any, hooks: Any) -> Parame
 def _parameter_with_state(
     reader: Any, data: Any, requires_grad: Any, hooks: Any, state: Any
 ) -> Parameter:
+    _charge_state(reader, state)
     return rebuild.parameter(data, requires_grad, hooks, state)
+
+
+def _charge_state(reader: Any, state: Any) -> None:
+    """Count the attributes that are set: one dict of them may be used again and again."""
+    for part in state if type(state) is tuple and len(state) == 2 else (state,):
+        reader.charge(len(part) if isinstance(part, dict) else 0)
 
 
 def _from_type(reader: Any, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
     if kind is not Tensor and kind is not Parameter and not reader.allowed.by_user(kind):
-        raise failed(f"a tensor cannot be rebuilt as {kind!r}")
+        raise failed(f"a tensor cannot be rebuilt as {_shown(kind)}")
     if not isinstance(kind, type) or not issubclass(kind, Tensor):
-        raise failed(f"{kind!r} is no class of tensors")
+        raise failed(f"{_shown(kind)} is no class of tensors")
+    _charge_state(reader, state)
     return rebuild.of_type(reader.allowed.call(reader, function, arguments), kind, state)
 
 
@@ -256,7 +266,9 @@ class Allowed:
         self._user_ids = {id(each) for each in self._user.values()}
 
     def find(self, name: str) -> Any:
-        """The object of a dotted name."""
+        """The object of a dotted name; the user cannot allow those of the system."""
+        if name.rpartition(".")[0] in BLOCKED_MODULES:
+            raise unsupported_global(name)
         if name in _GLOBALS:
             return _GLOBALS[name]
         if name in self._user:
@@ -283,10 +295,7 @@ class Allowed:
         call = self._call_for(function)
         if call is None:
             return function(*arguments)
-        try:
-            return call(reader, *arguments)
-        except TypeError as error:
-            raise failed(f"{getattr(function, '__name__', function)}: {error}") from None
+        return _made(function, call, reader, arguments)
 
     def _call_for(self, function: Any) -> Call | None:
         """What stands for calling `function`; None if the user allowed to call it as it is."""
@@ -302,19 +311,23 @@ class Allowed:
             raise failed(f"Trying to call reduce for unrecognized function {_shown(function)}")
         return None
 
-    def new(self, kind: Any, arguments: Any) -> Any:
+    def new(self, reader: Any, kind: Any, arguments: Any) -> Any:
         """What stands for `kind.__new__(kind, *arguments)`."""
         if type(arguments) is not tuple:
             raise failed(f"arguments must be a tuple, but got {type(arguments)}")
         if kind is OrderedDict and not arguments:
             return OrderedDict()
         if isinstance(kind, type) and self.by_user(kind) and not numpy_values.is_ours(kind):
+            call = self._plain_calls.get(kind)
+            if call is not None:
+                return _made(kind, call, reader, arguments)
             return kind.__new__(kind, *arguments)
         raise failed(f"Trying to create new object for unrecognized class {_shown(kind)}")
 
     def build(self, reader: Any, instance: Any, state: Any) -> None:
         """What stands for setting the state of an object."""
         kind = type(instance)
+        _charge_state(reader, state)
         if kind is OrderedDict:
             rebuild.set_attributes(instance, state)
         elif numpy_values.sets_state_of(instance, self.by_user):
@@ -329,6 +342,14 @@ class Allowed:
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
                 f"`add_safe_globals`, but got {kind}"
             )
+
+
+def _made(function: Any, call: Call, reader: Any, arguments: tuple[Any, ...]) -> Any:
+    """What `call` makes of arguments that may be anything."""
+    try:
+        return call(reader, *arguments)
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise failed(f"{function.__name__}: {str(error)[:200]}") from None
 
 
 def _shown(value: Any) -> str:

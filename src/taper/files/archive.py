@@ -23,6 +23,8 @@ from taper.files.zip_writer import ZipWriter
 ALIGNMENT = 64
 _VERSION = b"3\n"
 _OLDEST, _NEWEST = 1, 10
+_FREE_PICKLE = 1 << 18
+_MOST_EXPANSION = 16  # times the file's size; a byte of a pickle can become 200 in memory
 
 
 def root_of(path: str | os.PathLike[str]) -> str:
@@ -82,14 +84,20 @@ def _read(
             "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: "
             "save the state_dict instead."
         )
-    if reader.find(f"{root}/data.pkl").size > MOST_PICKLE_BYTES:
-        raise failed(f"its pickle is larger than {MOST_PICKLE_BYTES} bytes")
+    data = read_pickle(reader, f"{root}/data.pkl")
     mapping = _mapping(file) if mapped else None
     storages = RecordStorages(
         reader, root, restore_location(map_location), _byte_order(reader, root), mapping
     )
-    source = Source(io.BytesIO(reader.read(f"{root}/data.pkl")))
-    return PickleReader(source, allowed, storages, encoding).read()
+    return PickleReader(Source(io.BytesIO(data)), allowed, storages, encoding).read()
+
+
+def read_pickle(reader: ZipReader, name: str) -> bytes:
+    """The pickle of an archive: what it builds is in proportion to the file (I2 of the reader)."""
+    size = reader.find(name).size
+    if size > min(MOST_PICKLE_BYTES, _FREE_PICKLE + _MOST_EXPANSION * reader.length):
+        raise failed(f"its pickle of {size} bytes is too large for a file of {reader.length}")
+    return reader.read(name)
 
 
 def _mapping(file: Any) -> mmap.mmap:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -14,13 +15,19 @@ from typing import IO, Any
 
 from taper.files import direct
 
+try:
+    import fcntl
+except ImportError:  # Windows, which does not let go of a file that is open anywhere
+    fcntl = None  # type: ignore[assignment]
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], size: int = 0) -> Iterator[IO[bytes]]:
     """A file to write that takes the place of `path` when the block ends without an error.
 
     It is written under another name in the same folder, flushed to the disk and renamed.  After an
-    error the old file is as it was.  What is no regular file (a pipe, `/dev/null`) is written
+    error the old file is as it was.  What processes that were killed have left behind under such
+    names is removed first.  What is no regular file (a pipe, `/dev/null`) is written
     directly.  `size` is about how many bytes there will be, if that is known.
 
     >>> import os, tempfile
@@ -37,9 +44,10 @@ def replacing(path: str | os.PathLike[str], size: int = 0) -> Iterator[IO[bytes]
             yield file
         return
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    _remove_abandoned(folder, name)
+    file, temporary, lock = _temporary(folder, name, size)
     try:
-        with _new(temporary, size) as file:
+        with file:
             if old is not None:
                 os.chmod(temporary, stat.S_IMODE(old.st_mode))
             yield file
@@ -50,7 +58,46 @@ def replacing(path: str | os.PathLike[str], size: int = 0) -> Iterator[IO[bytes]
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        os.close(lock)
     _flush_folder(folder)
+
+
+def _temporary(folder: str, name: str, size: int) -> tuple[Any, str, int]:
+    """A new file, its path, and a descriptor that holds its lock as long as the process lives."""
+    while True:
+        path = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+        file = _new(path, size)
+        lock = os.dup(file.fileno())  # the file is closed before it is renamed
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # some file systems have no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.exists(path):
+            return file, path, lock
+        # Another process saw it before it was locked.
+        os.close(lock)
+        file.close()
+
+
+def _remove_abandoned(folder: str, name: str) -> None:
+    """Remove the temporary files of a name that nobody holds any more."""
+    left = re.compile(re.escape(f".{name[:100]}.") + r"[0-9a-f]{16}\.tmp")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for path in [each.path for each in entries if left.fullmatch(each.name)]:
+            with contextlib.suppress(OSError):
+                _remove_unlocked(path)
+
+
+def _remove_unlocked(path: str) -> None:
+    if fcntl is None:
+        os.unlink(path)
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def _new(path: str, size: int) -> Any:

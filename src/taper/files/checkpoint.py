@@ -17,7 +17,7 @@ from taper.files.atomic import replacing
 from taper.files.locations import MapLocation
 from taper.files.options import MAP_SHARED, options
 from taper.files.pickle_writer import pickled
-from taper.files.refusals import MOST_PICKLE_BYTES, failed
+from taper.files.refusals import failed
 from taper.files.zip_reader import ZipReader
 
 DEFAULT_PROTOCOL = 2
@@ -102,10 +102,10 @@ def load(
     """Read what `save`, of taper or of PyTorch, has written.
 
     The file is data: nothing in it is executed, whatever `weights_only` says.  With
-    `weights_only=False` it may also hold NumPy's arrays and numbers, argparse and simple
-    namespaces, paths, times and defaultdicts.  What else is not plain data must be allowed by
-    `taper.serialization.add_safe_globals`.  With `mmap=True` tensors look at the file instead of
-    copies.
+    `weights_only=False`, or without it where TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is 1, it may also
+    hold NumPy's arrays and numbers, argparse and simple namespaces, paths, times and defaultdicts.
+    What else is not plain data must be allowed by `taper.serialization.add_safe_globals`.  With
+    `mmap=True` tensors look at the file instead of copies.
 
     >>> import io, taper
     >>> file = io.BytesIO()
@@ -132,7 +132,24 @@ def load(
 
 
 def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
-    """Whether errors are those of `weights_only=True`."""
+    """Whether only what `weights_only=True` allows may be named."""
+    forced, forbidden = (_is_set(f"TORCH_FORCE_{each}WEIGHTS_ONLY_LOAD") for each in ("", "NO_"))
+    if forced and forbidden:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` "
+            "should be set, but both were set."
+        )
+    if forced:
+        weights_only = True
+    elif forbidden and weights_only is None:
+        warnings.warn(
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"
+            "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
+            "weights_only=False.",
+            UserWarning,
+            stacklevel=3,
+        )
+        weights_only = False
     if pickle_module is None:
         return weights_only is None or bool(weights_only)
     if weights_only:
@@ -143,6 +160,10 @@ def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
             "out"
         )
     return False
+
+
+def _is_set(variable: str) -> bool:
+    return os.getenv(variable, "0").lower() in ("1", "y", "yes", "true")
 
 
 def _checked_arguments(arguments: dict[str, Any], executes_nothing: bool) -> str:
@@ -201,9 +222,7 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         reader = ZipReader(file)
         name = next((each for each in reader.records if each.endswith("/data.pkl")), "data.pkl")
-        if reader.find(name).size > MOST_PICKLE_BYTES:
-            raise failed(f"its pickle is larger than {MOST_PICKLE_BYTES} bytes")
-        return _names_in(reader.read(name))
+        return _names_in(archive.read_pickle(reader, name))
 
 
 def _names_in(data: bytes) -> list[str]:

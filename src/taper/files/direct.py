@@ -34,15 +34,17 @@ class DirectFile(io.RawIOBase):
     9000000
     """
 
+    _descriptor = -1  # until it is open: Python closes an object that was never made, too
+
     def __init__(self, path: str) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._descriptor = os.open(path, flags | os.O_DIRECT, 0o666)
         self._path = path
         self._threads = ThreadPoolExecutor(_BUFFERS - 1, "taper-writer")
         self._pending: deque[tuple[Future[None], mmap.mmap]] = deque()
         self._buffer = mmap.mmap(-1, _PIECE)  # begins at a page, as the disk wants it
         self._start = 0  # where the buffer belongs in the file
         self._filled = 0
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._descriptor = os.open(path, flags | os.O_DIRECT, 0o666)
 
     def fileno(self) -> int:
         return self._descriptor
@@ -89,7 +91,7 @@ class DirectFile(io.RawIOBase):
                 os.close(usual)
 
     def close(self) -> None:
-        if self.closed:
+        if self.closed or self._descriptor < 0:
             return
         try:
             super().close()  # which flushes

@@ -22,22 +22,24 @@ _PLAIN = re.compile(r"[<>=|]?[biufc](?:1|2|4|8|16)|[<>=|]?[SU]\d{1,6}")
 
 def _dtype(reader: Any, code: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
     code = _text_of(code)
-    if type(code) is not str or not _PLAIN.fullmatch(code):
+    if code is None or not _PLAIN.fullmatch(code):
         raise failed("only dtypes of numbers and text may be made")
     try:
         # A copy: the byte order is set into it afterwards.
-        return np.dtype(code, bool(align), True)
+        return np.dtype(code, isinstance(align, int) and bool(align), True)
     except TypeError:
         raise failed(f"there is no dtype {code!r}") from None
 
 
-def _text_of(value: Any) -> Any:
-    """A short text of Python 2 may have been read as bytes."""
-    return value.decode("latin1") if type(value) is bytes and len(value) < 9 else value
+def _text_of(value: Any) -> str | None:
+    """A text, which of Python 2 may have been read as bytes; None for anything else."""
+    if type(value) is bytes and len(value) < 9:
+        return value.decode("latin1")
+    return value if type(value) is str else None
 
 
 def _reconstruct(reader: Any, kind: Any, shape: Any, code: Any) -> np.ndarray:
-    if kind is not np.ndarray or shape != (0,) or code not in (b"b", "b"):
+    if kind is not np.ndarray or integers(shape, "sizes") != (0,) or _text_of(code) != "b":
         raise failed("an array begins as an empty one")
     return np.empty((0,), np.int8)
 
@@ -95,19 +97,20 @@ def _set_byte_order(dtype: np.dtype[Any], state: Any) -> None:
 
 
 def _set_elements(reader: Any, array: np.ndarray, state: Any) -> None:
-    if type(state) is not tuple or len(state) != 5 or state[0] != 1:
+    if type(state) is not tuple or len(state) != 5 or type(state[0]) is not int or state[0] != 1:
         raise failed("the state of an array has five parts")
     _, shape, dtype, is_fortran, data = state
     _check_elements(dtype)
     lengths = integers(shape, "sizes")
-    if min(lengths, default=0) < 0 or len(lengths) > 64 or type(data) is not bytes:
+    if min(lengths, default=0) < 0 or type(data) is not bytes:
         raise failed("the state of an array is a shape, a dtype and bytes")
     if math.prod(lengths) * dtype.itemsize != len(data):
         raise failed("an array must have the bytes of all its elements")
     if math.prod(max(each, 1) for each in lengths) * max(dtype.itemsize, 1) >= 1 << 63:
         raise failed("an array is too large")
     reader.charge(len(data))
-    array.__setstate__((1, lengths, dtype, bool(is_fortran), data))  # type: ignore[arg-type]
+    in_columns = isinstance(is_fortran, int) and bool(is_fortran)
+    array.__setstate__((1, lengths, dtype, in_columns, data))  # type: ignore[arg-type]
     _check_bools(array)
 
 

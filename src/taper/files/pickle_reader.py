@@ -8,8 +8,9 @@ I1  A count or a length is compared with what is left of the file before memory 
 I2  What is copied (`charge`) is in proportion to what was read: a value that stands once in the
     file cannot be multiplied.
 I3  Keys of dicts and sets are plain values of bounded size: hashing one is cheap, does not recurse
-    deeply and runs no code of the file.  Integers must have 64 bits, or they could all collide.
+    deeply and runs no code of the file.  Keys that were chosen so that they collide are refused.
 I4  Tuples are of bounded depth and size; the depth of marks and the number of opcodes are bounded.
+I5  What is remembered has a number that the file is long enough for: no hash is computed.
 
 `pickle.Unpickler` is never used.
 """
@@ -26,8 +27,8 @@ from typing import Any, ClassVar
 from taper import dtypes
 from taper.device import device
 from taper.files.allowed import Allowed
+from taper.files.key_tables import Insertions
 from taper.files.refusals import (
-    MOST_COMPOSED_KEYS,
     MOST_KEY_ITEMS,
     MOST_MARKS,
     MOST_OPCODES,
@@ -38,6 +39,7 @@ from taper.files.sources import Source
 from taper.size import Size
 
 _STOP = ord(".")
+_NOTHING = object()
 _ENCODINGS = ("utf-8", "utf8", "ascii", "latin1", "latin-1", "bytes")
 
 
@@ -63,9 +65,10 @@ class PickleReader:
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._floor = 0
-        self._memo: dict[int, Any] = {}
+        self._memo: list[Any] = []
         self._tuples: dict[int, tuple[int, int]] = {}  # depth and size by address
-        self._copied = self._composed_keys = 0
+        self._copied = 0
+        self.insertions = Insertions()
 
     def read(self) -> Any:
         """The object that the pickle describes."""
@@ -92,7 +95,7 @@ class PickleReader:
             raise failed("it copies far more than it contains")
 
     def check_key(self, key: Any) -> None:
-        """Refuse a key that is expensive to hash or that an attacker can make collide (I3)."""
+        """Refuse a key that is expensive to hash or to compare (I3)."""
         kind = type(key)
         if kind is str or kind is bytes or key is None or kind is bool:
             return
@@ -112,12 +115,9 @@ class PickleReader:
         return method is object.__hash__ or (method is not None and self.allowed.by_user(kind))
 
     def _check_composed_key(self, key: Any) -> None:
-        self._composed_keys += 1
         if len(key) > MOST_KEY_ITEMS or self._tuple_size(key)[1] > MOST_KEY_ITEMS:
             raise failed(f"a key must have at most {MOST_KEY_ITEMS} items")
-        if self._composed_keys > MOST_COMPOSED_KEYS:
-            raise failed(f"it has more than {MOST_COMPOSED_KEYS} tuples as keys")
-        self.charge(self._tuple_size(key)[1])
+        self.charge(8 * self._tuple_size(key)[1])  # it may be compared with others
         for each in key:
             self.check_key(each)
 
@@ -203,13 +203,19 @@ class PickleReader:
             raise failed(f"a text of old Python is not {self._encoding}") from None
 
     def _put(self, form: str) -> None:
-        self._memo[self._number(form)] = self._top()
+        number, memo = self._number(form), self._memo
+        if number > len(memo):  # pickle counts what it remembers from 0 or 1
+            if number > self._source.consumed:
+                raise failed(f"so short a file cannot remember {number} values")
+            memo.extend([_NOTHING] * (number - len(memo)))
+        memo[number : number + 1] = [self._top()]
 
     def _get(self, form: str) -> None:
-        key = self._number(form)
-        if key not in self._memo:
-            raise failed(f"nothing was remembered under {key}")
-        self._push(self._memo[key])
+        number = self._number(form)
+        value = self._memo[number] if number < len(self._memo) else _NOTHING
+        if value is _NOTHING:
+            raise failed(f"nothing was remembered under {number}")
+        self._push(value)
 
     def _pop_tuple(self, count: int) -> None:
         self._push_tuple([self._pop() for _ in range(count)][::-1])
@@ -229,9 +235,10 @@ class PickleReader:
             )
         if len(items) % 2:
             raise failed("a key has no value")
-        for key, value in zip(items[::2], items[1::2], strict=True):
+        keys = items[::2]
+        for key in keys:
             self.check_key(key)
-            target[key] = value
+        self.insertions.into_dict(target, keys, items[1::2])
 
     def _set_item(self) -> None:
         value, key = self._pop(), self._pop()
@@ -251,7 +258,7 @@ class PickleReader:
 
     def _new_object(self) -> None:
         arguments, kind = self._pop(), self._pop()
-        self._push(self.allowed.new(kind, arguments))
+        self._push(self.allowed.new(self, kind, arguments))
 
     def _build(self) -> None:
         state = self._pop()

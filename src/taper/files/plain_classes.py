@@ -25,7 +25,7 @@ _FACTORIES = (int, float, str, list, dict, set, tuple)
 
 
 def _default_dict(reader: Any, factory: Any = None) -> defaultdict[Any, Any]:
-    if factory is not None and factory not in _FACTORIES:
+    if factory is not None and not any(factory is each for each in _FACTORIES):
         raise failed("the factory of a defaultdict must be a type of plain data")
     return defaultdict(factory)
 
@@ -33,15 +33,20 @@ def _default_dict(reader: Any, factory: Any = None) -> defaultdict[Any, Any]:
 def _path(reader: Any, *parts: Any) -> pathlib.PurePath:
     if not all(type(each) is str for each in parts):
         raise failed("a path is made of texts")
+    reader.charge(sum(map(len, parts)))
     return pathlib.Path(*parts)
 
 
 def _moment(kind: type) -> Callable[..., Any]:
     def make(reader: Any, *arguments: Any) -> Any:
-        try:
-            return kind(*arguments)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise failed(f"{kind.__name__}: {error}") from None
+        return kind(*arguments)
+
+    return make
+
+
+def _namespace(kind: type) -> Callable[..., Any]:
+    def make(reader: Any) -> Any:
+        return kind()
 
     return make
 
@@ -65,5 +70,6 @@ CALLS: dict[Any, Callable[..., Any]] = {
     defaultdict: _default_dict,
     pathlib.Path: _path,
     **{each: _moment(each) for each in _MOMENTS},
+    **{each: _namespace(each) for each in (argparse.Namespace, SimpleNamespace)},
     **{each: _refused for each in (*_FACTORIES, bool)},
 }

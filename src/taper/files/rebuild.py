@@ -7,6 +7,8 @@ storage before a view is made.  Knows storages and tensors; must not know pickle
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
+from types import MemberDescriptorType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,14 +23,16 @@ from taper.nn.parameter import Parameter
 from taper.storage import TypedStorage
 from taper.tensor import Tensor
 
-_MOST_DIMENSIONS = 64
+MOST_DIMENSIONS = 64
 _LARGEST = (1 << 63) - 1
 
 
-def integers(values: Any, what: str) -> tuple[int, ...]:
-    """A tuple or list of integers, as a tuple."""
+def integers(values: Any, what: str, most: int = MOST_DIMENSIONS) -> tuple[int, ...]:
+    """A tuple or list of integers, as a tuple; more than `most` are not looked at."""
     if not isinstance(values, (tuple, list)):
         raise failed(f"{what} must be a tuple, but got {type(values)}")
+    if len(values) > most:
+        raise RuntimeError(f"a tensor has at most {most} dimensions, not {len(values)}")
     for each in values:
         if type(each) is not int:
             raise failed(f"{what} must be integers, but got {type(each)}")
@@ -46,8 +50,6 @@ def checked_view(
     shape, strides = integers(size, "sizes"), integers(stride, "strides")
     if len(shape) != len(strides):
         raise RuntimeError(f"unequal size length ({len(shape)}) and stride length ({len(strides)})")
-    if len(shape) > _MOST_DIMENSIONS:
-        raise RuntimeError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions, not {len(shape)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     if min(shape, default=0) < 0:
@@ -102,7 +104,9 @@ def _flags(metadata: Any) -> tuple[bool, bool]:
         return False, False
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
         raise failed("the metadata of a tensor may only have 'conj' and 'neg'")
-    return bool(metadata.get("conj")), bool(metadata.get("neg"))
+    if any(type(each) is not bool for each in metadata.values()):
+        raise failed("the metadata of a tensor must be truth values")
+    return metadata.get("conj", False), metadata.get("neg", False)
 
 
 def _refuse_large_copy(array: np.ndarray, storage: TypedStorage) -> None:
@@ -142,7 +146,10 @@ def of_type(made: Any, kind: Any, state: Any) -> Any:
 
 
 def set_attributes(target: Any, state: Any) -> None:
-    """Set Python attributes; `state` is what pickle keeps of an object: a dict, perhaps slots."""
+    """Set Python attributes; `state` is what pickle keeps of an object: a dict, perhaps slots.
+
+    Slots must be declared by the user's own class: those of taper hold memory and history.
+    """
     slots = None
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
@@ -152,10 +159,30 @@ def set_attributes(target: Any, state: Any) -> None:
         for name in attributes or ():
             if type(name) is not str:
                 refuse_state(target, attributes)
+            if _is_reserved(target, name) or (attributes is slots and not _is_slot(target, name)):
+                raise failed(f"a file may not set {name[:100]!r} of {type(target)}")
     if state:
+        if not hasattr(target, "__dict__"):
+            refuse_state(target, state)
         target.__dict__.update(state)
     for name, value in (slots or {}).items():
         setattr(target, name, value)
+
+
+def _is_reserved(target: Any, name: str) -> bool:
+    """Whether a name means something to Python, to tensors or to dicts."""
+    if name.startswith("__") and name.endswith("__"):
+        return True
+    if isinstance(target, Tensor):
+        return hasattr(Tensor, name)
+    return isinstance(target, OrderedDict) and hasattr(OrderedDict, name)
+
+
+def _is_slot(target: Any, name: str) -> bool:
+    descriptor = getattr(type(target), name, None)
+    if not isinstance(descriptor, MemberDescriptorType):
+        return False
+    return descriptor.__objclass__.__module__.partition(".")[0] != "taper"
 
 
 def refuse_state(target: Any, state: Any) -> NoReturn:

@@ -13,8 +13,6 @@ MOST_PICKLE_BYTES = 1 << 28
 MOST_MARKS = 1_000  # how deep containers may be nested
 MOST_TUPLE_DEPTH = 100
 MOST_KEY_ITEMS = 1_000
-MOST_COMPOSED_KEYS = 1 << 17
-"""Tuples as keys: an attacker can choose them so that they collide."""
 
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 _START = "Weights only load failed. "

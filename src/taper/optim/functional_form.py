@@ -14,7 +14,7 @@ from taper.autograd.provenance import user_frame
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.ops.complexes import view_as_real
-from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.rule_optimizer import RuleOptimizer, keep_plain, keep_recorded
 from taper.optim.update import (
     Numbers,
     Place,
@@ -81,12 +81,15 @@ def _run_one(
     place: Place,
 ) -> None:
     rule = optimizer._rule
-    recorded = not local.state.mode & NO_GRAD and any(map(requires_grad, tensors))
+    recorded = not local.state.mode & NO_GRAD and any(map(requires_grad, (*tensors, *scalars)))
     values = tuple([each._array.item() for each in scalars])
+    if recorded:
+        values = optimizer._recorded_scalars(scalars)
     param = tensors[0]
     dtype = None if recorded else computed_in(param._array.dtype)
     numbers: Numbers = optimizer._numbers(group, values, dtype)
     numbers.first = first
+    keep_recorded(scalars, numbers.after)
     if recorded:
         if param.is_complex():
             tensors = [view_as_real(each) for each in tensors]
@@ -96,6 +99,4 @@ def _run_one(
         write_through(param, lambda array: run_rule(rule, numbers, array, *arrays))
         count_writes(place, tensors[2:])
         count_writes(place, (param,), numbers.writes)
-    for each, value in zip(scalars, numbers.after, strict=True):
-        each._array.fill(value)
-    count_writes(place, scalars)
+    count_writes(place, keep_plain(scalars, numbers.after))

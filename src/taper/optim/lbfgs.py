@@ -134,7 +134,8 @@ class LBFGS(Optimizer):
                 break
             last = iteration == group["max_iter"]
             start = Point(0, loss, flat_grad, slope)
-            point, used = self._advance(closure, group, direction, start, step, last)
+            left = group["max_eval"] - evaluations
+            point, used = self._advance(closure, group, direction, start, step, last, left)
             step, loss, flat_grad = point.step, point.value, point.grad
             evaluations += used
             state["func_evals"] += used
@@ -151,8 +152,12 @@ class LBFGS(Optimizer):
         start: Point,
         step: Any,
         last: bool,
+        left: int,
     ) -> tuple[Point, int]:
-        """Move along the direction; where the function is now, and how often it was called."""
+        """Move along the direction; where the function is now, and how often it was called.
+
+        A line search narrows its bracket at most `left` times.
+        """
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
@@ -161,7 +166,8 @@ class LBFGS(Optimizer):
             def evaluate(size: Any) -> Point:
                 return self._evaluate(closure, kept, direction, size)
 
-            point, used = StrongWolfe(evaluate, start, direction.abs().max()).run(step)
+            largest = direction.abs().max()
+            point, used = StrongWolfe(evaluate, start, largest, most_rounds=left).run(step)
             self._add_grad(point.step, direction)
             return point, used
         self._add_grad(step, direction)

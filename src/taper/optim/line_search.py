@@ -44,7 +44,8 @@ class StrongWolfe:
         start: Point,
         largest: Any,
         tolerance: float = 1e-9,
-        most_rounds: int = 25,
+        *,
+        most_rounds: int,
     ) -> None:
         self.evaluate = evaluate
         self.start = start

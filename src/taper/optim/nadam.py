@@ -17,7 +17,7 @@ class NAdamNumbers(Numbers):
     """The coefficients of NAdam; the momentum `mu` grows towards beta1."""
 
     def __init__(
-        self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
+        self, group: dict[str, Any], scalars: tuple[Any, ...], dtype: np.dtype | None
     ) -> None:
         super().__init__(group, scalars, dtype)
         self.writes = 2
@@ -83,6 +83,7 @@ class NAdam(RuleOptimizer):
     _rule = staticmethod(nadam_rule)
     _numbers = NAdamNumbers
     _scalars = ("step", "mu_product")
+    _differentiable_scalars = ("mu_product",)
     _late_options = (
         ("maximize", False),
         ("foreach", None),

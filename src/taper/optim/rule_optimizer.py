@@ -9,7 +9,7 @@ change nothing but what PyTorch refuses for them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from taper.optim.update import (
     Place,
     Rule,
     computed_in,
+    differentiable_number,
     new_state,
     run_recorded,
 )
@@ -43,6 +44,7 @@ class RuleOptimizer(Optimizer):
     _rule: ClassVar[Rule]
     _numbers: ClassVar[type[Numbers]]
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
+    _differentiable_scalars: ClassVar[tuple[str, ...]] = ()
     # Of a rule without scalars: gets the options that its coefficients come from.
     _read_options: ClassVar[Any] = None
     # Options that groups saved by old versions lack.
@@ -249,14 +251,40 @@ class RuleOptimizer(Optimizer):
             state = self.state[param] if names or self._scalars else {}
             if self._scalars and state["step"].requires_grad:
                 raise RuntimeError(self._step_refusal)
-            numbers = self._numbers(group, self._scalars_of(param), None)
+            scalars = [state[name] for name in self._scalars]
+            numbers = self._numbers(group, self._recorded_scalars(scalars), None)
             numbers.first = first
+            keep_recorded(scalars, numbers.after)
             values = [param, param.grad, *[state[name] for name in names]]
             if param.is_complex():
                 values = [view_as_real(each) for each in values]
             run_recorded(type(self)._rule, numbers, *values)
-            for name, value in zip(self._scalars, numbers.after, strict=True):
-                state[name]._array.fill(value)
+            keep_plain(scalars, numbers.after)
+
+    @classmethod
+    def _recorded_scalars(cls, scalars: Sequence[Tensor]) -> tuple[Any, ...]:
+        """The states of one number; one that the rule can be differentiated by stays a Tensor."""
+        return tuple(
+            differentiable_number(each) if name in cls._differentiable_scalars else each.item()
+            for name, each in zip(cls._scalars, scalars, strict=True)
+        )
+
+
+def keep_recorded(scalars: Sequence[Tensor], values: Sequence[Any]) -> None:
+    """Set the states of one number that have a history; a leaf refuses."""
+    for each, value in zip(scalars, values, strict=True):
+        if isinstance(value, Tensor):
+            each.copy_(value)
+
+
+def keep_plain(scalars: Sequence[Tensor], values: Sequence[Any]) -> list[Tensor]:
+    """Set the states of one number that have none, and return them."""
+    written = []
+    for each, value in zip(scalars, values, strict=True):
+        if not isinstance(value, Tensor):
+            each._array.fill(value)
+            written.append(each)
+    return written
 
 
 def ready_parameters(group: dict[str, Any]) -> list[Tensor]:

@@ -281,7 +281,7 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        epoch = self.last_epoch
+        epoch = self._step_count - 1  # its own, also when it goes on from another's last epoch
         if self.anneal_epochs == 0:
             epoch = max(1, epoch)
         before, now = self._part(epoch - 1), self._part(epoch)

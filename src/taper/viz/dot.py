@@ -14,6 +14,7 @@ import webbrowser
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from taper.files.atomic import replacing
 from taper.viz.layout import Point, place
 from taper.viz.svg import Arrow, Box, box_size, draw
 
@@ -226,10 +227,5 @@ def _run_graphviz(source: bytes, format: str) -> bytes:
 def _write_whole(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever sees half of it, and a failure leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(content)

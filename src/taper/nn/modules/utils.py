@@ -25,10 +25,9 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     if metadata is None:
         return
     for key in list(metadata):
-        if not key:  # the module itself
-            continue
-        short = key.replace(prefix, "") if key.startswith(prefix) else ""
-        metadata[short] = metadata.pop(key)
+        # "" is the parallel module itself, whose place its only child takes.
+        if key and (key.startswith(prefix) or key == prefix.replace(".", "")):
+            metadata[key[len(prefix) :]] = metadata.pop(key)
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], Any]:

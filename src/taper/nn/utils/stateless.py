@@ -1,4 +1,4 @@
-"""Calling a module with other tensors in the place of its parameters and buffers."""
+"""Calling a module with other tensors in the place of its parameters, buffers and attributes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from taper.nn.modules.module import Module
 from taper.tensor import Tensor
 
 __all__ = ["functional_call"]
+
+_MISSING: Any = object()
+"""What a module has under a name that it does not have."""
 
 
 def functional_call(
@@ -61,30 +64,20 @@ def replaced(
 ) -> Iterator[None]:
     """A block in which a module has other tensors; what it assigns meanwhile goes to the dict."""
     chosen = _with_tied(module, tensors) if tie_weights else dict(tensors)
-    own = _names(module)
     if strict:
-        _check_names(module, set(own), set(chosen))
-    places = [(name, *_place(module, name)) for name in chosen if name in own or _is_text(name)]
-    places = [each for each in places if each[1] is not None]
-    for name, _, _ in places:
-        if not (chosen[name] is None or isinstance(chosen[name], Tensor)):
-            raise TypeError(f"{chosen[name]} is not an instance of torch.Tensor")
+        _check_names(module, set(_names(module)), set(chosen))
     before = []
     try:
-        for name, holder, key in places:
-            before.append(holder[key])
-            holder[key] = chosen[name]
+        for name, value in chosen.items():
+            path, _, key = name.rpartition(".")
+            holder = _submodule(module, path)
+            before.append((name, holder, key, _exchanged(holder, key, value)))
         yield
     finally:
-        for (name, holder, key), value in zip(places, before, strict=False):
+        for name, holder, key, value in before:
+            found = _exchanged(holder, key, value)
             if name in tensors:
-                tensors[name] = holder[key]
-            holder[key] = value
-
-
-def _is_text(name: Any) -> bool:
-    name.rpartition(".")  # a key that is no text is refused here, as in PyTorch
-    return True
+                tensors[name] = found
 
 
 def _names(module: Module) -> dict[str, Any]:
@@ -94,18 +87,38 @@ def _names(module: Module) -> dict[str, Any]:
     return found
 
 
-def _place(module: Module, name: str) -> tuple[Any, str]:
-    """The dict of a submodule that holds a tensor, and its key there; None if there is none."""
-    path, _, key = name.rpartition(".")
-    found: Any = module
+def _submodule(module: Module, path: str) -> Module:
+    """The module at the end of a path of attributes."""
+    found, done = module, ""
     for part in path.split(".") if path else ():
-        found = found._modules.get(part)
-        if found is None:
-            return None, key
-    for holder in (found._parameters, found._buffers):
+        if not hasattr(found, part):
+            raise AttributeError(f"{found._get_name()} has no attribute `{part}`")
+        found, done = getattr(found, part), f"{done}.{part}".removeprefix(".")
+        if not isinstance(found, Module):
+            raise TypeError(f"submodule `{done}`: {found} is not an instance of torch.nn.Module")
+    return found
+
+
+def _exchanged(module: Module, key: str, value: Any) -> Any:
+    """Put a tensor where a module has a parameter, a buffer or an attribute; what was there."""
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
+    if not (value is None or value is _MISSING or isinstance(value, Tensor)):
+        raise TypeError(f"{value} is not an instance of torch.Tensor")
+    holders: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
+    for holder in holders:
         if key in holder:
-            return holder, key
-    return None, key
+            before, holder[key] = holder[key], value
+            return before
+    before = getattr(module, key, _MISSING)
+    if not (before is None or before is _MISSING or isinstance(before, Tensor)):
+        raise TypeError(f"attribute `{key}`: {before} is not an instance of torch.Tensor")
+    # Not the module's own way, which would register a Parameter.
+    if value is _MISSING:
+        object.__delattr__(module, key)
+    else:
+        object.__setattr__(module, key, value)
+    return before
 
 
 def _with_tied(module: Module, tensors: dict[str, Any]) -> dict[str, Any]:

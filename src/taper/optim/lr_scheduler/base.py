@@ -41,16 +41,16 @@ def set_rate(group: dict[str, Any], lr: Any) -> None:
 
 
 def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
-    """A value for each group, from one for all or from a list of them."""
+    """A value for each group, from one for all or from a list of them; Tensors are copied."""
     groups = len(optimizer.param_groups)
     if not isinstance(param, list | tuple):
-        return [param] * groups
+        param = [param] * groups
     if len(param) != groups:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has "
             f"{len(param)} values, param_groups has {groups}."
         )
-    return list(param)
+    return [own(each) for each in param]
 
 
 def _watched(optimizer: Any) -> None:

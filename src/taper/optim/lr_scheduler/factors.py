@@ -24,7 +24,11 @@ class _OfFunctions(LRScheduler):
             if len(lr_lambda) != groups:
                 raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
             self.lr_lambdas = list(lr_lambda)
+        self._check_functions()
         super().__init__(optimizer, last_epoch)
+
+    def _check_functions(self) -> None:
+        """Refuse what is no function, if the first step would not call it."""
 
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer; functions are left out, callable objects saved."""
@@ -75,6 +79,11 @@ class MultiplicativeLR(_OfFunctions):
     >>> scheduler.get_last_lr()
     [0.5]
     """
+
+    def _check_functions(self) -> None:
+        for each in self.lr_lambdas:
+            if not callable(each):
+                raise TypeError(f"lr_lambda should be a function, but got {type(each).__name__}")
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()

@@ -6,7 +6,6 @@ them goes into the file of events.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.files.atomic import replacing
 from taper.utils.tensorboard import images
 from taper.utils.tensorboard.arrays import as_array
 
@@ -111,19 +111,11 @@ def _quoted(value: str) -> str:
 
 
 def write_configuration(log_dir: str, embeddings: Sequence[Embedding]) -> None:
-    """Write the list of all embeddings."""
+    """Write the list of all embeddings, as a whole: the projector may be reading."""
     content = "".join(each.configuration() for each in embeddings)
     _replace(os.path.join(log_dir, CONFIGURATION), content.encode())
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Write a file as a whole or not at all: the projector may be reading."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as file:
+        file.write(content)

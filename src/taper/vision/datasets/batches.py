@@ -56,7 +56,7 @@ class _BatchReader(PickleReader):
             raise failed("a text is not UTF-8") from None
 
     def _memoize(self) -> None:
-        self._memo[len(self._memo)] = self._top()
+        self._memo.append(self._top())
 
     def _global_of_stack(self) -> None:
         name, module = self._pop(), self._pop()

@@ -1,0 +1,77 @@
+"""Files that take the place of others, and those that killed processes leave (files/atomic.py)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import taper
+from taper.files import atomic
+
+KILLED = """
+import os, signal, sys
+from taper.files.atomic import replacing
+with replacing(sys.argv[1], int(sys.argv[2])) as file:
+    file.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed the way of POSIX")
+@pytest.mark.parametrize("size", [0, 1 << 26], ids=["usual", "direct"])
+def test_c10_a_save_removes_what_killed_ones_have_left(tmp_path, size):
+    path = tmp_path / "model.pt"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for name in ("model.pt", "other.pt"):
+        command = [sys.executable, "-c", KILLED, tmp_path / name, str(size)]
+        assert subprocess.run(command, env=environment).returncode == -9
+    (tmp_path / ".model.pt.notes.tmp").touch()
+    assert len(os.listdir(tmp_path)) == 3
+    taper.save(taper.ones(2), path)
+    left = sorted(os.listdir(tmp_path))
+    assert [each[:10] for each in left] == [".model.pt.", ".other.pt.", "model.pt"]
+    assert left[0] == ".model.pt.notes.tmp"  # whose name is nobody's of ours
+
+
+def test_c10_two_saves_at_once_leave_each_other_alone(tmp_path):
+    path = tmp_path / "a"
+    with atomic.replacing(path) as first:
+        first.write(b"first")
+        with atomic.replacing(path) as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_c10_a_finished_file_is_held_until_it_is_renamed(tmp_path, monkeypatch):
+    """The file is closed before: somebody who saves just then must not take it for abandoned."""
+    real = os.replace
+
+    def replace(source, target):
+        atomic._remove_abandoned(str(tmp_path), "a")
+        real(source, target)
+
+    monkeypatch.setattr(atomic.os, "replace", replace)
+    with atomic.replacing(tmp_path / "a") as file:
+        file.write(b"whole")
+    assert (tmp_path / "a").read_bytes() == b"whole"
+
+
+def test_c10_a_file_that_was_removed_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
+    real, removed = os.dup, []
+
+    def dup(descriptor):
+        if not removed:
+            removed.extend(tmp_path.iterdir())
+            removed[0].unlink()
+        return real(descriptor)
+
+    monkeypatch.setattr(atomic.os, "dup", dup)
+    with atomic.replacing(tmp_path / "a") as file:
+        file.write(b"whole")
+    assert removed
+    assert os.listdir(tmp_path) == ["a"]

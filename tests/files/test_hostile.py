@@ -1,0 +1,352 @@
+"""Files that try to break out of being data: private slots, endless work, memory out of nothing."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import struct
+import time
+import tracemalloc
+import zipfile
+from pickle import UnpicklingError
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import taper
+from files.forgery import Call, Name, archive, checkpoint, pickled, tensor
+from taper import serialization
+from taper.files import key_tables, numpy_values, plain_classes
+
+FROM_TYPE = Name("torch._tensor", "_rebuild_from_type_v2")
+REBUILD = Name("torch._utils", "_rebuild_tensor_v2")
+WITH_STATE = Name("torch._utils", "_rebuild_parameter_with_state")
+TENSOR = Name("torch", "Tensor")
+
+
+def opcodes(data: bytes) -> io.BytesIO:
+    return archive(b"\x80\2" + data)
+
+
+def refused(file: io.BytesIO, words: str, **options) -> None:
+    with pytest.raises(UnpicklingError, match=words):
+        taper.load(file, **options)
+
+
+# --- C2: a file sets attributes, never slots of taper's nor names of Python's ------------------
+
+
+class Slotted:
+    __slots__ = ("first",)
+
+    @property
+    def watched(self):
+        return 1
+
+    @watched.setter
+    def watched(self, value):
+        raise AssertionError("a file has run this")
+
+
+def typed_tensor(state, kind=TENSOR):
+    made = tensor()
+    return Call(FROM_TYPE, REBUILD, kind, made.arguments, state)
+
+
+PRIVATE = ["_array", "_meta", "_grad_fn", "_requires_grad", "_counter", "_view", "__class__"]
+
+
+@pytest.mark.parametrize("name", [*PRIVATE, "__dict__", "grad", "backward"])
+@pytest.mark.parametrize("state", ["slots", "attributes"])
+def test_c2_a_file_sets_no_private_slot(name, state):
+    given = (None, {name: 7}) if state == "slots" else {name: 7}
+    refused(checkpoint(typed_tensor(given)), f"may not set '{name}' of")
+    refused(checkpoint(Call(WITH_STATE, tensor(), True, None, given)), f"may not set '{name}' of")
+
+
+def test_c2_attributes_and_own_slots_are_set():
+    assert taper.load(checkpoint(typed_tensor({"tag": 3}))).tag == 3
+    assert taper.load(checkpoint(Call(WITH_STATE, tensor(), True, None, {"tag": 3}))).tag == 3
+    with serialization.safe_globals([(Slotted, "its.Slots")]):
+        start = b"cits\nSlots\n)\x81N}X"
+        assert taper.load(opcodes(start + b"\5\0\0\0firstK\3s\x86b.")).first == 3
+        refused(opcodes(start + b"\7\0\0\0watchedK\3s\x86b."), "may not set 'watched'")
+
+
+def test_c2_a_conjugate_view_keeps_its_memory():
+    made = tensor(kind="ComplexFloatStorage", numel=2, size=(2,))
+    arguments = (*made.arguments, {"conj": True})
+    for name in ("_memory", "_change"):
+        file = checkpoint(Call(FROM_TYPE, REBUILD, TENSOR, arguments, (None, {name: 1})))
+        refused(file, "may not set")
+
+
+@pytest.mark.parametrize("name", ["keys", "update", "__deepcopy__"])
+def test_c2_an_ordered_dict_keeps_its_methods(name):
+    data = b"ccollections\nOrderedDict\n)R}X" + struct.pack("<I", len(name)) + name.encode()
+    refused(opcodes(data + b"K\1sb."), "may not set")
+
+
+# --- C3: what weights_only=False lets a file name ----------------------------------------------
+
+
+def test_c3_every_plain_class_has_a_checked_way_to_be_made():
+    for each in plain_classes.NAMES.values():
+        known = each in plain_classes.CALLS or each in numpy_values.CALLS
+        assert known or issubclass(each, np.ndarray)
+
+
+def doubled(count: int) -> bytes:
+    """A list of two lists of two lists: its text has 2**count parts."""
+    return b"]q\0" + b"".join(b"](h%ch%ceq%c" % (n, n, n + 1) for n in range(count))
+
+
+@pytest.mark.parametrize("kind", ["str", "tuple", "list", "set", "dict", "int", "float", "bool"])
+def test_c3_types_are_not_made_by_a_file(kind):
+    for call in (b"\x81", b"R"):
+        data = doubled(60) + f"c__builtin__\n{kind}\n".encode() + b"h\x3c\x85" + call + b"."
+        words = "may be named, not called|cannot be a key"
+        refused(opcodes(data), words, weights_only=False)
+
+
+def test_c3_a_refusal_does_not_print_what_it_refuses():
+    for name in (b"ctorch.serialization\n_get_layout\n", b"ctorch\ndevice\n"):
+        refused(opcodes(doubled(60) + name + b"h\x3c\x85R."), "layout|device")
+    data = b"ctorch._tensor\n_rebuild_from_type_v2\n(Nh\x3c)NtR."
+    refused(opcodes(doubled(60) + data), "cannot be rebuilt as")
+
+
+def test_c3_a_long_path_is_not_joined_again_and_again():
+    part = b"X" + struct.pack("<I", 50_000) + b"x" * 50_000
+    data = part + b"q\0](" + b"cpathlib\nPosixPath\nh\0\x85R" * 2000 + b"e."
+    refused(opcodes(data), "copies far more than it contains", weights_only=False)
+
+
+def test_c3_one_state_is_not_set_again_and_again():
+    state = b"}(" + b"".join(b"X\5\0\0\0%05dK\1" % n for n in range(5000)) + b"uq\0"
+    data = state + b"](" + b"cargparse\nNamespace\n)\x81h\0b" * 2000 + b"e."
+    refused(opcodes(data), "copies far more than it contains", weights_only=False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"cargparse\nNamespace\nK\1\x85\x81.",
+        b"ctypes\nSimpleNamespace\nK\1\x85R.",
+        b"cdatetime\ndate\n)\x81.",
+        b"cdatetime\ntimedelta\n\x8a\x63" + b"\x7f" * 0x63 + b"\x85R.",
+        b"ccollections\ndefaultdict\nK\1\x85R.",
+        b"ccollections\ndefaultdict\n]\x85R.",
+        b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\n](K\0eK\1\x87R.",
+        b"cnumpy\ndtype\n]\x85R.",
+        b"K\1}X\1\0\0\0aK\1sb.",
+        b"]}X\1\0\0\0aK\1sb.",
+        b"cdatetime\ndate\nM\xe8\7K\1K\1\x87R}X\1\0\0\0aK\1sb.",
+        b"ctorch._utils\n_rebuild_tensor_v2\n(K\1K\1K\1K\1K\1K\1]tR.",
+    ],
+)
+def test_c3_only_the_usual_errors_leave_the_reader(data):
+    for weights_only in (True, False):
+        with pytest.raises(UnpicklingError):
+            taper.load(opcodes(data), weights_only=weights_only)
+
+
+def test_c3_namespaces_still_load():
+    for value in (argparse.Namespace(lr=0.1), SimpleNamespace(lr=0.1)):
+        file = io.BytesIO()
+        taper.save(value, file)
+        file.seek(0)
+        assert taper.load(file, weights_only=False) == value
+
+
+def test_c3_sizes_of_tensors_are_not_walked_beyond_64():
+    made = tensor(size=(1,) * 65, stride=(1,) * 65)
+    with pytest.raises(RuntimeError, match="a tensor has at most 64 dimensions, not 65"):
+        taper.load(checkpoint(made))
+
+
+# --- C4: what is built is in proportion to the file --------------------------------------------
+
+
+def deflated(data: bytes) -> io.BytesIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("archive/data.pkl", data)
+        made.writestr("archive/version", b"3\n")
+    file.seek(0)
+    return file
+
+
+def test_c4_a_small_file_does_not_become_millions_of_opcodes():
+    file = deflated(b"\x80\2](" + b"}" * 20_000_000 + b"e.")
+    assert len(file.getvalue()) < 25_000
+    tracemalloc.start()
+    try:
+        refused(file, "its pickle of 20000006 bytes is too large for a file of")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    file.seek(0)
+    with pytest.raises(UnpicklingError, match="too large for a file"):
+        serialization.get_unsafe_globals_in_checkpoint(file)
+
+
+def test_c4_a_deflated_checkpoint_loads():
+    value = {f"layers.{n}.weight": n for n in range(10_000)}
+    assert taper.load(deflated(pickled(value))) == value
+
+
+def test_c4_a_short_file_remembers_little():
+    """The number under which a value is remembered asks for memory."""
+    refused(opcodes(b"Nr" + struct.pack("<I", 2**31) + b"."), "cannot remember 2147483648 values")
+
+
+# --- C5: keys that were chosen so that they collide --------------------------------------------
+
+
+def colliding(bits: int) -> list[int]:
+    """Integers that fill a table of 2**bits places and are then looked for in all of them.
+
+    Once the high bits of a hash are used up, a dict goes from place p to 5p+1.  The first keys
+    stand in 3/5 of all places, in that order; the others begin at the head of this queue.
+    """
+    size = 1 << bits
+    queue, place = [], 0
+    for _ in range(3 * size // 5):
+        queue.append(place)
+        place = (5 * place + 1) % size
+    rank = np.full(size, -1)
+    rank[queue] = np.arange(len(queue))
+    keys = np.arange(size, size << 5)
+    rest, place = keys.copy(), keys % size
+    inside = rank[place] >= 0
+    while rest.any():
+        rest >>= 5
+        place = (5 * place + rest + 1) % size
+        inside &= rank[place] >= 0
+    late = keys[inside][np.argsort(rank[place[inside]])]
+    return [*queue, *late[: 2 * size // 3 - len(queue) - 2].tolist()]
+
+
+def numbers(values) -> bytes:
+    return b"".join(b"J" + struct.pack("<i", each) for each in values)
+
+
+COLLIDING = colliding(15)
+
+
+@pytest.fixture
+def _impatient(monkeypatch):
+    """Look at the keys of every large container, however fast it was filled."""
+    monkeypatch.setattr(key_tables, "_PATIENCE", 0)
+    monkeypatch.setattr(key_tables, "_USUAL", 0)
+
+
+def items_of(keys) -> bytes:
+    return b"(" + b"".join(b"J" + struct.pack("<i", each) + b"N" for each in keys) + b"u"
+
+
+@pytest.mark.parametrize("kind", [b"}", b"ccollections\nOrderedDict\n)R"])
+def test_c5_colliding_keys_are_refused(kind):
+    """Without anybody's impatience: these 22,000 keys take half a second, 87,000 eight."""
+    refused(opcodes(kind + items_of(COLLIDING) + b"."), "the keys of a dict or set collide")
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_c5_colliding_keys_are_refused_one_by_one_and_in_pairs():
+    singly = b"".join(b"J" + struct.pack("<i", each) + b"Ns" for each in COLLIDING[::-1][:3000])
+    refused(opcodes(b"}" + items_of(COLLIDING[:19_660]) + singly + b"."), "collide")
+    pairs = b"".join(b"J" + struct.pack("<i", each) + b"N\x86" for each in COLLIDING)
+    refused(opcodes(b"ccollections\nOrderedDict\n](" + pairs + b"e\x85R."), "collide")
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_c5_one_costly_key_is_not_set_again_and_again():
+    """All keys together are cheap, on average; the last one is not."""
+    keys = [*COLLIDING[:19_700], *[COLLIDING[19_700]] * 2000]
+    refused(opcodes(b"}" + items_of(keys) + b"."), "collide")
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_c5_colliding_items_of_a_set_are_refused(monkeypatch):
+    """Multiples of the table's size begin at one place, where a set looks at ten neighbours."""
+    items = [n << 16 for n in range(1 << 14)]
+    data = b"c__builtin__\nset\n](" + numbers(items) + b"e\x85R."
+    assert taper.load(opcodes(data)) == set(items)
+    monkeypatch.setattr(key_tables, "_MOST_STEPS", 10)
+    refused(opcodes(data), "the keys of a dict or set collide")
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize(
+    "keys",
+    [
+        range(5000),
+        [n << 16 for n in range(5000)],
+        [n << 44 for n in range(5000)],
+        [16 * n + 139_872_000_000_000 for n in range(5000)],
+        [n / 1024 for n in range(5000)],
+        [(n % 70, n // 70) for n in range(5000)],
+        [-n for n in range(5000)],
+    ],
+    ids=["range", "pages", "high", "addresses", "floats", "pairs", "negative"],
+)
+def test_c5_honest_keys_are_read(keys):
+    value = {"dict": dict.fromkeys(keys, 1), "set": set(keys)}
+    file = io.BytesIO()
+    taper.save(value, file)
+    file.seek(0)
+    assert taper.load(file) == value
+
+
+def test_c5_a_table_takes_the_steps_of_cpython():
+    """Equal hashes are compared one after the other: n keys take n(n-1)/2 steps."""
+    modulus = 2**61 - 1
+    same = [1 + n * modulus for n in range(8)]
+    assert len({hash(each) for each in same}) == 1
+    # Growing from 8 places to 16, after five keys, walks the first five again.
+    assert key_tables.KeyTable(same)._steps == 8 * 7 // 2 + 5 * 4 // 2
+    assert key_tables.KeyTable(range(1000))._steps == 0
+
+
+# --- M7, E15 -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_m7_functions_of_the_system_cannot_be_allowed(weights_only):
+    file = checkpoint(Call(Name("posix", "execv"), "/bin/true", ["true"]))
+    with serialization.safe_globals([os.execv]):
+        refused(
+            file, "unsupported GLOBAL posix.execv whose module posix", weights_only=weights_only
+        )
+
+
+def test_e15_the_environment_chooses_plain_data(monkeypatch):
+    file = io.BytesIO()
+    taper.save(argparse.Namespace(lr=0.1), file)
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    file.seek(0)
+    with pytest.warns(UserWarning, match="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"):
+        assert taper.load(file).lr == 0.1
+    file.seek(0)
+    refused(file, "Unsupported global", weights_only=True)
+    file.seek(0)
+    with pytest.warns(UserWarning), pytest.raises(NotImplementedError, match="never executes"):
+        taper.load(checkpoint(Call(Name("shutil", "rmtree"), "x")))
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "y")
+    with pytest.raises(RuntimeError, match="Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or"):
+        taper.load(file)
+    monkeypatch.delenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    refused(file, "Unsupported global", weights_only=False)
+
+
+def test_c5_the_clock_alone_refuses_nothing(monkeypatch):
+    """A machine that stands still makes a file look slow; only the count of steps decides."""
+    ticks = iter(range(0, 10**18, 10**12))
+    monkeypatch.setattr(time, "thread_time_ns", lambda: next(ticks))
+    file = io.BytesIO()
+    taper.save(dict.fromkeys(range(3000)), file)
+    file.seek(0)
+    assert len(taper.load(file)) == 3000
