@@ -126,3 +126,50 @@ def test_x4_products_with_conjugates(torch):
     c = matrix(torch)
     assert (c.mH @ c).tolist() == [[5, 1 - 7j], [1 + 7j, 14]]
     assert torch.dot(c[0].conj(), c[1]).item() == torch.vdot(c[0], c[1]).item()
+
+
+WAYS = {
+    "unsqueeze_": (lambda t: t.unsqueeze_(1), (2, 1, 2)),
+    "t_": (lambda t: t.t_(), (2, 2)),
+    "transpose_": (lambda t: t.transpose_(0, 1), (2, 2)),
+    "swapaxes_": (lambda t: t.swapaxes_(0, 1), (2, 2)),
+    "squeeze_": (lambda t: t.squeeze_(), (2, 2)),
+    "as_strided_": (lambda t: t.as_strided_((4,), (1,)), (4,)),
+    "resize_": (lambda t: t.resize_(4), (4,)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("lazy", ["conj", "_neg_view"])
+def test_w1_a_conjugate_that_changes_its_shape_in_place_stays_on_its_memory(torch, lazy, way):
+    base = torch.tensor([[1 + 2j, 3 + 4j], [5 + 6j, 7 + 8j]])
+    view = base.conj() if lazy == "conj" else torch._neg_view(base)
+    change, shape = WAYS[way]
+    change(view)
+    assert tuple(view.shape) == shape and (view.is_conj(), view.is_neg()) == (
+        lazy == "conj",
+        lazy != "conj",
+    )
+    view.mul_(2)
+    assert base.tolist() == [[2 + 4j, 6 + 8j], [10 + 12j, 14 + 16j]]
+    assert (view._version, base._version) == (2, 2)
+
+
+def test_w1_the_imaginary_part_of_a_conjugate_changes_its_shape_in_place(torch):
+    leaf = torch.tensor([[1 + 2j, 3 + 4j]]).requires_grad_()
+    base = leaf * 1
+    view = base.conj().imag
+    view.t_()
+    assert (view.stride(), view.storage_offset(), view.is_neg()) == ((2, 4), 1, True)
+    view.mul_(3)
+    assert base.tolist() == [[1 + 6j, 3 + 12j]] and view.tolist() == [[-6], [-12]]
+    (base.real**2 + base.imag**2).sum().backward()
+    assert leaf.grad.tolist() == [[2 + 36j, 6 + 72j]]
+
+
+def test_w1_strides_of_a_negative_view_count_in_its_storage(torch):
+    numbers = torch.tensor([1 + 2j, 3 + 4j])
+    negative = numbers.conj().imag
+    assert negative.as_strided((2, 2), (2, 1), 0).tolist() == [[-1, -2], [-3, -4]]
+    assert negative.untyped_storage().nbytes() == 16  # D9
+    assert negative.untyped_storage().data_ptr() == numbers.data_ptr()

@@ -11,7 +11,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.autograd.cuts import explanation
-from taper.autograd.engine import GraphTask, run
+from taper.autograd.engine import GraphTask, expands_to, run
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
@@ -86,6 +86,8 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
         if node is None:
             without = position if without < 0 else without
             continue
+        if grad._array.shape != node._output_metadata(nr)[0]:
+            grad = _fitted_root(grad, node._output_metadata(nr)[0], position)
         array = grad._array
         fits = array.dtype is dtype or array.dtype == dtype
         if create_graph:
@@ -98,6 +100,17 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
             + explanation(outputs[without])
         )
     return roots
+
+
+def _fitted_root(grad: Tensor, shape: tuple[int, ...], position: int) -> Tensor:
+    """The gradient of a root that has another shape than its node gave it (`t_` in no_grad)."""
+    if not expands_to(shape, grad._array.shape):
+        raise RuntimeError(
+            f"invalid gradient at index {position} - got {list(grad._array.shape)} but expected "
+            f"shape compatible with {list(shape)}"
+        )
+    fitted: Tensor = grad.sum_to_size(shape)
+    return fitted
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -227,6 +240,7 @@ def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
         or array.ndim
         or output._view is not None
         or output.__class__ is not Tensor
+        or node._output_metadata(output._output_nr)[0]
         or state.transforms
         or _needs_tensors(state)
     ):

@@ -486,7 +486,7 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     if array.shape != shape:
         if isinstance(target, AccumulateGrad) and target.variable._meta.former is not None:
             shape = former_metadata(target.variable, source._sequence)[0]
-        if not _expands_to(shape, array.shape):
+        if not expands_to(shape, array.shape):
             raise RuntimeError(
                 f"Function {source._class_name()} returned an invalid gradient at index {position} "
                 f"- got {list(array.shape)} but expected shape compatible with {list(shape)}"
@@ -510,7 +510,7 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     return grad
 
 
-def _expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
+def expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
     if len(shape) > len(wide):
         return False
     return all(a in (1, b) for a, b in zip(reversed(shape), reversed(wide), strict=False))
