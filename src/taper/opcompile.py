@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper import deprecated_overloads, operands, opnodes, opwrite
-from taper.autograd.conjugate import memory_of
+from taper.autograd.conjugate import ConjugateView, memory_of
 from taper.autograd.cuts import unrecorded, without_gradient
 from taper.autograd.detours import original_of
 from taper.autograd.meta import (
@@ -661,6 +661,7 @@ def _add_quick_write(source: Source, op: Op) -> None:
             flags.append(f"{value}._requires_grad")
     checks.append(f"(mode or not ({' or '.join(flags)}))")
     checks.append(f"0 not in a_{first}.strides and {first}._counter is not INFERENCE_COUNTER")
+    checks.append(f"type({first}) is not ConjugateView")
     source.add(f"if {' and '.join(checks)}:\n    try:", 2)
     call = _kernel_call(op)
     if op.ufunc is not None:
@@ -703,6 +704,7 @@ def first_use(label: str) -> Any:
 
 NAMESPACE.update(
     ABSENT=ABSENT,
+    ConjugateView=ConjugateView,
     dim_or_axis=dim_or_axis,
     first_use=first_use,
     node_class=node_class,

@@ -173,3 +173,40 @@ def test_w1_strides_of_a_negative_view_count_in_its_storage(torch):
     assert negative.as_strided((2, 2), (2, 1), 0).tolist() == [[-1, -2], [-3, -4]]
     assert negative.untyped_storage().nbytes() == 16  # D9
     assert negative.untyped_storage().data_ptr() == numbers.data_ptr()
+
+
+def test_w1_a_negative_view_is_written_where_nothing_is_recorded(torch):
+    base = torch.tensor([1.0, 2.0])
+    with torch.no_grad():
+        torch._neg_view(base).mul_(3)
+    torch._neg_view(base).detach().add_(1)
+    assert base.tolist() == [2.0, 5.0]
+
+
+def test_e4_the_tangent_of_a_conjugate_is_a_conjugate_too(torch):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(matrix(torch).conj(), torch.full((2, 2), 5 + 6j))
+        assert forward_ad.unpack_dual(dual.real).tangent.tolist() == [[5.0, 5.0], [5.0, 5.0]]
+        assert forward_ad.unpack_dual(dual.imag).tangent.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+        assert forward_ad.unpack_dual(dual.conj()).tangent[0, 0].item() == 5 - 6j
+
+
+def test_e5_a_function_may_return_a_conjugate_as_it_is(torch):
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    leaf = matrix(torch).requires_grad_()
+    for view in (leaf.conj(), torch._neg_view(leaf), leaf.conj().imag):
+        result = Same.apply(view)
+        assert (result.is_conj(), result.is_neg()) == (view.is_conj(), view.is_neg())
+        assert result is not view and result.tolist() == view.tolist()
+    result.sum().backward()
+    assert leaf.grad.tolist() == [[-2j, -2j], [-2j, -2j]]
+    assert Same.apply(matrix(torch).conj())._version == 0

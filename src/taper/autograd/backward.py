@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, expands_to, run
 from taper.autograd.node import Node
@@ -18,7 +19,8 @@ from taper.autograd.state import DUAL, State, local
 from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
 from taper.size import Size
-from taper.tensor import Tensor, wrap
+from taper.strides import empty_with, preserved_strides
+from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 
 
@@ -220,9 +222,10 @@ def _calculate_shape(
 def _needs_tensors(state: State) -> bool:
     """Whether formulas run on Tensors, recorded or not (D5).
 
-    In a dual level saved values may have tangents; autocast has a say in what formulas call.
+    In a dual level saved values may have tangents; autocast has a say in what formulas call; in
+    a transform the gradients may be batched.
     """
-    return bool(state.mode & DUAL) or state.autocast is not None
+    return bool(state.mode & DUAL or state.transforms) or state.autocast is not None
 
 
 def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
@@ -397,7 +400,7 @@ def grad(
     compute = _batched_gradients if is_grads_batched else _gradients
     found = compute(differentiated, sources, grads, keep, create_graph)
     allow = materialize_grads if allow_unused is None else allow_unused
-    results = _finished(sources, found, allow, materialize_grads)
+    results = _finished(sources, found, allow, materialize_grads, create_graph)
     return results if names is None else dict(zip(names, results, strict=True))
 
 
@@ -433,7 +436,11 @@ def _gradients(
 
 
 def _finished(
-    inputs: Sequence[Any], found: Sequence[Any], allow_unused: bool, materialize: bool
+    inputs: Sequence[Any],
+    found: Sequence[Any],
+    allow_unused: bool,
+    materialize: bool,
+    create_graph: bool,
 ) -> tuple[Any, ...]:
     results = list(found)
     for position, value in enumerate(results):
@@ -447,9 +454,18 @@ def _finished(
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
-            array = inputs[position]._array
-            results[position] = wrap(np.zeros(array.shape, array.dtype))
+            results[position] = _zeros_for(inputs[position], create_graph)
     return tuple(results)
+
+
+def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
+    """The gradient of an input that was not used, as the user asked for it."""
+    array = memory_of(tensor)
+    strides = preserved_strides(array.shape, element_strides(array))
+    zeros = wrap(empty_with(array.shape, strides, array.dtype))
+    zeros._array.fill(0)
+    zeros._requires_grad = requires_grad
+    return zeros
 
 
 def _batched_gradients(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.meta import SharedCounter
+from taper.autograd.meta import SharedCounter, VersionCounter
 from taper.tensor import Tensor, wrap
 
 
@@ -97,7 +97,7 @@ def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> ConjugateView:
     tensor._requires_grad = False
     tensor._grad_fn = None
     tensor._output_nr = 0
-    tensor._counter = None
+    tensor._counter = ConjugateCounter(VersionCounter())
     tensor._view = None
     tensor._meta = None
     return tensor

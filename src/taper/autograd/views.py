@@ -148,7 +148,8 @@ def make_view(
     """A tensor on `array`, a piece of the memory of `source`, as a view of its root (V1)."""
     view = wrap(array)
     if type(source) is ConjugateView:
-        view = on_memory(_part(source, step), source._change)
+        part = source._memory if step is None else _part(source, step)
+        view = on_memory(part, source._change)
     return tracked(view, source, creation, step)
 
 
