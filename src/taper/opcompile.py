@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper import deprecated_overloads, operands, opnodes, opwrite
+from taper.autograd.conjugate import ConjugateView, memory_of
 from taper.autograd.cuts import unrecorded, without_gradient
 from taper.autograd.detours import original_of
 from taper.autograd.meta import (
@@ -161,7 +162,10 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> Non
     for param in op.params:
         value = param.public_name
         if param.kind == "tensor":
-            source.add(f"a_{value} = {value}._array", 2)
+            # Strides say where elements lie, which the array computed of a conjugate does not.
+            lies = op.view and (param.name, "geometry") in saved_properties(op)
+            read = f"memory_of({value})" if lies else f"{value}._array"
+            source.add(f"a_{value} = {read}", 2)
         elif param.kind == "tensors":
             source.add(f"a_{value} = [each._array for each in {value}]", 2)
         elif param.kind == "indices":
@@ -657,6 +661,7 @@ def _add_quick_write(source: Source, op: Op) -> None:
             flags.append(f"{value}._requires_grad")
     checks.append(f"(mode or not ({' or '.join(flags)}))")
     checks.append(f"0 not in a_{first}.strides and {first}._counter is not INFERENCE_COUNTER")
+    checks.append(f"type({first}) is not ConjugateView")
     source.add(f"if {' and '.join(checks)}:\n    try:", 2)
     call = _kernel_call(op)
     if op.ufunc is not None:
@@ -699,6 +704,7 @@ def first_use(label: str) -> Any:
 
 NAMESPACE.update(
     ABSENT=ABSENT,
+    ConjugateView=ConjugateView,
     dim_or_axis=dim_or_axis,
     first_use=first_use,
     node_class=node_class,
@@ -714,6 +720,7 @@ NAMESPACE.update(
     user_frame=user_frame,
     requires_grad=requires_grad,
     make_view=make_view,
+    memory_of=memory_of,
     make_views=make_views,
     INFERENCE_COUNTER=INFERENCE_COUNTER,
     VersionCounter=VersionCounter,

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.conjugate import memory_of
 from taper.autograd.meta import VersionCounter
 from taper.autograd.node import FREED, LIVE, PACKED, InputMetadata, Place
 from taper.autograd.provenance import user_frame
@@ -383,7 +384,7 @@ PROPERTIES: dict[str, Any] = {
     "shape": _shape,
     "dtype": lambda value: _array_of(value).dtype,
     "ndim": lambda value: _array_of(value).ndim,
-    "strides": lambda value: _array_of(value).strides,
+    "strides": lambda value: memory_of(value).strides,
     "numel": lambda value: _array_of(value).size,
-    "geometry": lambda value: geometry(_array_of(value)),
+    "geometry": lambda value: geometry(value if type(value) is np.ndarray else memory_of(value)),
 }

@@ -276,8 +276,8 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     outputs: Any = result
     if result.__class__ is not tuple and not isinstance(result, _SEVERAL):
         outputs = (result,)
-    if outputs and isinstance(outputs[0], np.ndarray):
-        return result  # a formula calls, with a list of arrays (D5)
+    if outputs and not isinstance(outputs[0], Tensor):
+        return result  # a formula calls, with a list of arrays or a number of NumPy's (D5)
     if mode & INFERENCE:
         mark_inference(op, arguments, outputs)
     if mode & SAVED_HOOKS and state.saved_hooks:

@@ -167,3 +167,87 @@ def test_c1_a_negative_may_be_a_leaf(torch):
     (leaf * leaf).sum().backward()
     assert leaf.is_neg() and leaf.is_leaf
     assert leaf.grad.tolist() == [-4.0]
+
+
+WAYS = {
+    "unsqueeze_": (lambda t: t.unsqueeze_(1), (2, 1, 2)),
+    "t_": (lambda t: t.t_(), (2, 2)),
+    "transpose_": (lambda t: t.transpose_(0, 1), (2, 2)),
+    "swapaxes_": (lambda t: t.swapaxes_(0, 1), (2, 2)),
+    "squeeze_": (lambda t: t.squeeze_(), (2, 2)),
+    "as_strided_": (lambda t: t.as_strided_((4,), (1,)), (4,)),
+    "resize_": (lambda t: t.resize_(4), (4,)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("lazy", ["conj", "_neg_view"])
+def test_w1_a_conjugate_that_changes_its_shape_in_place_stays_on_its_memory(torch, lazy, way):
+    base = torch.tensor([[1 + 2j, 3 + 4j], [5 + 6j, 7 + 8j]])
+    view = base.conj() if lazy == "conj" else torch._neg_view(base)
+    change, shape = WAYS[way]
+    change(view)
+    assert tuple(view.shape) == shape and (view.is_conj(), view.is_neg()) == (
+        lazy == "conj",
+        lazy != "conj",
+    )
+    view.mul_(2)
+    assert base.tolist() == [[2 + 4j, 6 + 8j], [10 + 12j, 14 + 16j]]
+    assert (view._version, base._version) == (2, 2)
+
+
+def test_w1_the_imaginary_part_of_a_conjugate_changes_its_shape_in_place(torch):
+    leaf = torch.tensor([[1 + 2j, 3 + 4j]]).requires_grad_()
+    base = leaf * 1
+    view = base.conj().imag
+    view.t_()
+    assert (view.stride(), view.storage_offset(), view.is_neg()) == ((2, 4), 1, True)
+    view.mul_(3)
+    assert base.tolist() == [[1 + 6j, 3 + 12j]] and view.tolist() == [[-6], [-12]]
+    (base.real**2 + base.imag**2).sum().backward()
+    assert leaf.grad.tolist() == [[2 + 36j, 6 + 72j]]
+
+
+def test_w1_strides_of_a_negative_view_count_in_its_storage(torch):
+    numbers = torch.tensor([1 + 2j, 3 + 4j])
+    negative = numbers.conj().imag
+    assert negative.as_strided((2, 2), (2, 1), 0).tolist() == [[-1, -2], [-3, -4]]
+    assert negative.untyped_storage().nbytes() == 16  # D9
+    assert negative.untyped_storage().data_ptr() == numbers.data_ptr()
+
+
+def test_w1_a_negative_view_is_written_where_nothing_is_recorded(torch):
+    base = torch.tensor([1.0, 2.0])
+    with torch.no_grad():
+        torch._neg_view(base).mul_(3)
+    torch._neg_view(base).detach().add_(1)
+    assert base.tolist() == [2.0, 5.0]
+
+
+def test_e4_the_tangent_of_a_conjugate_is_a_conjugate_too(torch):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(matrix(torch).conj(), torch.full((2, 2), 5 + 6j))
+        assert forward_ad.unpack_dual(dual.real).tangent.tolist() == [[5.0, 5.0], [5.0, 5.0]]
+        assert forward_ad.unpack_dual(dual.imag).tangent.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+        assert forward_ad.unpack_dual(dual.conj()).tangent[0, 0].item() == 5 - 6j
+
+
+def test_e5_a_function_may_return_a_conjugate_as_it_is(torch):
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    leaf = matrix(torch).requires_grad_()
+    for view in (leaf.conj(), torch._neg_view(leaf), leaf.conj().imag):
+        result = Same.apply(view)
+        assert (result.is_conj(), result.is_neg()) == (view.is_conj(), view.is_neg())
+        assert result is not view and result.tolist() == view.tolist()
+    result.sum().backward()
+    assert leaf.grad.tolist() == [[-2j, -2j], [-2j, -2j]]
+    assert Same.apply(matrix(torch).conj())._version == 0

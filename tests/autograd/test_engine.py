@@ -326,3 +326,31 @@ def test_e3_the_old_name_of_grad_tensors_still_works(torch):
         "FutureWarning: `grad_variables` is deprecated. Use `grad_tensors` instead."
     ]
     assert values(x.grad) == 6.0
+
+
+def test_e9_zeros_for_unused_inputs_are_leaves_of_the_new_graph(torch):
+    x = torch.ones(2, requires_grad=True)
+    unused = torch.ones(4, 2).t().requires_grad_()
+    for create_graph in (True, False):
+        _, zeros = torch.autograd.grad(
+            (x * x).sum(), [x, unused], create_graph=create_graph, materialize_grads=True
+        )
+        assert zeros.requires_grad is create_graph and zeros.is_leaf
+        assert zeros.stride() == (1, 2) and not zeros.any()
+
+
+def test_w16_a_maximum_that_is_none_has_no_gradient(torch):
+    for function in (torch.max, torch.min, torch.median):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = function(x)
+        y.data.fill_(9.0)
+        y.backward()
+        assert values(x.grad) == [0.0, 0.0]
+
+
+def test_w16_only_the_maximum_gets_a_gradient_that_is_not_finite(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (found,) = torch.autograd.grad(x.max(), x, torch.tensor(float("inf")), create_graph=True)
+    assert values(found) == [0.0, float("inf")]
+    (x.max() * float("inf")).backward()
+    assert values(x.grad) == [0.0, float("inf")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autograd_probe import error, function, names, values, warned
 
 
@@ -209,3 +211,60 @@ def test_f12_a_pure_view_made_without_grad_mode_is_a_leaf(torch):
 def test_f13_writing_temporaries_leaves_the_history_alone(torch):
     y = function(torch, lambda ctx, x: (x * 2).add_(1)).apply(ones(torch))
     assert y.grad_fn.name() == "FBackward"
+
+
+def in_place(torch, marks=True):
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, *others):
+            if marks:
+                ctx.mark_dirty(x)
+            x.mul_(2)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return (grad * 2, None)[: len(ctx.needs_input_grad)]
+
+    return Double.apply
+
+
+def test_w15_a_written_input_loses_its_retained_gradient(torch):
+    leaf = torch.ones(2, requires_grad=True)
+    t = leaf * 1
+    t.retain_grad()
+    (t * 3).sum().backward(retain_graph=True)
+    in_place(torch)(t, None)
+    assert t.grad is None and t.retains_grad
+    (t * 5).sum().backward()
+    assert (values(t.grad), values(leaf.grad)) == ([5.0, 5.0], [13.0, 13.0])
+    plain = torch.ones(2)
+    plain.grad = torch.ones(2)
+    in_place(torch)(plain, torch.ones(2))
+    assert plain.grad is not None  # nothing was recorded
+    in_place(torch)(plain, leaf)
+    assert len(warned(lambda: plain.grad)) == 1
+
+
+def test_d4_a_write_counts_also_where_it_is_refused(torch):
+    leaf = torch.ones(2, requires_grad=True)
+    assert error(lambda: in_place(torch)(leaf)).startswith("RuntimeError: a leaf Variable that")
+    assert leaf._version == 2
+    assert error(lambda: in_place(torch)(leaf[:1])).startswith("RuntimeError: a view of a leaf")
+    assert leaf._version == 4
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_e10_one_of_several_views_may_be_written_unrecorded(torch, marks):
+    leaf = torch.ones(2, 2, requires_grad=True)
+    base = leaf * 2
+    u, v = base.unbind()
+    with torch.no_grad():
+        result = in_place(torch, marks)(u)
+    assert result is not u and not result.requires_grad
+    assert values(base) == [[4.0, 4.0], [2.0, 2.0]] and base._version == 1 + marks
+    (base * 3).sum().backward()
+    assert values(leaf.grad) == [[6.0, 6.0], [6.0, 6.0]]
+    assert error(lambda: v * 2).startswith(
+        "RuntimeError: Output 1 of Unbind is a view and its base"
+    )

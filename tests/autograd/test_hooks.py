@@ -521,3 +521,18 @@ def test_h12_full_backward_hooks_of_a_module_fire_once_and_leave_no_cycle(torch)
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_w5_what_is_asked_for_on_the_way_is_the_gradient_before_its_hooks(torch):
+    leaf = torch.ones(2, requires_grad=True)
+    first = leaf * 1
+    first.register_hook(lambda grad: grad * 2)
+    second = first * 3
+    second.register_hook(lambda grad: grad * 5)
+    found = torch.autograd.grad(second.sum(), [leaf, first, second], retain_graph=True)
+    assert list(map(values, found)) == [[30.0, 30.0], [15.0, 15.0], [1.0, 1.0]]
+    found = torch.autograd.grad(second.sum(), [first], retain_graph=True)
+    assert values(found[0]) == [30.0, 30.0]  # where the pass ends there
+    first.retain_grad()
+    found = torch.autograd.grad(second.sum(), [leaf, first])
+    assert values(found[1]) == [15.0, 15.0] and values(first.grad) == [30.0, 30.0]

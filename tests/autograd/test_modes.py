@@ -343,3 +343,17 @@ def test_i5_backward_inside_makes_inference_gradients(torch):
         y.backward()
     assert x.grad.is_inference()
     assert values(x.grad) == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "aminmax", "logsumexp"])
+def test_e7_a_pass_over_reductions_of_one_number_in_inference_mode(torch, name):
+    x = torch.tensor(2.0, requires_grad=True)
+    y = {
+        "amax": x.amax,
+        "amin": x.amin,
+        "aminmax": lambda: sum(x.aminmax()),
+        "logsumexp": lambda: x.logsumexp(0),
+    }[name]()
+    with torch.inference_mode():
+        y.backward()
+    assert x.grad.item() == (2.0 if name == "aminmax" else 1.0) and x.grad.is_inference()

@@ -8,6 +8,7 @@ the flattened tensor out of place.  Values and gradients of both programs must a
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -306,3 +307,32 @@ def test_view_operators_in_place_keep_the_view_a_view(torch):
     assert y.detach().tolist() == [[0.0, 1.0, 2.0], [30.0, 40.0, 50.0]]
     y.sum().backward()
     assert x.grad.tolist() == [[1.0, 1.0, 1.0], [10.0, 10.0, 10.0]]
+
+
+W8 = "invalid gradient at index 0 - got {} but expected shape compatible with {}"
+
+
+def test_w8_a_gradient_must_fit_what_the_node_knows(torch):
+    leaf = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    turned = leaf * leaf
+    with torch.no_grad():
+        turned.transpose_(0, 1)
+    with pytest.raises(RuntimeError, match=re.escape(W8.format("[1, 2]", "[2, 1]"))):
+        turned.backward(torch.ones(1, 2))
+    with pytest.raises(RuntimeError, match=re.escape(W8.format("[1, 2]", "[2, 1]"))):
+        torch.autograd.grad(turned, leaf, torch.ones(1, 2), create_graph=True)
+    lower = torch.tensor([3.0], requires_grad=True) * 2
+    with torch.no_grad():
+        lower.squeeze_()
+    with pytest.raises(RuntimeError, match=re.escape(W8.format("[]", "[1]"))):
+        lower.backward()
+    assert leaf.grad is None
+
+
+def test_w8_a_gradient_is_summed_over_what_was_put_in_front(torch):
+    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+    higher = leaf * leaf
+    with torch.no_grad():
+        higher.unsqueeze_(0)
+    higher.backward(torch.ones(1, 2))
+    assert leaf.grad.tolist() == [2.0, 4.0]

@@ -386,3 +386,80 @@ def test_examples_print_as_what_they_are(torch):
         "    )\n"
         ")"
     ]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_w19_gradients_of_a_graph_from_outside_for_each_example(torch, create_graph):
+    x = torch.arange(3.0).requires_grad_()
+    seen = []
+    squares = x * x
+    squares.register_hook(lambda grad: seen.append(tuple(grad.shape)))
+    for out, rows in ((x + 1, [1, 1, 1]), (x * 2, [2, 2, 2]), (squares, [0, 2, 4])):
+        found = torch.vmap(
+            lambda v, out=out: torch.autograd.grad(
+                out, x, v, retain_graph=True, create_graph=create_graph
+            )[0]
+        )(torch.eye(3))
+        assert found.tolist() == torch.diag(torch.tensor(rows)).tolist()
+    assert seen == [(3,)]
+
+
+def test_w19_gradients_for_examples_of_examples_and_for_unused_inputs(torch):
+    x, unused = torch.arange(3.0).requires_grad_(), torch.ones(3, requires_grad=True)
+    out = x * x
+    twice = torch.vmap(torch.vmap(lambda v: torch.autograd.grad(out, x, v, retain_graph=True)[0]))
+    assert twice(torch.arange(12.0).view(2, 2, 3)).tolist() == [
+        [[0, 2, 8], [0, 8, 20]],
+        [[0, 14, 32], [0, 20, 44]],
+    ]
+    both = torch.vmap(lambda v: torch.autograd.grad(out, [x, unused], v, materialize_grads=True))(
+        torch.eye(3)
+    )
+    assert [each.tolist() for each in both] == [
+        [[0, 0, 0], [0, 2, 0], [0, 0, 4]],
+        [[0, 0, 0], [0, 0, 0], [0, 0, 0]],
+    ]
+
+
+DRAWS = {
+    "binomial": (
+        lambda torch, n: torch.binomial(torch.full((), 100.0), torch.full((), 0.5)),
+        [49.0, 52.0, 45.0],
+    ),
+    "_standard_gamma": (
+        lambda torch, n: torch._standard_gamma(torch.full((), 10.0)),
+        [15.2930, 8.7828, 6.6716],
+    ),
+    "_sample_dirichlet": (
+        lambda torch, n: torch._sample_dirichlet(torch.full((2,), 10.0))[0],
+        [0.6352, 0.5291, 0.4730],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_w26_draws_are_different_the_same_or_refused(torch, name):
+    draw, expected = DRAWS[name]
+    examples = torch.full((3,), 10.0)
+    torch.manual_seed(0)
+    found = torch.vmap(lambda n: draw(torch, n), randomness="different")(examples)
+    assert found.tolist() == pytest.approx(expected, abs=1e-4)
+    torch.manual_seed(0)
+    found = torch.vmap(lambda n: draw(torch, n), randomness="same")(examples)
+    assert found.tolist() == pytest.approx(expected[:1] * 3, abs=1e-4)
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
+        torch.vmap(lambda n: draw(torch, n))(examples)
+
+
+def test_w26_the_same_numbers_cannot_be_drawn_for_parameters_that_differ(torch):
+    with pytest.raises(RuntimeError, match="does not currently support same randomness with a"):
+        torch.vmap(lambda n: torch.binomial(n, torch.full((), 0.5)), randomness="same")(
+            torch.full((3,), 10.0)
+        )
+
+
+def test_w26_rrelu_draws_for_no_example(torch):
+    with pytest.raises(RuntimeError, match="vmap: we do not yet support aten::rrelu"):
+        torch.vmap(lambda n: torch.rrelu(-torch.ones(2), 0.1, 0.3, True), randomness="different")(
+            torch.ones(3)
+        )

@@ -10,15 +10,17 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
+from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
-from taper.autograd.engine import GraphTask, run
+from taper.autograd.engine import GraphTask, expands_to, run
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
 from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
 from taper.size import Size
-from taper.tensor import Tensor, wrap
+from taper.strides import empty_with, preserved_strides
+from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 
 
@@ -86,6 +88,8 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
         if node is None:
             without = position if without < 0 else without
             continue
+        if grad._array.shape != node._output_metadata(nr)[0]:
+            grad = _fitted_root(grad, node._output_metadata(nr)[0], position)
         array = grad._array
         fits = array.dtype is dtype or array.dtype == dtype
         if create_graph:
@@ -98,6 +102,17 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
             + explanation(outputs[without])
         )
     return roots
+
+
+def _fitted_root(grad: Tensor, shape: tuple[int, ...], position: int) -> Tensor:
+    """The gradient of a root that has another shape than its node gave it (`t_` in no_grad)."""
+    if not expands_to(shape, grad._array.shape):
+        raise RuntimeError(
+            f"invalid gradient at index {position} - got {list(grad._array.shape)} but expected "
+            f"shape compatible with {list(shape)}"
+        )
+    fitted: Tensor = grad.sum_to_size(shape)
+    return fitted
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -207,9 +222,10 @@ def _calculate_shape(
 def _needs_tensors(state: State) -> bool:
     """Whether formulas run on Tensors, recorded or not (D5).
 
-    In a dual level saved values may have tangents; autocast has a say in what formulas call.
+    In a dual level saved values may have tangents; autocast has a say in what formulas call; in
+    a transform the gradients may be batched.
     """
-    return bool(state.mode & DUAL) or state.autocast is not None
+    return bool(state.mode & DUAL or state.transforms) or state.autocast is not None
 
 
 def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
@@ -227,6 +243,7 @@ def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
         or array.ndim
         or output._view is not None
         or output.__class__ is not Tensor
+        or node._output_metadata(output._output_nr)[0]
         or state.transforms
         or _needs_tensors(state)
     ):
@@ -383,7 +400,7 @@ def grad(
     compute = _batched_gradients if is_grads_batched else _gradients
     found = compute(differentiated, sources, grads, keep, create_graph)
     allow = materialize_grads if allow_unused is None else allow_unused
-    results = _finished(sources, found, allow, materialize_grads)
+    results = _finished(sources, found, allow, materialize_grads, create_graph)
     return results if names is None else dict(zip(names, results, strict=True))
 
 
@@ -419,7 +436,11 @@ def _gradients(
 
 
 def _finished(
-    inputs: Sequence[Any], found: Sequence[Any], allow_unused: bool, materialize: bool
+    inputs: Sequence[Any],
+    found: Sequence[Any],
+    allow_unused: bool,
+    materialize: bool,
+    create_graph: bool,
 ) -> tuple[Any, ...]:
     results = list(found)
     for position, value in enumerate(results):
@@ -433,9 +454,18 @@ def _finished(
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
-            array = inputs[position]._array
-            results[position] = wrap(np.zeros(array.shape, array.dtype))
+            results[position] = _zeros_for(inputs[position], create_graph)
     return tuple(results)
+
+
+def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
+    """The gradient of an input that was not used, as the user asked for it."""
+    array = memory_of(tensor)
+    strides = preserved_strides(array.shape, element_strides(array))
+    zeros = wrap(empty_with(array.shape, strides, array.dtype))
+    zeros._array.fill(0)
+    zeros._requires_grad = requires_grad
+    return zeros
 
 
 def _batched_gradients(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.meta import SharedCounter
+from taper.autograd.meta import SharedCounter, VersionCounter
 from taper.tensor import Tensor, wrap
 
 
@@ -76,7 +76,14 @@ def _of_memory(name: str) -> Callable[..., Any]:
 
 
 # Where the elements lie is a matter of the memory, not of the array computed from it.
-for _name in ("data_ptr", "is_contiguous", "storage_offset", "stride"):
+for _name in (
+    "data_ptr",
+    "is_contiguous",
+    "storage",
+    "storage_offset",
+    "stride",
+    "untyped_storage",
+):
     setattr(ConjugateView, _name, _of_memory(_name))
 
 ConjugateView.__name__ = ConjugateView.__qualname__ = Tensor.__name__
@@ -91,10 +98,24 @@ def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> ConjugateView:
     tensor._requires_grad = False
     tensor._grad_fn = None
     tensor._output_nr = 0
-    tensor._counter = None
+    tensor._counter = ConjugateCounter(VersionCounter())
     tensor._view = None
     tensor._meta = None
     return tensor
+
+
+def memory_of(tensor: Any) -> np.ndarray:
+    """The elements as they lie in memory."""
+    memory: np.ndarray = tensor._memory if type(tensor) is ConjugateView else tensor._array
+    return memory
+
+
+def look_at(tensor: Any, memory: np.ndarray) -> None:
+    """Let a tensor show other memory in the way it shows its own."""
+    if type(tensor) is ConjugateView:
+        tensor._memory = memory
+    else:
+        tensor._array = memory
 
 
 def write_through(target: Tensor, write: Callable[[np.ndarray], Any]) -> None:

@@ -28,6 +28,7 @@ from taper.autograd.views import (
     rebase_history,
     requires_grad,
     set_history,
+    wants_grad,
 )
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -199,6 +200,7 @@ def wrapped_outputs(
 
 
 def _check_marks(ctx: BackwardCFunction, outputs: Sequence[Any]) -> None:
+    """Raise if something was marked that may not be; writes count whatever becomes of them."""
     for name in ("dirty", "non_differentiable"):
         marked = ctx.dirty_tensors if name == "dirty" else ctx.non_differentiable
         for position, each in enumerate(marked or ()):
@@ -213,6 +215,8 @@ def _check_marks(ctx: BackwardCFunction, outputs: Sequence[Any]) -> None:
             raise RuntimeError(
                 f"mark_non_differentiable only accepts variable arguments, but got {kind}"
             )
+    for dirty in ctx.dirty_tensors or ():
+        bump_version(dirty)
     for dirty in ctx.dirty_tensors or ():
         if not _contains(outputs, dirty):
             raise RuntimeError(
@@ -232,7 +236,7 @@ def _finish_output(
 ) -> Tensor:
     """Give an output its history; an input returned as it is becomes a view of itself (F11)."""
     if is_input:
-        if not differentiable and requires_grad(output):
+        if not differentiable and wants_grad(output):
             return alias(output)
         kind = type(output)
         output = make_view(output, output._array, Creation.FUNCTION)
@@ -269,13 +273,14 @@ def _check_dirty(output: Tensor, is_input: bool, differentiable: bool, output_co
 def _finish_dirty(
     ctx: BackwardCFunction, output: Tensor, nr: int, is_input: bool, differentiable: bool
 ) -> Tensor:
-    """Count the write to an input and make the function its history (F10)."""
-    bump_version(output)
+    """Make the function the history of an input that it wrote (F10)."""
     if differentiable and is_input:
+        if output._meta is not None:
+            output._meta.grad = None
         rebase_history(output, ctx, nr)
     elif differentiable:
         set_history(output, ctx, nr)
-    elif is_input and requires_grad(output):
+    elif is_input and wants_grad(output):
         return alias(output)
     return output
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.builtin import BuiltinNode
-from taper.autograd.conjugate import ConjugateView, on_memory, write_through
+from taper.autograd.conjugate import ConjugateView, memory_of, on_memory, write_through
 from taper.autograd.meta import AutogradMeta, ViewRecord
 from taper.autograd.node import LIVE, Node
 from taper.autograd.state import DUAL, INFERENCE, local
@@ -239,12 +239,6 @@ def check_size(tensor: Tensor, found: Tensor) -> None:
 # --- layout ----------------------------------------------------------------------------------
 
 
-def _memory(tensor: Tensor) -> np.ndarray:
-    """The array that says where the elements lie; for a lazy conjugate not the one computed."""
-    memory: np.ndarray = tensor._memory if type(tensor) is ConjugateView else tensor._array
-    return memory
-
-
 def _length_of_storage(array: np.ndarray) -> int:
     return storage_of(array).nbytes // array.itemsize
 
@@ -253,7 +247,7 @@ def lies_like(found: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors have the same shape, strides, offset and length of storage (D9)."""
     if getattr(found, "_change", None) is not getattr(tensor, "_change", None):
         return False
-    one, other = _memory(found), _memory(tensor)
+    one, other = memory_of(found), memory_of(tensor)
     if one.shape != other.shape or _length_of_storage(one) != _length_of_storage(other):
         return False
     if not other.size:
@@ -266,7 +260,7 @@ def lies_like(found: Tensor, tensor: Tensor) -> bool:
 
 def zeros_like(tensor: Tensor) -> Tensor:
     """Zeros with the layout of a tensor, its storage included."""
-    array = _memory(tensor)
+    array = memory_of(tensor)
     storage = np.zeros(_length_of_storage(array), array.dtype)
     steps = tuple([step * array.itemsize for step in element_strides(array)])
     offset = storage_offset(array) * array.itemsize

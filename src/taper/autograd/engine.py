@@ -346,6 +346,8 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
                     grad = fit(grad, following, nr, node, position)
                 if entry[1] is None and following._output_count == 1:
                     entry[1] = [grad]
+                elif grad is None:
+                    pass  # it would reach nobody
                 elif entry[2] is SUMMED:
                     add(entry[1][0], grad, entry[1][0])
                 else:
@@ -393,9 +395,13 @@ def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any
         local.state.current_node = node
     extra = node._extra
     leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
+    runs = task.needed is None or _runs(node, task)
+    if runs and task.wanted is not None:  # what is asked for on the way is that before its hooks
+        _capture(node, grads, task)
     if leaf_hooks or (extra is not None and (extra.tensor_hooks or extra.retained)):
         run_tensor_hooks(node, leaf_hooks, grads, tensors)
-    if task.needed is not None and (_capture(node, grads, task) or node not in task.needed):
+    if not runs:
+        _capture(node, grads, task)
         return None
     observed = extra is not None and bool(extra.post_hooks)
     if extra is not None and extra.pre_hooks:
@@ -451,20 +457,23 @@ def deliver(entry: Entry, node: Node, nr: int, grad: Any, tensors: bool) -> None
             entry[2] = {nr} if entry[2] is None else entry[2] | {nr}
 
 
-def _capture(node: Node, grads: list[Any], task: GraphTask) -> bool:
-    """Keep the gradients that were asked for; True if the node itself need not run."""
-    wanted = task.wanted or {}
-    if node not in wanted:
-        return False
-    for nr, positions in wanted[node].items():
+def _capture(node: Node, grads: list[Any], task: GraphTask) -> None:
+    """Keep the gradients of a node that were asked for."""
+    for nr, positions in (task.wanted or {}).get(node, {}).items():
         for position in positions:
             task.captured[position] = grads[nr]
-    if task.accumulate:
-        return False  # in `backward(inputs=)` the nodes of the inputs run, for no edge if need be
-    if isinstance(node, AccumulateGrad):
-        return True
+
+
+def _runs(node: Node, task: GraphTask) -> bool:
+    """Whether a pass that is not for leaves runs a node, or only asks for its gradients."""
     needed = task.needed or ()
-    return not any(each in needed for each in node._edges if each is not None)
+    if node not in needed:
+        return False
+    if task.accumulate or node not in (task.wanted or ()):
+        return True  # in `backward(inputs=)` the nodes of the inputs run, for no edge if need be
+    if isinstance(node, AccumulateGrad):
+        return False
+    return any(each in needed for each in node._edges if each is not None)
 
 
 def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
@@ -481,8 +490,6 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     """A gradient in the shape and dtype of what it is the gradient of (E18)."""
     if nr == LEAF:
         leaf: Any = target
-        if not (leaf._requires_grad if leaf._view is None else leaf._view.requires_grad):
-            return grad  # reaches nobody
         shape, dtype = leaf._array.shape, leaf._array.dtype
         if leaf._meta is not None:
             if leaf._meta.former is not None:
@@ -497,7 +504,9 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     if array.shape != shape:
         if isinstance(target, AccumulateGrad) and target.variable._meta.former is not None:
             shape = former_metadata(target.variable, source._sequence)[0]
-        if not _expands_to(shape, array.shape):
+        if not expands_to(shape, array.shape):
+            if nr == LEAF and not _takes_gradients(leaf):
+                return None  # it may have changed since in any way
             raise RuntimeError(
                 f"Function {source._class_name()} returned an invalid gradient at index {position} "
                 f"- got {list(array.shape)} but expected shape compatible with {list(shape)}"
@@ -521,7 +530,11 @@ def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
     return grad
 
 
-def _expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
+def _takes_gradients(leaf: Tensor) -> bool:
+    return bool(leaf._requires_grad if leaf._view is None else leaf._view.requires_grad)
+
+
+def expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
     if len(shape) > len(wide):
         return False
     return all(a in (1, b) for a, b in zip(reversed(shape), reversed(wide), strict=False))

@@ -15,7 +15,7 @@ from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad, remember_former
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.backward import of_a_loss
-from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
+from taper.autograd.conjugate import ConjugateView, on_memory
 from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.meta import (
@@ -23,7 +23,6 @@ from taper.autograd.meta import (
     INFERENCE_COUNTER,
     UNSET,
     DetachedCounter,
-    VersionCounter,
     ViewRecord,
 )
 from taper.autograd.node import Node
@@ -459,7 +458,6 @@ def _get_data(self: Tensor) -> Tensor:
     """The same memory without history and with a version counter of its own."""
     if type(self) is ConjugateView:
         tensor: Tensor = on_memory(self._memory, self._change)
-        tensor._counter = ConjugateCounter(VersionCounter())
     else:
         tensor = wrap(self._array)
     tensor._requires_grad = cut_here("reading .data") if wants_grad(self) else cut_of(self)

@@ -23,6 +23,7 @@ from taper.autograd.conjugate import (
     NEGATIVE,
     ConjugateCounter,
     ConjugateView,
+    memory_of,
     on_memory,
     together,
 )
@@ -147,7 +148,8 @@ def make_view(
     """A tensor on `array`, a piece of the memory of `source`, as a view of its root (V1)."""
     view = wrap(array)
     if type(source) is ConjugateView:
-        view = on_memory(_part(source, step), source._change)
+        part = source._memory if step is None else _part(source, step)
+        view = on_memory(part, source._change)
     return tracked(view, source, creation, step)
 
 
@@ -200,7 +202,7 @@ def conjugate_view(
 ) -> Tensor:
     """The conjugate (negative) of a tensor as a view; that of a conjugate shows the memory."""
     lazy = type(source) is ConjugateView
-    memory = source._memory if lazy else source._array  # type: ignore[attr-defined]
+    memory = memory_of(source)
     left = together(source._change if lazy else None, change)  # type: ignore[attr-defined]
     made = wrap(memory) if left is None else on_memory(memory, left)
     view = tracked(made, source, creation, step)
@@ -340,22 +342,17 @@ def _remade_in_steps(link: Any, base: Tensor) -> Tensor:
             base = function(base, *arguments)
             changed = True
         elif changed:
-            base = _as_strided(base, _memory_of(following))
+            base = _as_strided(base, memory_of(following))
         else:
             waiting = True
         shown = following
     return base
 
 
-def _memory_of(tensor: Any) -> np.ndarray:
-    memory: np.ndarray = tensor._memory if type(tensor) is ConjugateView else tensor._array
-    return memory
-
-
 def _meaning(tensor: Any) -> tuple[Any, Any]:
     """How a tensor looks at its memory."""
     change = tensor._change if type(tensor) is ConjugateView else None
-    return _memory_of(tensor).dtype, change
+    return memory_of(tensor).dtype, change
 
 
 def _steps(link: Any) -> list[Any]:

@@ -31,8 +31,8 @@ DIFFERENT_IN_PLACE = (
 
 # Operators of the table that draw; their tensors are parameters of distributions.
 RANDOM_OPERATORS = frozenset(
-    "bernoulli_all bernoulli_each normal_mean normal_std normal_both poisson_each "
-    "multinomial_rows".split()
+    "bernoulli_all bernoulli_each binomial_each normal_mean normal_std normal_both poisson_each "
+    "multinomial_rows sample_dirichlet_each standard_gamma_each".split()
 )
 
 
@@ -165,7 +165,5 @@ def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str
 
 
 def rrelu(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The slopes of `rrelu`, which PyTorch does not batch."""
-    if is_batched(args[0], level):
-        raise RuntimeError("vmap: we do not yet support aten::rrelu. Please file an issue")
-    return run(*args, **kwargs)
+    """The slopes of `rrelu`, which PyTorch does not batch, or draw for each example."""
+    raise RuntimeError("vmap: we do not yet support aten::rrelu. Please file an issue")

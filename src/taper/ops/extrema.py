@@ -60,7 +60,10 @@ def min_all(self: Array) -> Array:
 def share_evenly(grad: Any, values: Any, chosen: Any) -> Any:
     """The gradient of choosing one element of all, shared by those equal to it (NaN to NaN)."""
     mask = _equal_to(values, chosen)
-    return mask * (grad / mask.sum())
+    share = grad / mask.sum()
+    if isinstance(mask, Tensor):
+        return values.new_zeros(values.shape).masked_fill(mask, share)
+    return np.where(mask, share, 0)
 
 
 def share_tangent(values_t: Tensor, values: Tensor, chosen: Tensor) -> Tensor:

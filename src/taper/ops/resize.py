@@ -9,6 +9,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.autograd.accumulate import remember_former
+from taper.autograd.conjugate import look_at, memory_of
 from taper.autograd.probes import Unimplemented
 from taper.autograd.state import local
 from taper.autograd.views import (
@@ -36,7 +37,7 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     """
     if requires_grad(tensor):
         raise RuntimeError("cannot resize variables that require grad")
-    array = tensor._array
+    array = memory_of(tensor)
     if array.shape == shape:
         return tensor
     if shape and min(shape) < 0:
@@ -45,12 +46,12 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     memory = all_bytes(array)
     needed = offset + math.prod(shape)
     if needed * array.itemsize <= memory.nbytes and array.size:
-        tensor._array = strided_view.op.kernel(array, shape, strides, offset)
+        look_at(tensor, strided_view.op.kernel(array, shape, strides, offset))
     else:
         larger = np.empty(needed, array.dtype)
         kept = memory[: larger.nbytes]
         larger.view(np.uint8)[: kept.size] = kept
-        tensor._array = strided_view.op.kernel(larger, shape, strides, offset)
+        look_at(tensor, strided_view.op.kernel(larger, shape, strides, offset))
     bump_version(tensor)
     return tensor
 
@@ -116,7 +117,7 @@ def set_(
             + _SET_FORMS
         )
     else:
-        array = source._array
+        array = memory_of(source)
         if array.dtype != own:
             names = [C_NAMES[dtypes.FROM_NUMPY[each]] for each in (array.dtype, own)]
             raise RuntimeError(
@@ -128,7 +129,7 @@ def set_(
     if self._grad_fn is None and wants_grad(self):
         remember_former(self, kept=False)
         self._meta.odd_layout = True
-    self._array = array
+    look_at(self, array)
     bump_version(self)
     if recorded:
         rebase_history(

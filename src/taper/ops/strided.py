@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.autograd.accumulate import remember_former
+from taper.autograd.conjugate import look_at, memory_of
 from taper.autograd.state import local
 from taper.autograd.tangents import outside_of_level
 from taper.autograd.views import (
@@ -227,15 +228,16 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
     """Let a tensor look at its memory in another way, in place (V15)."""
     state = local.state
     recorded = check_inplace(tensor, False, state)
-    array = entry.kernel(tensor._array, *arguments)
+    memory = memory_of(tensor)
+    array = entry.kernel(memory, *arguments)
     node = None
     if recorded:
         node = make_node(entry, (tensor, *arguments), {"self": True}, {})
         node._shape, node._dtype = array.shape, array.dtype
-    if tensor._grad_fn is None and array.shape != tensor._array.shape and wants_grad(tensor):
+    if tensor._grad_fn is None and array.shape != memory.shape and wants_grad(tensor):
         remember_former(tensor, kept=True)
         tensor._meta.odd_layout = True
-    tensor._array = array
+    look_at(tensor, array)
     bump_version(tensor)
     if node is not None:
         set_history(tensor, node)  # a retained gradient stays that of the old view, as in PyTorch
