@@ -24,8 +24,17 @@ from taper.autograd.views import bump_version, requires_grad
 from taper.device import layout as Layout
 from taper.device import memory_format as MemoryFormat
 from taper.device import preserve_format, strided, usable
+from taper.memory import resized
 from taper.scalars import type_name
-from taper.strides import Shape, empty_with, format_strides, integers, preserved_strides
+from taper.settings import settings
+from taper.strides import (
+    Shape,
+    empty_with,
+    format_strides,
+    integers,
+    preserved_strides,
+    row_major,
+)
 from taper.tensor import Tensor, element_strides, wrap
 
 NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
@@ -45,13 +54,18 @@ def shape_of(function: str, sizes: Sequence[Any], size: Any = None) -> Shape:
     if type(sizes[0]) is not int:
         if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)):
             return integers(function, "size", sizes[0], 1)
-        if not is_integer(sizes[0]):
+        if not is_integer(sizes[0]) and not _is_integer_array(sizes[0]):
             if len(sizes) > 1:
                 raise TypeError(
                     f"{function}() takes 1 positional argument but {len(sizes)} were given"
                 )
             shape_argument(function, "size", 1, sizes[0])
     return integers(function, "size", sizes, 1)
+
+
+def _is_integer_array(value: Any) -> bool:
+    """Whether a value is an array of one integer without dimensions, which counts as a size."""
+    return isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iu"
 
 
 def shape_argument(function: str, name: str, position: int, value: Any) -> Shape:
@@ -176,7 +190,16 @@ def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarr
         ) from None
     if filled is not None:
         made.fill(filled)
+    elif settings.fills_memory:
+        fill_uninitialised(made)
     return made
+
+
+def fill_uninitialised(array: np.ndarray) -> None:
+    """Fill new memory with NaN or the largest integers if algorithms must be deterministic."""
+    if settings.fills_memory and array.size:
+        kind = array.dtype.kind
+        array.fill(np.iinfo(array.dtype).max if kind in "iu" else True if kind == "b" else math.nan)
 
 
 def out_of_memory(nbytes: int) -> RuntimeError:
@@ -200,6 +223,8 @@ def array_like(
     made = empty_with(shape, strides, dtype)
     if filled is not None:
         made.fill(filled)
+    else:
+        fill_uninitialised(made)
     return made
 
 
@@ -246,9 +271,9 @@ def into(out: Tensor, array: np.ndarray, requires_grad_flag: Any) -> Tensor:
     """Put a new array into an `out=` tensor that `out_dtype` has accepted."""
     if out._array.shape == array.shape:
         announce_write(out)
-        out._array[...] = array
     else:
-        out._array = array
+        out._array, _ = resized(out._array, array.shape, row_major(array.shape))
+    out._array[...] = array
     bump_version(out)
     if out.is_leaf:
         set_leaf_flag(out, bool(requires_grad_flag), NO_INTEGER_GRADIENTS)

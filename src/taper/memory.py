@@ -7,6 +7,7 @@ must not know Tensor.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,27 @@ def all_bytes(array: np.ndarray) -> np.ndarray:
         return owner
     nbytes = extent(owner.shape, owner.strides, owner.itemsize)
     return bytes_at(owner, owner.ctypes.data, nbytes, not owner.flags.writeable)
+
+
+def resized(
+    array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """An array of another shape that begins where `array` does, and its elements that are new.
+
+    It lies in the same storage, or in a larger copy if that is too small; `strides` count elements.
+    """
+    memory = all_bytes(array)
+    itemsize = array.itemsize
+    start = array.ctypes.data - memory.ctypes.data if array.size else 0
+    needed = start + math.prod(shape) * itemsize
+    kept = memory.nbytes
+    if needed > kept or not array.size:
+        larger = np.empty(needed, BYTE)
+        kept = min(kept, needed)
+        larger[:kept] = memory[:kept]
+        memory = larger
+    fresh = memory[kept:].view(array.dtype)
+    return on_bytes(memory, array.dtype, start // itemsize, shape, strides), fresh
 
 
 def on_bytes(

@@ -167,6 +167,7 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> Non
             read = f"memory_of({value})" if lies else f"{value}._array"
             source.add(f"a_{value} = {read}", 2)
         elif param.kind == "tensors":
+            source.add(f"if {value}.__class__ is Tensor:\n    raise AttributeError", 2)
             source.add(f"a_{value} = [each._array for each in {value}]", 2)
         elif param.kind == "indices":
             source.add(

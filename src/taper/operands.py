@@ -157,7 +157,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
                     f"Tensor, not {type(value).__name__}"
                 )
         elif param.kind == "tensors":
-            refuse_sequence(op, param.public_name, position, value)
+            refuse_sequence(op.label, param.public_name, position, value)
     raise TypeError(f"{op.label}(): the arguments do not fit")
 
 
@@ -190,10 +190,11 @@ def python_number(value: Any) -> Any:
     return value
 
 
-def refuse_sequence(op: Op, name: str, position: int, value: Any) -> None:
+def refuse_sequence(label: str, name: str, position: int, value: Any) -> None:
+    """Raise if a value is no list or tuple of Tensors."""
     if isinstance(value, Tensor) or not isinstance(value, list | tuple):
         raise TypeError(
-            f"{op.label}(): argument '{name}' (position {position}) must be tuple of Tensors, "
+            f"{label}(): argument '{name}' (position {position}) must be tuple of Tensors, "
             f"not {type(value).__name__}"
         )
     for index, each in enumerate(value):

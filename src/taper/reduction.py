@@ -178,7 +178,7 @@ def total_of(array: np.ndarray) -> Any:
 def add_blocks(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype) -> Any:
     """`np.add.reduce` that stays accurate when a long outer dimension is reduced alone."""
     if axes is None:
-        if dtype is array.dtype:
+        if dtype is array.dtype and dtype.kind in "fc":
             return total_of(array)
     elif len(axes) == 1:
         axis = axes[0]

@@ -1,7 +1,7 @@
 """Settings of the whole process: threads, deterministic algorithms, precision of products.
 
 Threads are those of NumPy's matrix products.  All algorithms are deterministic and all products
-are exact to their dtype, so those settings are kept and change nothing.
+are exact to their dtype, so those settings change nothing but what uninitialised memory holds.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ class _Settings:
     interop_threads_set = False
     deterministic = False
     warn_only = False
+    fill_uninitialized = True
+    fills_memory = False  # whether new memory is filled: deterministic, and asked to fill
     matmul_precision = "highest"
     matmul_precision_set = False
 
 
-_settings = _Settings()
+settings = _Settings()
 
 
 # --- threads ---------------------------------------------------------------------------------
@@ -55,10 +57,10 @@ def get_num_threads() -> int:
     >>> taper.get_num_threads() >= 1
     True
     """
-    if _settings.threads is None:
+    if settings.threads is None:
         ask = _blas_function("get")
-        _settings.threads = int(ask()) if ask is not None else os.cpu_count() or 1
-    return _settings.threads
+        settings.threads = int(ask()) if ask is not None else os.cpu_count() or 1
+    return settings.threads
 
 
 def _checked_count(function: str, count: Any) -> int:
@@ -75,7 +77,7 @@ def set_num_threads(nthreads: int, /) -> None:
     >>> import taper
     >>> taper.set_num_threads(taper.get_num_threads())
     """
-    _settings.threads = _checked_count("set_num_threads", nthreads)
+    settings.threads = _checked_count("set_num_threads", nthreads)
     change = _blas_function("set")
     if change is not None:
         change(nthreads)
@@ -88,7 +90,7 @@ def get_num_interop_threads() -> int:
     >>> taper.get_num_interop_threads() >= 1
     True
     """
-    return _settings.interop_threads
+    return settings.interop_threads
 
 
 def set_num_interop_threads(nthreads: int, /) -> None:
@@ -101,19 +103,19 @@ def set_num_interop_threads(nthreads: int, /) -> None:
     RuntimeError: set_num_interop_threads expects a positive integer
     """
     count = _checked_count("set_num_interop_threads", nthreads)
-    if _settings.interop_threads_set:
+    if settings.interop_threads_set:
         raise RuntimeError(
             "Error: cannot set number of interop threads after parallel work has started or "
             "set_num_interop_threads called"
         )
-    _settings.interop_threads, _settings.interop_threads_set = count, True
+    settings.interop_threads, settings.interop_threads_set = count, True
 
 
 # --- determinism -----------------------------------------------------------------------------
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms, which all are.
+    """Ask for deterministic algorithms, which all are; uninitialised memory is filled, too.
 
     >>> import taper
     >>> taper.use_deterministic_algorithms(False)
@@ -128,7 +130,16 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             "_set_deterministic_algorithms(): argument 'warn_only' must be bool, not "
             f"{type(warn_only).__name__}"
         )
-    _settings.deterministic, _settings.warn_only = mode, warn_only
+    settings.deterministic, settings.warn_only = mode, warn_only
+    settings.fills_memory = mode and settings.fill_uninitialized
+
+
+def set_fill_uninitialized(mode: bool) -> None:
+    """Choose whether deterministic algorithms fill uninitialised memory."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"expected a bool, but got {type(mode)}")
+    settings.fill_uninitialized = mode
+    settings.fills_memory = mode and settings.deterministic
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -138,7 +149,7 @@ def are_deterministic_algorithms_enabled() -> bool:
     >>> taper.are_deterministic_algorithms_enabled()
     False
     """
-    return _settings.deterministic
+    return settings.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -148,7 +159,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     >>> taper.is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _settings.warn_only
+    return settings.warn_only
 
 
 _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
@@ -184,7 +195,7 @@ def get_deterministic_debug_mode() -> int:
     >>> taper.get_deterministic_debug_mode()
     0
     """
-    return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
+    return 0 if not settings.deterministic else 1 if settings.warn_only else 2
 
 
 # --- precision -------------------------------------------------------------------------------
@@ -197,7 +208,7 @@ def get_float32_matmul_precision() -> str:
     >>> taper.get_float32_matmul_precision()
     'highest'
     """
-    return _settings.matmul_precision
+    return settings.matmul_precision
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -216,12 +227,12 @@ def set_float32_matmul_precision(precision: str) -> None:
             "setFloat32MatmulPrecision call has no effect."
         )
         return
-    _settings.matmul_precision, _settings.matmul_precision_set = precision, True
+    settings.matmul_precision, settings.matmul_precision_set = precision, True
 
 
 def is_matmul_precision_set() -> bool:
     """Whether somebody has asked for a precision, be it the one that was there."""
-    return _settings.matmul_precision_set
+    return settings.matmul_precision_set
 
 
 def set_flush_denormal(mode: bool) -> bool:

@@ -346,3 +346,29 @@ def _zeta(power: int, start: ndarray) -> ndarray:
         total += term * start ** -(power + 2 * index - 1)
         factor *= (power + 2 * index - 1) * (power + 2 * index)
     return total
+
+
+# --- logarithms of complex numbers ------------------------------------------------------------
+
+
+def complex_log1p(x: ndarray) -> ndarray:
+    """log(1 + x) of complex numbers; NumPy's loses the real part where x is small."""
+    real, imag = x.real, x.imag
+    excess = real * (real + 2) + imag * imag  # |1 + x|^2 - 1
+    near = np.where(excess == 0, real, np.log1p(excess) / 2)
+    result = np.empty_like(x)
+    result.real = np.where(np.abs(x) < 0.5, near, np.log(np.hypot(real + 1, imag)))
+    result.imag = np.arctan2(imag, real + 1)
+    return result
+
+
+def complex_logaddexp(x: ndarray, y: ndarray) -> ndarray:
+    """log(exp(x) + exp(y)) of complex numbers, near the larger one: its angle is not wrapped."""
+    rising = x.real < y.real
+    low, high = np.where(rising, x, y), np.where(rising, y, x)
+    result = high + complex_log1p(np.exp(low - high))
+    infinite = np.isinf(low.real) & (low.real == high.real)
+    if infinite.any():
+        endless = np.where(low.real < 0, low, np.log(np.exp(low) + np.exp(high)))
+        result = np.where(infinite, endless, result)
+    return np.where(np.isnan(x) | np.isnan(y), complex(math.nan, math.nan), result).astype(x.dtype)

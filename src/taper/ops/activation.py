@@ -39,6 +39,7 @@ from taper.opdef import (
 from taper.operands import scalar_array
 from taper.ops.pointwise import no_derivative
 from taper.ops.unary import inside, zeros_like
+from taper.reduction import FLOAT32, LOW_PRECISION
 
 
 def _not_complex(common: dtypes.dtype, operands: Any) -> None:
@@ -77,7 +78,7 @@ def threshold_backward(grad_output: Array, self: Array, threshold: Any) -> Array
         if found is not None:
             return found
     zero = zero_of(self.dtype)
-    below = np.less_equal(self, zero if threshold == 0 else scalar_array(threshold, self.dtype))
+    below = np.less_equal(self, zero) if threshold == 0 else _not_above(self, threshold)
     if below.size < 700:
         return np.where(below, zero, grad_output)
     return masked(grad_output, np.logical_not(below, below))
@@ -119,8 +120,15 @@ def _above(values: ndarray, limit: Any, value: Any) -> Any:
     kind = dtypes.FROM_NUMPY[values.dtype]
     refuse_overflow(limit, kind)
     refuse_overflow(value, kind)
-    low = values <= scalar_array(limit, values.dtype)
+    low = _not_above(values, limit)
     return select(low, np.array(value).astype(values.dtype), values)
+
+
+def _not_above(values: ndarray, limit: Any) -> ndarray:
+    """Which values are at most a number, which is not rounded to half precision."""
+    if values.dtype in LOW_PRECISION:
+        values = values.astype(FLOAT32)
+    return values <= scalar_array(limit, values.dtype)
 
 
 @derivative(threshold, wrt="self")
@@ -296,7 +304,6 @@ hardswish_in_place = inplace_function(hardswish)
 
 @op(
     promote=SAME,
-    upcast=True,
     tangent=POINTWISE,
     out=True,
     check=not_implemented("hardshrink_cpu", *NOT_FLOATING),

@@ -13,6 +13,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.state import local
+from taper.autograd.views import bump_version, check_inplace, rebase_history, wants_grad
+from taper.memory import resized
 from taper.opdef import SAME, Array, derivative, inplace_as_function, methods, op, tangent_of
 from taper.ops.matmul import (
     adjoint,
@@ -31,7 +34,9 @@ from taper.ops.matmul import (
     sizes_clash,
 )
 from taper.ops.shape import expand, expand_to, unsqueeze
+from taper.reduction import is_expandable
 from taper.sampling.fill import C_NAMES, not_implemented
+from taper.strides import row_major
 from taper.tensor import Tensor, wrap_dim
 
 _HALF = "eE"  # dtype.char of float16 and bfloat16
@@ -426,6 +431,32 @@ def _checked_addr(
     return _addr_inplace(self, vec1, vec2, beta=beta, alpha=alpha)
 
 
+def _broadcast_addbmm(
+    self: Tensor, batch1: Any, batch2: Any, *more: Any, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """In-place version of `addbmm`; a tensor that broadcasts to the result gets its shape."""
+    shapes = [each._array.shape for each in (batch1, batch2) if isinstance(each, Tensor)]
+    if not more and len(shapes) == 2 and len(shapes[0]) == len(shapes[1]) == 3:
+        shape = (shapes[0][1], shapes[1][2])
+        if self._array.shape != shape and is_expandable(self._array.shape, shape):
+            return _replaced_by_addbmm(self, batch1, batch2, beta, alpha)
+    return _addbmm_inplace(self, batch1, batch2, *more, beta=beta, alpha=alpha)
+
+
+def _replaced_by_addbmm(self: Tensor, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Tensor:
+    recorded = check_inplace(self, any(map(wants_grad, (batch1, batch2))), local.state)
+    result = addbmm(self, batch1, batch2, beta=beta, alpha=alpha)
+    array = result._array
+    self._array, _ = resized(self._array, array.shape, row_major(array.shape))
+    self._array[...] = array
+    bump_version(self)
+    if recorded and result._grad_fn is not None:
+        rebase_history(self, result._grad_fn)
+    return self
+
+
+_addbmm_inplace = methods["addbmm_"]
+methods["addbmm_"] = _broadcast_addbmm
 _addr_inplace = methods["addr_"]
 methods["addr_"] = _checked_addr
 _sized_inplace("addmm_", f"{_OTHER_SHAPE}|{_NO_EXPANSION}")

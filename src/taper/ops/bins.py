@@ -148,9 +148,7 @@ def _counted(
 ) -> ndarray:
     """How many points, or how much weight, each bin holds."""
     shape = tuple([each.size - 1 for each in edges])
-    if not points.size:
-        return np.zeros(shape, points.dtype)
-    rows = points.reshape(-1, points.shape[-1])
+    rows = points.reshape(math.prod(points.shape[:-1]), points.shape[-1])
     inside = np.ones(len(rows), bool)
     places = np.zeros(len(rows), np.intp)
     for dim, (each, count) in enumerate(zip(edges, shape, strict=True)):

@@ -202,6 +202,11 @@ def clamp_numbers_self(grad, self, min, max):
 
 
 def _within(value: Any, low: Any, high: Any) -> Any:
+    """Which elements lie within two numbers, rounded to their dtype; arrays and Tensors."""
+    if not isinstance(value, Tensor):
+        low, high = (
+            each if each is None else scalar_array(each, value.dtype) for each in (low, high)
+        )
     if low is None:
         return value <= high
     return value >= low if high is None else (value >= low) & (value <= high)
@@ -331,7 +336,7 @@ def clamp_min_number(self: Array, min: Any) -> Array:
 
 @derivative(clamp_min_number, wrt="self")
 def clamp_min_number_self(grad, self, min):
-    return inside(grad, self >= min)
+    return inside(grad, _within(self, min, None))
 
 
 @op(
@@ -379,7 +384,7 @@ def clamp_max_number(self: Array, max: Any) -> Array:
 
 @derivative(clamp_max_number, wrt="self")
 def clamp_max_number_self(grad, self, max):
-    return inside(grad, self <= max)
+    return inside(grad, _within(self, None, max))
 
 
 @op(

@@ -205,26 +205,26 @@ def multilabel_margin_loss_forward(
     if ((target < -1) | (target >= classes)).any():
         raise RuntimeError("argument #2 'target' is out of range")
     _check_dtypes("multilabel_margin_loss_forward_out_frame", self, target)
-    mask = _targets(target.reshape(rows, classes))
-    excess = _pair_excess(self.reshape(rows, classes), mask)
+    times = _times_named(target.reshape(rows, classes), self.dtype)
+    excess = _pair_excess(self.reshape(rows, classes), times) * times[:, :, None]
     losses = excess.sum((1, 2)) / self.dtype.type(classes)
     result = _row_loss(losses.astype(self.dtype, copy=False), self.shape[:-1], reduction)
-    return np.asarray(result), mask.astype(self.dtype).reshape(self.shape)
+    return np.asarray(result), (times > 0).astype(self.dtype).reshape(self.shape)
 
 
-def _targets(target: np.ndarray) -> np.ndarray:
-    """Which classes are named in each row before its first -1."""
-    named = np.logical_and.accumulate(target >= 0, 1)
-    mask = np.zeros(target.shape, bool)
-    rows, places = np.nonzero(named)
-    mask[rows, target[rows, places]] = True
-    return mask
+def _times_named(target: np.ndarray, dtype: Any) -> np.ndarray:
+    """How often each class is named in its row before the first -1."""
+    times = np.zeros(target.shape, dtype)
+    rows, places = np.nonzero(np.logical_and.accumulate(target >= 0, 1))
+    np.add.at(times, (rows, target[rows, places]), 1)
+    return times
 
 
-def _pair_excess(array: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _pair_excess(array: np.ndarray, times: np.ndarray) -> np.ndarray:
     """max(0, 1 - target class + other class) for each row, target class and other class."""
     margins = np.maximum(1 - array[:, :, None] + array[:, None, :], 0)
-    return np.where(mask[:, :, None] & ~mask[:, None, :], margins, array.dtype.type(0))
+    targets = times > 0
+    return np.where(targets[:, :, None] & ~targets[:, None, :], margins, array.dtype.type(0))
 
 
 @derivative(multilabel_margin_loss_forward, wrt="self")
@@ -249,8 +249,8 @@ def multilabel_margin_loss_backward(
 ) -> Array:
     """The gradient of `multilabel_margin_loss`, which PyTorch does not differentiate further."""
     rows, classes = (1, self.size) if self.ndim < 2 else self.shape
-    mask = is_target.reshape(rows, classes) != 0
-    active = _pair_excess(self.reshape(rows, classes), mask) > 0
+    times = _times_named(target.reshape(rows, classes), self.dtype)
+    active = (_pair_excess(self.reshape(rows, classes), times) > 0) * times[:, :, None]
     slope = (active.sum(1) - active.sum(2)) / self.dtype.type(classes)
     return _back(slope, grad_output, rows, reduction).astype(self.dtype).reshape(self.shape)
 

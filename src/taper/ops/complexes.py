@@ -100,12 +100,26 @@ def _conj_physical(self: Array) -> Array:
     return np.conjugate(self)
 
 
+@op(
+    name="_conj_physical_in_place",
+    label="conj_physical_",
+    node="ConjPhysicalBackward1",
+    tangent=LINEAR,
+    public=False,
+    method=False,
+)
+def _conjugated_in_place(self: Array) -> Array:
+    """`_conj_physical` as the operator that PyTorch records in place."""
+    return np.conjugate(self)
+
+
 @derivative(_conj_physical, wrt="self")
+@derivative(_conjugated_in_place, wrt="self")
 def _conj_physical_self(grad):
     return conj(grad)
 
 
-_conj_physical_in_place = inplace_function(_conj_physical)
+_conj_physical_in_place = inplace_function(_conjugated_in_place)
 
 
 @composite()
@@ -421,5 +435,9 @@ def polar_tangent(abs_t, angle_t, result):
 
 
 def sgn_complex(value: Any) -> Any:
-    """A complex array or Tensor over its absolute value, zero at zero."""
-    return np.sign(value) if isinstance(value, ndarray | np.generic) else value.sgn()
+    """A complex array or Tensor over its absolute value, zero at zero, NaN at infinity."""
+    if not isinstance(value, ndarray | np.generic):
+        return value.sgn()
+    return np.where(np.isinf(value), complex(math.nan, math.nan), np.sign(value)).astype(
+        value.dtype
+    )

@@ -219,6 +219,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
             raise TypeError("dtype must be a type, str, or dtype object")
         given = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
         name = given.removeprefix("torch.")
+        if dtype is Tensor or given == "torch.Tensor":
+            return as_type(input, dtypes.default.float)
         for each in dtypes.FROM_NUMPY.values():
             if name == f"{each.scalar_type}Tensor":
                 return as_type(input, each)

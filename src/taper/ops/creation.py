@@ -17,6 +17,7 @@ from taper.factory import (
     array_like,
     check_flag,
     check_memory_format,
+    fill_uninitialised,
     finish,
     integer,
     into,
@@ -104,6 +105,12 @@ def ones(
     return _filled("ones", shape, 1, out, dtype, layout, device, pin_memory, requires_grad)
 
 
+def _uninitialised(shape: Shape, strides: Shape, dtype: np.dtype) -> np.ndarray:
+    made = empty_with(shape, strides, dtype)
+    fill_uninitialised(made)
+    return made
+
+
 @composite(method=False)
 def empty(
     *sizes: Any,
@@ -130,7 +137,7 @@ def empty(
         return _filled("empty", shape, None, out, dtype, layout, device, pin_memory, requires_grad)
     which = options("empty", dtype, layout, device, pin_memory)
     strides = format_strides(shape, memory_format._name)
-    return finish(empty_with(shape, strides, which.numpy), requires_grad)
+    return finish(_uninitialised(shape, strides, which.numpy), requires_grad)
 
 
 @composite(method=False)
@@ -245,7 +252,7 @@ def _strided(
             f"Storage size calculation overflowed with sizes={list(shape)} and "
             f"strides={list(strides)}"
         )
-    return finish(empty_with(shape, strides, which.numpy), requires_grad)
+    return finish(_uninitialised(shape, strides, which.numpy), requires_grad)
 
 
 @composite(method=False)

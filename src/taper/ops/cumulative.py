@@ -18,6 +18,7 @@ from taper.ops.split import cat
 from taper.ops.unary import exp, log
 from taper.opwrite import compute_into
 from taper.reduction import FLOAT64, INT64, converted, not_implemented
+from taper.special_functions import complex_logaddexp
 from taper.tensor import Tensor, wrap, wrap_dim
 
 
@@ -220,10 +221,13 @@ def logcumsumexp(self: Array, dim: int) -> Array:
         return self.copy()
     if self.dtype.kind != "c":
         return np.logaddexp.accumulate(self, dim, FLOAT64).astype(self.dtype, copy=False)
-    # Complex: relative to the largest real part so far.
-    high = np.maximum.accumulate(self.real, dim).max(dim, keepdims=True, initial=-np.inf)
-    high = np.where(np.isfinite(high), high, 0)
-    return (np.log(np.cumsum(np.exp(self - high), dim)) + high).astype(self.dtype)
+    result = np.empty(self.shape, self.dtype)
+    values, sums = np.moveaxis(self, dim, 0), np.moveaxis(result, dim, 0)
+    total = np.full(values.shape[1:], -np.inf, np.complex128)
+    for nr in range(len(values)):
+        total = complex_logaddexp(values[nr].astype(np.complex128), total)
+        sums[nr] = total
+    return result
 
 
 @derivative(logcumsumexp, wrt="self")
@@ -231,7 +235,8 @@ def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
     if not self.ndim:
         return grad
     if _is_complex(self):
-        return reverse_cumsum(grad * conj(exp(-result)), dim) * conj(exp(self))
+        remaining = logcumsumexp(_flipped(log(conj(grad)) - result, dim), dim)
+        return conj(exp(_flipped(remaining, dim) + self))
     # In logarithms, for positive and negative gradients apart, so that nothing overflows.
     positive = _flipped(_log_positive(grad) - result, dim)
     negative = _flipped(_log_positive(-grad) - result, dim)
@@ -245,7 +250,7 @@ def logcumsumexp_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int)
     if not self.ndim:
         return self_t
     if _is_complex(self):
-        return cumsum(self_t * exp(self), dim) * exp(-result)
+        return exp(logcumsumexp(log(self_t) + self, dim) - result)
     positive = logcumsumexp(_log_positive(self_t) + self, dim)
     negative = logcumsumexp(_log_positive(-self_t) + self, dim)
     return exp(positive - result) - exp(negative - result)

@@ -406,9 +406,9 @@ def _tensordot(a: Tensor, b: Tensor, given_a: list[int], given_b: list[int]) -> 
     for place, (dim_a, dim_b) in enumerate(zip(dims_a, dims_b, strict=True)):
         size_a, size_b = a._array.shape[dim_a], b._array.shape[dim_b]
         if size_b == 1:
-            a = sum_dim(a, (dim_a,), True) if size_a != 1 else a
+            a = sum_dim(a, (dim_a,), True, a.dtype) if size_a != 1 else a
         elif size_a == 1:
-            b = sum_dim(b, (dim_b,), True)
+            b = sum_dim(b, (dim_b,), True, b.dtype)
         elif size_a != size_b:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {size_a} in dim "

@@ -484,6 +484,7 @@ def functional_embedding_bag(
         )
     if input.dim() == 2:
         input, offsets = _whole_rows(input, offsets)
+        include_last_offset = False
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
     elif input.dim() != 1:

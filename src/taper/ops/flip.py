@@ -133,6 +133,7 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     >>> taper.roll(taper.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
+    dims = () if dims is None else dims
     by, along = sizes("roll", "shifts", (shifts,)), sizes("roll", "dims", (dims,))
     return roll_dims(input, by, along)
 

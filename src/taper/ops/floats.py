@@ -10,9 +10,9 @@ from numpy import ndarray
 
 from taper import return_types
 from taper.dtype_checks import NOT_FLOATING, not_implemented
-from taper.opdef import SAME, Array, derivative, op, tangent_of
+from taper.opdef import POINTWISE, SAME, Array, derivative, op, tangent_of
 from taper.ops.power import ldexp
-from taper.ops.unary import zeros_like
+from taper.ops.unary import inside, zeros_like
 from taper.reduction import LOW_PRECISION
 from taper.sampling.fill import C_NAMES, dtype_of
 from taper.tensor import Tensor
@@ -63,12 +63,13 @@ _BITS: dict[Any, Any] = {
 
 @op(
     promote=SAME,
+    tangent=POINTWISE,
     inplace=True,
     out=True,
     check=not_implemented("nextafter_cpu", *NOT_FLOATING),
 )
 def nextafter(self: Array, other: Array) -> Array:
-    """The next floating point number from `input` towards `other`; its gradient is zero.
+    """The next floating point number from `input` towards `other`; it moves with `input`.
 
     >>> import taper
     >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
@@ -82,7 +83,7 @@ def nextafter(self: Array, other: Array) -> Array:
 def _next_of_16_bits(start: ndarray, towards: ndarray) -> ndarray:
     """The neighbour in the order of bit patterns, which is that of the sizes."""
     kind = start.dtype
-    bits = np.ascontiguousarray(start).view(_BITS[kind]).astype(np.int32)
+    bits = np.array(start, order="C").view(_BITS[kind]).astype(np.int32)
     size = bits & 0x7FFF
     away = (towards > start) == (start > 0)
     moved = np.where(start == 0, 1, np.where(away, size + 1, size - 1))
@@ -93,11 +94,11 @@ def _next_of_16_bits(start: ndarray, towards: ndarray) -> ndarray:
     return np.where(undefined, np.array(np.nan, kind), found)
 
 
-@derivative(nextafter, wrt=("self", "other"))
-def nextafter_all(grad: Any) -> Any:
-    return zeros_like(grad), zeros_like(grad)
+@derivative(nextafter, wrt="self")
+def nextafter_self(grad, self, other):
+    return inside(grad, self != other)
 
 
-@tangent_of(nextafter)
-def nextafter_tangent(result: Tensor) -> Tensor:
-    return zeros_like(result.detach())
+@derivative(nextafter, wrt="other")
+def nextafter_other(grad):
+    return zeros_like(grad)

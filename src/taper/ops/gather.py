@@ -17,8 +17,8 @@ from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tange
 from taper.ops.shape import broadcast_to, reshape
 from taper.opwrite import refuse_overlap, run_inplace
 from taper.scalars import filler
-from taper.strides import Shape, row_major
-from taper.tensor import Tensor, wrap_dim
+from taper.strides import Shape, broadcast_clash, row_major
+from taper.tensor import Tensor, wrap, wrap_dim
 
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
@@ -68,7 +68,7 @@ def part_for(source: ndarray, index: ndarray) -> ndarray:
 
 
 def _check_dtype(function: str, index: ndarray) -> None:
-    if index.dtype not in _INTEGERS:
+    if index.dtype not in _INTEGERS and index.size:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
 
 
@@ -166,6 +166,8 @@ def take_along_dim(
 ) -> Tensor:
     """`gather` with broadcasting; without `dim` from the flattened tensor.
 
+    Along a dimension indices are taken modulo its length.
+
     >>> import taper
     >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
     tensor([[1],
@@ -186,9 +188,13 @@ def take_along_dim(
             f"but got {len(shape)} dimensions for input, and {len(places)} dimensions for indices"
         )
     at = wrap_dim(dim, len(shape))
-    wide = np.broadcast_shapes(
-        (*shape[:at], 1, *shape[at + 1 :]), (*places[:at], 1, *places[at + 1 :])
-    )
+    others = ((*shape[:at], 1, *shape[at + 1 :]), (*places[:at], 1, *places[at + 1 :]))
+    clash = broadcast_clash(others)
+    if clash is not None:
+        raise clash
+    wide = np.broadcast_shapes(*others)
+    if shape[at]:
+        indices = wrap(indices._array % shape[at])
     source = (*wide[:at], shape[at], *wide[at + 1 :])
     target = (*wide[:at], places[at], *wide[at + 1 :])
     return gather(broadcast_to(input, source), at, broadcast_to(indices, target), out=out)

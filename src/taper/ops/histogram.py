@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from taper import dtypes
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.ops.ranges import evenly_spaced
 from taper.opwrite import compute_into
 from taper.reduction import INT64, LOW_PRECISION, no_forward_mode, not_implemented, scalar_type
 from taper.tensor import Tensor, wrap
@@ -212,6 +214,15 @@ def histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array
         raise RuntimeError("torch.histc: max must be larger than min")
     if low == high:
         low, high = low - 1, high + 1
-    inside = flat[(flat >= low) & (flat <= high)]
-    places = ((inside - inside.dtype.type(low)) / (high - low) * bins).astype(INT64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
+    edges = evenly_spaced(low, high, bins + 1, dtypes.FROM_NUMPY[self.dtype])
+    inside = flat[(flat >= edges[0]) & (flat <= edges[-1])]
+    # Every step is rounded; what overflows is counted in the first bin.
+    position = (inside - edges[0]) * self.dtype.type(bins) / (edges[-1] - edges[0])
+    places = np.where(np.isfinite(position), position, 0).astype(INT64)
+    counts = np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    return np.minimum(counts, _most_counted(self.dtype)).astype(self.dtype)
+
+
+def _most_counted(dtype: np.dtype) -> float:
+    """Where counting one by one in a dtype ends: the number that one more does not change."""
+    return float(2 / ml_dtypes.finfo(dtype).eps)

@@ -25,6 +25,7 @@ _NAMED = """
     clamp_max_number:clamp_max.default clamp_min_number:clamp_min.default
     _conj_physical:conj_physical.default derived_digamma:polygamma.default
     div_rounded:div.Tensor_mode div_true:div.Tensor div_unrounded:div.Tensor_mode
+    div_rounded_in_steps:div.Tensor_mode
     fill:fill.Scalar fill_:fill_.Scalar fill_tensor:fill.Tensor fill_tensor_:fill_.Tensor
     fill_bernoulli:bernoulli_.Tensor fill_BernoulliBackward2:bernoulli_.float
     fill_CauchyBackward0:cauchy_.default fill_ExponentialBackward0:exponential_.default

@@ -344,7 +344,9 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Any:
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             f"{x.dtype.scalar_type}"
         )
-    count = (x.shape[-1] if x.dim() else 1) if N is None else N
+    if not x.dim():
+        x = unsqueeze(x, 0)
+    count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
     wide = expand_to(unsqueeze(x, -1), (*x.shape, count - 1))

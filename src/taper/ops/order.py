@@ -27,6 +27,8 @@ _PAIR: Any = {"outputs": ("values", "indices"), "nondifferentiable": (1,), "out"
 
 def order_along(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     """The indices that sort an array along a dimension; equal elements keep their order."""
+    if array.dtype.kind == "V":
+        array = array.astype(np.float32)  # the comparison of bfloat16 knows no NaN
     if not descending:
         return np.argsort(array, axis, kind="stable")
     # Sorted backwards and read backwards: NaN comes first, ties stay in order.

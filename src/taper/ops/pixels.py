@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from taper.factory import refuse
@@ -41,7 +42,7 @@ def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
             f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
     rest = channels // (r * r)
-    blocks = self.reshape(-1, rest, r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    blocks = self.reshape(math.prod(lead), rest, r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return laid_out_like(blocks.reshape(*lead, rest, height * r, width * r), self)
 
 
@@ -76,6 +77,8 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({dim})={length} is not divisible by {r}"
             )
+    if not self.size:
+        return self.copy()  # of the shape it had, as in PyTorch
     blocks = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return laid_out_like(blocks.reshape(*lead, channels * r * r, height // r, width // r), self)
 

@@ -31,6 +31,7 @@ from taper.opdef import (
 from taper.operands import invalid_combination, scalar_array
 from taper.ops.complexes import conj
 from taper.ops.unary import zeros_like
+from taper.reduction import LOW_PRECISION
 from taper.tensor import Tensor
 
 NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
@@ -275,12 +276,32 @@ def _quotient(self: ndarray, other: ndarray, mode: str) -> Any:
     if common.name in NOT_ROUNDED:
         not_implemented(f"div_{mode}_cpu", *NOT_ROUNDED)(common, ())
     if common.is_floating_point:
-        return np.floor_divide(self, other) if mode == "floor" else np.trunc(self / other)
+        if mode == "trunc":
+            return np.trunc(self / other)
+        return (
+            _floor_in_steps(self, other) if common.itemsize == 2 else np.floor_divide(self, other)
+        )
     refuse_zero(self, other)
     if mode == "floor":
         return np.floor_divide(self, other)
     quotient, rest = np.divmod(self, other)
     return (quotient + ((rest != 0) & ((self < 0) != (other < 0)))).astype(self.dtype)
+
+
+def _floor_in_steps(self: ndarray, other: ndarray) -> Any:
+    """The quotient rounded downwards in half precision, with every step rounded.
+
+    A divisor without dimensions stays in float32, as PyTorch has it.
+    """
+    if not other.ndim:
+        wide = np.floor_divide(self.astype(np.float32), other.astype(np.float32))
+        return wide.astype(self.dtype)
+    rest = np.fmod(self, other)
+    quotient = (self - rest) / other
+    quotient = np.where((rest != 0) & ((other < 0) != (rest < 0)), quotient - 1, quotient)
+    quotient = quotient.astype(self.dtype, copy=False)
+    floor = np.floor(quotient)
+    return np.where(quotient - floor > 0.5, floor + 1, floor).astype(self.dtype, copy=False)
 
 
 def refuse_zero(dividend: ndarray, divisor: ndarray) -> None:
@@ -339,12 +360,35 @@ def div_rounded(self: Array, other: Operand, rounding_mode: str) -> Array:
     return _quotient(self, other, rounding_mode)
 
 
+@op(
+    name="div_rounded_in_steps",
+    label="div",
+    node="DivBackward2",
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+)
+def div_rounded_in_steps(self: Array, other: Array, rounding_mode: str) -> Array:
+    """As `div_rounded`, of half precision: the quotient is rounded before it is cut."""
+    return _quotient(self, other, rounding_mode)
+
+
+def _both_low(input: Any, other: Any) -> bool:
+    """Whether both are tensors of half precision; a divisor without dimensions is a number."""
+    pair = isinstance(input, Tensor) and isinstance(other, Tensor) and other._array.ndim > 0
+    return pair and input._array.dtype in LOW_PRECISION and other._array.dtype in LOW_PRECISION
+
+
 @derivative(div_rounded, wrt="self")
+@derivative(div_rounded_in_steps, wrt="self")
 def div_rounded_self(grad, other, rounding_mode):
     return zeros_like(grad)
 
 
 @derivative(div_rounded, wrt="other")
+@derivative(div_rounded_in_steps, wrt="other")
 def div_rounded_other(grad, self, other, rounding_mode):
     return zeros_like(grad)
 
@@ -367,12 +411,14 @@ def div(input: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN, out: Any = N
     _check_rounding(rounding_mode)
     if rounding_mode is None:
         return div_unrounded(input, other, None, out=out)
-    return div_rounded(input, other, rounding_mode, out=out)
+    rounded = div_rounded_in_steps if _both_low(input, other) else div_rounded
+    return rounded(input, other, rounding_mode, out=out)
 
 
 div_true_in_place = inplace_function(div_true)
 _div_unrounded_in_place = inplace_function(div_unrounded)
 _div_rounded_in_place = inplace_function(div_rounded)
+_div_in_steps_in_place = inplace_function(div_rounded_in_steps)
 
 
 @composite(name="div_", public=False)
@@ -383,7 +429,8 @@ def div_in_place(self: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN) -> A
     _check_rounding(rounding_mode)
     if rounding_mode is None:
         return _div_unrounded_in_place(self, other, None)
-    return _div_rounded_in_place(self, other, rounding_mode)
+    rounded = _div_in_steps_in_place if _both_low(self, other) else _div_rounded_in_place
+    return rounded(self, other, rounding_mode)
 
 
 alias("divide", div)
@@ -416,7 +463,6 @@ def no_derivative(name: str) -> RuntimeError:
     label="floor_divide",
     node="NotImplemented",
     promote=SAME,
-    upcast=True,
     tangent=POINTWISE,
     out=True,
     public=False,

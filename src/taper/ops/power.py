@@ -29,6 +29,7 @@ from taper.opdef import (
 from taper.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.complexes import conj
 from taper.ops.unary import exp2, inside, log, zeros_like
+from taper.special_functions import complex_logaddexp
 from taper.tensor import Tensor
 
 _OVERLOADS = (
@@ -143,15 +144,18 @@ def pow_tensor_self(grad, self, exponent):
 
 @derivative(pow_tensor, wrt="exponent")
 def pow_tensor_exponent(grad, self, exponent, result):
-    slope = grad * conj(result * log(_floating(self, result)))
+    slope = grad * conj(result * log(_base_like(self, result)))
     return inside(slope, ~((self == 0) & _not_negative(exponent)))
 
 
-def _floating(value: Any, like: Any) -> Any:
-    """A tensor of whole numbers in the dtype of another; the logarithm would take float32."""
-    if isinstance(value, Tensor) and value.dtype.category < dtypes.FLOATING:
-        return value.to(like.dtype)
-    return value
+def _base_like(base: Any, result: Any) -> Any:
+    """A base of lower category in the dtype of the power; arrays and Tensors.
+
+    The logarithm of a tensor of integers would be float32, that of a negative number NaN.
+    """
+    if isinstance(base, Tensor):
+        return base.to(result.dtype) if base.dtype.category < result.dtype.category else base
+    return base if base.dtype.kind == result.dtype.kind else base.astype(result.dtype)
 
 
 def _not_negative(exponent: Any) -> Any:
@@ -302,10 +306,7 @@ def logaddexp(self: Array, other: Array) -> Array:
     """
     if self.dtype.kind != "c":
         return np.logaddexp(self, other)
-    first = self.real >= other.real
-    large: Any = np.where(first, self, other)
-    small: Any = np.where(first, other, self)
-    return large + np.log1p(np.exp(small - large))
+    return complex_logaddexp(self, other)
 
 
 @derivative(logaddexp, wrt="self")

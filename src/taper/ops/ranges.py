@@ -130,7 +130,13 @@ def arange(
             "Note that this may occur as a result of rounding error. The out tensor will be "
             f"resized to a tensor of shape ({count},)."
         )
-    return into(out, array, requires_grad)
+    return _range_into(out, array, requires_grad)
+
+
+def _range_into(out: Tensor, array: np.ndarray, requires_grad: Any) -> Tensor:
+    """Put values into an `out=` tensor, which keeps its shape if it has as many elements."""
+    fits = out._array.size == array.size
+    return into(out, array.reshape(out._array.shape) if fits else array, requires_grad)
 
 
 def range(
@@ -169,7 +175,7 @@ def range(
     _count(first, last, width, dtypes.float64)
     count = math.floor((last - first) / width) + 1
     array = _steps(first, width, count, which)
-    return finish(array, requires_grad) if out is None else into(out, array, requires_grad)
+    return finish(array, requires_grad) if out is None else _range_into(out, array, requires_grad)
 
 
 # Sampling a line.
@@ -252,12 +258,12 @@ def _sampled(
         if base is None
         else _powers(first, last, count, base, which)
     )
-    return finish(array, requires_grad) if out is None else into(out, array, requires_grad)
+    return finish(array, requires_grad) if out is None else _range_into(out, array, requires_grad)
 
 
 def _powers(start: Any, end: Any, steps: int, base: float, which: dtypes.dtype) -> np.ndarray:
     if which.category == dtypes.INTEGER:
-        line = evenly_spaced(start, end, steps, dtypes.float64)
+        line = evenly_spaced(int(start), int(end), steps, dtypes.float64)
     else:
         line = evenly_spaced(start, end, steps, which)
         if line.dtype.itemsize == 2:

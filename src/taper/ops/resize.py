@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,15 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.device import preserve_format
-from taper.memory import all_bytes
+from taper.factory import fill_uninitialised
+from taper.memory import resized
 from taper.opdef import composite
 from taper.ops.reshape import sizes
 from taper.ops.strided import strided_view
 from taper.sampling.fill import C_NAMES
 from taper.storage import TypedStorage, UntypedStorage, tensor_on
 from taper.strides import Shape, format_strides, is_dense, row_major
-from taper.tensor import Tensor, element_strides, storage_offset
+from taper.tensor import Tensor, element_strides
 
 
 def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
@@ -42,16 +42,9 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
         return tensor
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")
-    offset = storage_offset(array)
-    memory = all_bytes(array)
-    needed = offset + math.prod(shape)
-    if needed * array.itemsize <= memory.nbytes and array.size:
-        look_at(tensor, strided_view.op.kernel(array, shape, strides, offset))
-    else:
-        larger = np.empty(needed, array.dtype)
-        kept = memory[: larger.nbytes]
-        larger.view(np.uint8)[: kept.size] = kept
-        look_at(tensor, strided_view.op.kernel(larger, shape, strides, offset))
+    memory, fresh = resized(array, shape, strides)
+    look_at(tensor, memory)
+    fill_uninitialised(fresh)
     bump_version(tensor)
     return tensor
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.autograd.probes import DelayedError
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.gather import (
     check_scatter,
@@ -124,6 +125,22 @@ def scatter_reduce_both(
     include_self: bool,
     result: Array,
 ) -> tuple[Any, Any]:
+    names = ("scatter_reduce", "src")
+    return both_gradients(grad, self, dim, index, src, reduce, include_self, result, names)
+
+
+def both_gradients(
+    grad: Any,
+    self: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    reduce: str,
+    include_self: bool,
+    result: Any,
+    names: tuple[str, str],
+) -> tuple[Any, Any]:
+    """What a reduction sends to the tensor and to the source; arrays and Tensors."""
     if reduce == "sum":
         own, other = grad, gather(grad, dim, index)
     elif reduce == "mean":
@@ -131,7 +148,7 @@ def scatter_reduce_both(
         shared = grad / masked_fill(counts, counts == 0, 1)
         own, other = shared, gather(shared, dim, index)
     elif reduce == "prod":
-        own, other = product_gradients(grad, self, dim, index, src, include_self, result)
+        own, other = product_gradients(grad, self, dim, index, src, include_self, result, names)
     else:
         own, other = extremum_gradients(grad, self, dim, index, src, result)
     if not include_self:
@@ -149,9 +166,20 @@ def reached(like: Any, dim: int, index: Any) -> Any:
 
 
 def product_gradients(
-    grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
+    grad: Any,
+    self: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    include_self: bool,
+    result: Any,
+    names: tuple[str, str],
 ) -> tuple[Any, Any]:
-    """The product of all others, also where one factor is zero."""
+    """The product of all others, also where one factor is zero.
+
+    `names` of the function and its argument are for the error of differentiating two zeros again.
+    """
+    function, source = names
     nonzero = masked_fill(self, self == 0, 1)
     without_own = scatter_reduce(nonzero, dim, index, src, "prod", include_self=include_self)
     own = grad * without_own / nonzero
@@ -163,7 +191,14 @@ def product_gradients(
     others = scatter_reduce(self, dim, index, filled, "prod", include_self=include_self)
     ordinary = gather(grad * result, dim, index) / masked_fill(src, zero, 1)
     lone = gather(grad * others, dim, index)
-    return own, masked_fill(ordinary, single, 0) + masked_fill(lone, ~single, 0)
+    other = masked_fill(ordinary, single, 0) + masked_fill(lone, ~single, 0)
+    if isinstance(zeros, Tensor) and (zeros._array > 1).any():
+        other = DelayedError(
+            f"{function}(): Double backward is unsupported for {source} when >1 zeros in {source} "
+            "are scattered to the same position in self",
+            1,
+        )(other)
+    return own, other
 
 
 def extremum_gradients(
@@ -217,8 +252,7 @@ def spread_index(index: Any, like: Any, dim: int) -> Any:
     array = index._array if isinstance(index, Tensor) else index
     shape = _shape(like)
     position = wrap_dim(dim, len(shape))
-    if shape:
-        array = array.reshape(-1, *(1,) * (len(shape) - position - 1))
+    array = array.reshape(-1, *(1,) * (len(shape) - position - 1)) if shape else array.reshape(())
     array = np.broadcast_to(array, shape)
     return wrap(array) if isinstance(index, Tensor) else array
 
@@ -302,7 +336,8 @@ def index_reduce_both(
     result: Array,
 ) -> tuple[Any, Any]:
     places = spread_index(index, source, dim)
-    return scatter_reduce_both(grad, self, dim, places, source, reduce, include_self, result)
+    names = ("index_reduce", "source")
+    return both_gradients(grad, self, dim, places, source, reduce, include_self, result, names)
 
 
 @tangent_of(index_reduce)

@@ -48,7 +48,7 @@ def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
     if not array.size:
         return np.empty_like(array)
     if not ndim:
-        return np.zeros_like(array) if logarithm else np.ones_like(array)
+        return _shift_and_divide(array.reshape(1), 0, logarithm).reshape(())
     length = array.shape[axis]
     if axis == ndim - 1 and length <= _SHORT_ROW and array.size >= length * _MANY_ROWS:
         columns = np.ascontiguousarray(array.reshape(-1, length).T)
@@ -96,7 +96,7 @@ def softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
 def softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
     """What softmax sends back: output * (grad - sum of grad * output)."""
     if not output.ndim:
-        return np.zeros_like(output)
+        return softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
     low = output.dtype in LOW_PRECISION
     grad, out = (_wide(grad_output), _wide(output)) if low else (grad_output, output)
     found = grad - row_sums(grad * out, wrap_dim(dim, out.ndim))
@@ -195,7 +195,7 @@ def log_softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
 def log_softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
     """What log_softmax sends back: grad - exp(output) * sum of grad."""
     if not output.ndim:
-        return np.zeros_like(output)
+        return log_softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
     low = output.dtype in LOW_PRECISION
     grad, out = (_wide(grad_output), _wide(output)) if low else (grad_output, output)
     found = np.exp(out)

@@ -159,12 +159,29 @@ def derived_digamma(self: Array, n: int) -> Array:
     return special_functions.polygamma(n, self)
 
 
+@op(
+    name="_polygamma_in_place",
+    label="polygamma_",
+    node="PolygammaBackward1",
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=not_implemented("polygamma", *COMPLEX),
+)
+def _derived_in_place(self: Array, n: int) -> Array:
+    """`derived_digamma` as the operator that PyTorch records in place."""
+    return special_functions.polygamma(n, self)
+
+
 @derivative(derived_digamma, wrt="self")
+@derivative(_derived_in_place, wrt="self")
 def derived_digamma_self(grad, self, n):
     return grad * derived_digamma(self, n + 1)
 
 
-_polygamma_in_place = inplace_function(derived_digamma)
+_polygamma_in_place = inplace_function(_derived_in_place)
 
 
 def _order(n: int) -> int:

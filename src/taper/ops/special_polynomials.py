@@ -67,8 +67,8 @@ def _legendre(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
 
 def _beside(number: Any, tensor: Tensor) -> Tensor:
     """A number as a tensor that does not change the dtype of a floating point one beside it."""
-    kind = np.dtype(np.float64) if tensor.is_floating_point() else dtypes.default.float.numpy
-    return wrap(np.array(number, kind))
+    kind = tensor.dtype if tensor.is_floating_point() else dtypes.default.float
+    return wrap(np.array(number, kind.numpy))
 
 
 def _declare(

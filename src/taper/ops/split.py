@@ -393,11 +393,13 @@ def cat_along(tensors: Arrays, dim: int = 0) -> Array:
 def _cat_unlike(tensors: list[ndarray], dim: int) -> ndarray:
     """The same for arrays of several dtypes or layouts, empty vectors, and errors."""
     # An empty vector fits anything: a rule from before tensors could have other empty shapes.
-    arrays = [each for each in tensors if each.shape != (0,)] or [tensors[0]]
+    arrays = [each for each in tensors if each.shape != (0,)]
     dtype = common_dtype(tensors)
+    if not arrays:
+        return np.empty(0, dtype)
     ndim = arrays[0].ndim
     if ndim == 0:
-        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+        raise _unlike(tensors, 0)
     position = wrap_dim(dim, ndim)
     try:
         result = np.concatenate(arrays, position, dtype=dtype, casting="unsafe")
@@ -421,7 +423,7 @@ def cat(
     if isinstance(tensors, tuple | list) and not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     if not isinstance(tensors, tuple | list):
-        refuse_sequence(cat_along.op, "tensors", 1, tensors)
+        refuse_sequence("cat", "tensors", 1, tensors)
     return cat_along(tensors, dim if axis is None else axis, out=out)
 
 
@@ -454,7 +456,7 @@ def cat_tensors(grad: Array, tensors_shape: list[Shape], dim: int, needs: Any) -
     found, start = [], 0
     for shape, wanted in zip(tensors_shape, needs[0], strict=True):
         if shape == (0,):
-            found.append(reshape(narrow(grad, dim, 0, 0), (-1,))[:0] if wanted else None)
+            found.append(reshape(narrow(grad, 0, 0, 0), (-1,))[:0] if wanted else None)
             continue
         length = shape[dim]
         found.append(narrow(grad, dim, start, length) if wanted else None)
@@ -520,6 +522,7 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     >>> taper.hstack([taper.tensor([1, 2]), taper.tensor([3])])
     tensor([1, 2, 3])
     """
+    refuse_sequence("hstack", "tensors", 1, tensors)
     each = atleast_1d(tensors)
     if not each:
         raise RuntimeError("hstack expects a non-empty TensorList")
@@ -535,13 +538,24 @@ def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
+    refuse_sequence("vstack", "tensors", 1, tensors)
     each = atleast_2d(tensors)
     if not each:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return cat(each, 0, out=out)
 
 
-composite(method=False, name="row_stack")(vstack)
+@composite(method=False)
+def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """`vstack` under another name.
+
+    >>> import taper
+    >>> taper.row_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    refuse_sequence("row_stack", "tensors", 1, tensors)
+    return vstack(tensors, out=out)
 
 
 @composite(method=False)
@@ -553,6 +567,7 @@ def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[[1, 3],
              [2, 4]]])
     """
+    refuse_sequence("dstack", "tensors", 1, tensors)
     each = atleast_3d(tensors)
     if not each:
         raise RuntimeError("dstack expects a non-empty TensorList")
@@ -568,6 +583,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
+    refuse_sequence("column_stack", "tensors", 1, tensors)
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     columns = []

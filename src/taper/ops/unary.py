@@ -29,6 +29,7 @@ from taper.opdef import (
     tangent_of,
 )
 from taper.ops.complexes import conj, sgn_complex
+from taper.special_functions import complex_log1p
 from taper.tensor import Tensor, wrap
 
 _LN2 = math.log(2)
@@ -348,7 +349,7 @@ def log10_self(grad, self):
     return grad / conj(self * _LN10)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log1p)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def log1p(self: Array) -> Array:
     """log(1 + x) of every element, accurate near zero.
 
@@ -356,7 +357,7 @@ def log1p(self: Array) -> Array:
     >>> taper.log1p(taper.tensor([0.0, 1.0]))
     tensor([0.0000, 0.6931])
     """
-    return np.log1p(self)
+    return np.log1p(self) if self.dtype.kind != "c" else complex_log1p(self)
 
 
 @derivative(log1p, wrt="self")

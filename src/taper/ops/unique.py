@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.ops.order import order_along
 from taper.reduction import INT64, no_forward_mode, not_implemented
 from taper.tensor import Tensor, wrap_dim
 
@@ -57,13 +58,40 @@ def unique_elements(self: Array) -> tuple[Array, Array, Array]:
     if self.dtype.kind == "c":
         raise not_implemented("unique", self.dtype)
     flat = self.reshape(-1)
-    order = np.argsort(flat, kind="stable")
+    order = order_along(flat, 0, False)
     values = flat[order]
     fresh = _fresh_rows(values)
     numbers, counts = _groups(fresh)
     inverse = np.empty(flat.size, INT64)
     inverse[order] = numbers
     return values[fresh], inverse.reshape(self.shape), counts
+
+
+_FEW_ROWS = 16  # as many as a C++ library sorts by insertion
+
+
+def _row_order(rows: np.ndarray) -> np.ndarray:
+    """The indices that sort rows, the first element first.
+
+    Few rows with NaN are put in order as PyTorch does, for which NaN is equal to any number.
+    """
+    if not len(rows) <= _FEW_ROWS or not (rows != rows).any():
+        return np.lexsort(rows.T[::-1])
+    order: list[int] = []
+    for nr, row in enumerate(rows):
+        place = nr
+        if nr and _comes_before(row, rows[order[0]]):
+            place = 0
+        while place and _comes_before(row, rows[order[place - 1]]):
+            place -= 1
+        order.insert(place, nr)
+    return np.array(order)
+
+
+def _comes_before(row: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the first elements that are larger or smaller than one another are smaller."""
+    differing = np.flatnonzero((row < other) | (row > other))
+    return differing.size > 0 and bool(row[differing[0]] < other[differing[0]])
 
 
 @op(name="unique_dim", node="UniqueDimBackward0", **_TRIPLE)
@@ -74,7 +102,7 @@ def unique_slices(self: Array, dim: int) -> tuple[Array, Array, Array]:
     axis = _check_rows(self, dim)
     rows = np.moveaxis(self, axis, 0)
     keys = rows.reshape(len(rows), -1) if rows.size else np.empty((0, 1))
-    order = np.lexsort(keys.T[::-1])
+    order = _row_order(keys.astype(np.float32) if keys.dtype.kind == "V" else keys)
     fresh = _fresh_rows(keys[order])
     numbers, counts = _groups(fresh)
     inverse = np.empty(len(rows), INT64)

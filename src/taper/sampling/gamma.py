@@ -46,7 +46,9 @@ def dirichlet(concentrations: np.ndarray, generator: Generator | None = None) ->
     _check_dtype("dirichlet", concentrations)
     values = standard_gamma(concentrations.astype(np.float64), generator)
     total = values.sum(axis=-1, keepdims=True) if values.ndim else values
-    return _at_least_tiny(values / total, concentrations.dtype)
+    dtype = concentrations.dtype
+    points = _at_least_tiny(values / total, dtype)
+    return np.minimum(points, np.nextafter(dtype.type(1), dtype.type(0)))
 
 
 def _at_least_tiny(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -252,6 +252,7 @@ MAPPING: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("remainder_scalar", "remainder_tensor", "remainder_number"), _remainder),
     **dict.fromkeys(("fmod_scalar", "fmod_tensor"), _fmod),
     "div_rounded": _div_rounded,
+    "div_rounded_in_steps": _div_rounded,
     "div_unrounded": _div_unrounded,
     "pow_scalar": _pow_scalar,
     "rsqrt": _rsqrt,
