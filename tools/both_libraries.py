@@ -7,6 +7,7 @@ here knows which operators or programs are compared.
 
 from __future__ import annotations
 
+import dataclasses
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -97,6 +98,10 @@ def mirror(value: Any, memo: dict[int, Any] | None = None) -> Any:
     if isinstance(value, types.FunctionType) and value.__module__.startswith("torch."):
         path = f"{value.__module__}.{value.__qualname__}".removeprefix("torch.")
         return at_path(taper, path) or rebound(value)
+    if dataclasses.is_dataclass(value) and type(value).__module__.startswith("torch."):
+        names = [each.name for each in dataclasses.fields(value) if each.init]
+        given = {name: mirror(getattr(value, name), memo) for name in names}
+        return at_path(taper.nn.modules.linear_cross_entropy, type(value).__name__)(**given)
     if isinstance(value, torch.nn.Module):
         return at_path(taper.nn, type(value).__name__)()
     return value

@@ -1,12 +1,55 @@
-"""A call of an operator on one library, with its first and second gradients."""
+"""taper's function for each of PyTorch's, and a call of one with its first and second gradients."""
 
 from __future__ import annotations
 
+import functools
+import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from both_libraries import Outcome, attempt, is_tensor, mirror, tensors_in
+from both_libraries import Outcome, at_path, attempt, is_tensor, mirror, rebound, tensors_in
+
+import taper
+
+
+def seeded(package: Any) -> Callable[..., Any]:
+    """What the samples of random operators call for a fixed seed."""
+
+    def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        package.manual_seed(42)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def twin_of_function(function: Any, path: str) -> Callable[..., Any] | None:
+    """taper's function for one of PyTorch's; None where taper has no such name."""
+    if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
+        return rebound(function, wrapper_set_seed=seeded(taper))
+    found = at_path(taper, path)
+    return found if callable(found) else at_path(taper.Tensor, path)
+
+
+def twin_of_method(function: Any) -> Callable[..., Any] | None:
+    if isinstance(function, functools.partial):
+        inner = mirror(function.func)
+        return functools.partial(inner, *mirror(function.args), **mirror(function.keywords))
+    return at_path(taper.Tensor, function.__name__) or twin_of_function(function, "no such name")
+
+
+def twin_of_operator(op: Any) -> Callable[..., Any] | None:
+    names = (op.name, op.name.removesuffix(".default"))
+    offered = any(
+        at_path(root, n) for root in (taper, taper.Tensor) for n in (*names, f"{op.name}_")
+    )
+    return twin_of_function(op.op, op.name) if offered else None
+
+
+def on_clone(function: Any) -> Callable[..., Any]:
+    """An in-place function on a copy of its first argument, which may be a leaf."""
+    return lambda first, *args, **kwargs: function(first.clone(), *args, **kwargs)
 
 
 class Run:
