@@ -213,7 +213,19 @@ def column_sums(array: np.ndarray) -> np.ndarray:
     """
     rows = array.shape[0]
     ones = _ONES.get(array.dtype) if rows <= _FEW_ROWS else None
-    return _add(array, 0) if ones is None else ones[:rows].dot(array)
+    if ones is None:
+        return np.asarray(sum_array(array, (0,), False, array.dtype))
+    return ones[:rows].dot(array)
+
+
+def combine_at(at: Any, flat: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+    """`np.add.at` or its like on a flat array, of half precision in float32 and rounded once."""
+    if flat.dtype not in LOW_PRECISION:
+        at(flat, places, values)
+        return
+    wide = flat.astype(FLOAT32)
+    at(wide, places, values.astype(FLOAT32))
+    flat[...] = wide
 
 
 def _add_long(array: np.ndarray, axis: int, keepdims: bool, dtype: np.dtype) -> Any:

@@ -10,14 +10,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from taper.autograd.grad_mode import no_grad
 from taper.ops.blend import where
 from taper.ops.creation import empty_like
 from taper.ops.creation import eye as eye_matrix
+from taper.ops.on_demand import load_family
 from taper.ops.random import randperm
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 __all__ = [
@@ -358,11 +357,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     rows = tensor.size(0)
     columns = tensor.numel() // rows
     with no_grad():
-        drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)._array
-        q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
-        q = q * np.sign(np.diagonal(r))
-        found = wrap(np.ascontiguousarray(q.T if rows < columns else q))
-        tensor.view(rows, columns).copy_(found)
+        drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+        q, r = load_family("linalg_qr").linalg_qr(drawn.t() if rows < columns else drawn)
+        q = q * r.diag().sign()
+        tensor.view(rows, columns).copy_(q.t() if rows < columns else q)
         return tensor.mul_(gain)
 
 

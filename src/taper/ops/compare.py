@@ -15,6 +15,8 @@ from taper import dtypes
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
 from taper.opdef import SAME, Array, Operand, alias, composite, op
 from taper.operands import python_number
+from taper.opwrite import compute_into
+from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor, wrap
 
 _OVERLOADS = (
@@ -187,6 +189,7 @@ def isin(
     *,
     assume_unique: bool = False,
     invert: bool = False,
+    out: Tensor | None = None,
     element: Any = None,
     test_element: Any = None,
 ) -> Any:
@@ -212,7 +215,14 @@ def isin(
     first, second = (array.astype(common.numpy, copy=False) for array in arrays)
     if common is dtypes.bfloat16:
         first, second = first.astype(np.float32), second.astype(np.float32)
-    return wrap(np.asarray(np.isin(first, second, invert=invert)))
+    found = wrap(np.asarray(np.isin(first, second, invert=invert)))
+    return found if out is None else compute_into(None, lambda: found, (), out, _expect_bool)
+
+
+def _expect_bool(out: ndarray, result: ndarray) -> None:
+    if out.dtype != np.bool_:
+        got = C_NAMES[dtypes.FROM_NUMPY[out.dtype]]
+        raise RuntimeError(f"Expected out tensor to have dtype bool, but got {got} instead")
 
 
 # --- questions about one element -------------------------------------------------------------

@@ -154,7 +154,7 @@ def _negative_self(grad):
     return -grad
 
 
-@composite(method=False, name="_neg_view")
+@composite(name="_neg_view")
 def neg_view(input: Any) -> Any:
     """The negative as a view: a write to either shows in both.
 

@@ -16,6 +16,7 @@ from taper import dtypes
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.ops.shape import broadcast_to, reshape
 from taper.opwrite import refuse_overlap, run_inplace
+from taper.reduction import combine_at
 from taper.scalars import filler
 from taper.strides import Shape, broadcast_clash, row_major
 from taper.tensor import Tensor, wrap, wrap_dim
@@ -146,7 +147,7 @@ def gather_backward(self: Array, input_sizes: Shape, dim: int, index: Array) -> 
     result = np.zeros(input_sizes, self.dtype)
     position = wrap_dim(dim, len(input_sizes))
     places = places_along(tuple(input_sizes), position, index)
-    np.add.at(result.reshape(-1), places.ravel(), np.asarray(self).ravel())
+    combine_at(np.add.at, result.reshape(-1), places.ravel(), np.asarray(self).ravel())
     return result
 
 
@@ -266,7 +267,7 @@ def scatter_combined(self: Array, dim: int, index: Array, src: Operand, reduce: 
     result = np.array(self, order="C")
     values: Any = part_for(src, index) if is_array else np.asarray(src).astype(self.dtype)
     at = np.add.at if reduce == "add" else np.multiply.at
-    at(result.reshape(-1), places_along(self.shape, position, index).ravel(), values)
+    combine_at(at, result.reshape(-1), places_along(self.shape, position, index).ravel(), values)
     return result
 
 
@@ -342,7 +343,7 @@ def write_scatter_add(target: ndarray, dim: int, index: ndarray, source: ndarray
     position = check_scatter(target, dim, index, source)
     values = part_for(source, index)
     places = places_along(target.shape, position, index).ravel()
-    through_flat(target, lambda flat: np.add.at(flat, places, values))
+    through_flat(target, lambda flat: combine_at(np.add.at, flat, places, values))
 
 
 @op(tangent=LINEAR)

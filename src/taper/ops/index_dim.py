@@ -16,6 +16,7 @@ from taper.ops.gather import check_bounds, through_flat
 from taper.ops.index import add_at, is_expanded, warn_expanded
 from taper.ops.reshape import reshape
 from taper.opwrite import refuse_overlap, run_inplace
+from taper.reduction import LOW_PRECISION
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap_dim
@@ -125,10 +126,17 @@ def write_index_add(target: ndarray, dim: int, index: ndarray, source: ndarray, 
     position = check_index_vector("index_add_", target, dim, index, source)
     if alpha != 1:
         source = source * np.asarray(alpha).astype(source.dtype)
-    if target.ndim:
-        add_at(target, [None] * position + [_at_least_1d(index)], source)
-    else:
+    if not target.ndim:
         target += source
+        return
+    places = [None] * position + [_at_least_1d(index)]
+    # PyTorch adds slices of half precision in float32, single elements as they are.
+    wide = (
+        target.astype(np.float32) if target.ndim > 1 and target.dtype in LOW_PRECISION else target
+    )
+    add_at(wide, places, source.astype(wide.dtype, copy=False))
+    if wide is not target:
+        target[...] = wide
 
 
 @op(tangent=LINEAR, out=True)

@@ -265,6 +265,11 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     parts = integers("unflatten", "sizes", sizes, 2)
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise RuntimeError(
+            "unflatten got an unexpected error:\n"
+            f"Dimension specified as {dim} but tensor has no dimensions"
+        )
     try:
         parts = wanted_shape(parts, shape[position])
     except RuntimeError as error:
@@ -363,7 +368,7 @@ def _expanded(array: ndarray, size: Shape, lead: int) -> ndarray:
             raise RuntimeError("numel: integer multiplication overflow")
         return strided(array, size, (0,) * lead)
     if lead < 0:
-        name = dtypes.type_name(dtypes.FROM_NUMPY[array.dtype])
+        name = dtypes.backend_type_name(dtypes.FROM_NUMPY[array.dtype])
         raise RuntimeError(
             f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "

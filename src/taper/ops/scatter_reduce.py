@@ -24,8 +24,9 @@ from taper.ops.gather import (
 )
 from taper.ops.index_dim import check_index_vector
 from taper.ops.masked import masked_fill
+from taper.ops.matmul import same_dtype
 from taper.opwrite import run_inplace
-from taper.reduction import not_implemented
+from taper.reduction import combine_at, not_implemented
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 
@@ -35,7 +36,7 @@ def combine(flat: ndarray, places: ndarray, values: ndarray, reduce: str, own: b
     if not own:
         flat[places] = _neutral(flat.dtype, reduce)
     at = {"prod": np.multiply.at, "amax": np.maximum.at, "amin": np.minimum.at}
-    at.get(reduce, np.add.at)(flat, places, values)
+    combine_at(at.get(reduce, np.add.at), flat, places, values)
     if reduce != "mean":
         return
     counts = np.maximum(np.bincount(places, minlength=len(flat)) + own, 1).astype(flat.dtype)
@@ -76,7 +77,7 @@ def write_scatter_reduce(
     through_flat(target, lambda flat: combine(flat, places, values, reduce, own))
 
 
-@op()
+@op(out=same_dtype)
 def scatter_reduce(
     self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:

@@ -462,8 +462,9 @@ def softplus_self(grad, self, beta, threshold):
 )
 def log_sigmoid_forward(self: Array) -> Any:
     """log(sigmoid(x)), and exp(-abs(x)) for the gradient."""
-    buffer = np.exp(-np.abs(self))
-    return np.subtract(np.minimum(self, zero_of(self.dtype)), np.log1p(buffer)), buffer
+    buffer = np.asarray(np.exp(-np.abs(self)))
+    result = np.subtract(np.minimum(self, zero_of(self.dtype)), np.log1p(buffer))
+    return np.asarray(result), buffer
 
 
 @op(node="LogSigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)

@@ -23,6 +23,7 @@ from taper.opnodes import make_node
 from taper.ops.parts import slice_backward, slice_dim
 from taper.ops.reshape import sizes
 from taper.ops.shape import squeeze_all, squeeze_dim, squeeze_dims, t, transpose, unsqueeze
+from taper.reduction import combine_at
 from taper.strides import Shape, extent, integers, overlaps, owner_of, within
 from taper.tensor import Tensor, element_strides, storage_offset
 
@@ -170,7 +171,7 @@ def carry(values: ndarray, put: Geometry, read: Geometry, shared: Geometry) -> n
         target[...] = values
     elif values.size:
         places = part_of(np.arange(length), put, lowest)
-        np.add.at(storage, places.ravel(), values.ravel())
+        combine_at(np.add.at, storage, places.ravel(), values.ravel())
     if overlaps(shared[0], shared[1]):
         places = part_of(np.arange(length), shared, lowest)
         counts = np.bincount(places.ravel(), minlength=length)

@@ -183,7 +183,7 @@ def _reversed_dims(self: Tensor) -> Tensor:
 def _of_matrices(self: Tensor, name: str) -> Tensor:
     """Transposed in its last two dimensions; `name` is for errors."""
     ndim = self._array.ndim
-    if ndim == 1 or (ndim == 0 and name == ".adjoint()"):
+    if ndim == 1:
         raise RuntimeError(
             f"tensor{name} is only supported on matrices or batches of matrices. Got {ndim}-D "
             "tensor."
@@ -194,24 +194,24 @@ def _of_matrices(self: Tensor, name: str) -> Tensor:
 def _matrix_transpose(self: Tensor) -> Tensor:
     """The transpose of a matrix or of a batch of matrices."""
     if self._array.ndim == 0:
-        _warn_0d("mT", "This function is the identity in these cases.")
+        _warn_0d(".mT", "This function is the identity in these cases.")
         return self
     return _of_matrices(self, ".mT")
 
 
-def _matrix_adjoint(self: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix or of a batch of matrices."""
+def _matrix_adjoint(self: Tensor, name: str = ".mH") -> Tensor:
+    """The conjugate transpose of a matrix or of a batch of matrices; `name` is for errors."""
     if self._array.ndim == 0:
-        _warn_0d("mH", "Consider using x.conj().")
+        _warn_0d(name, "Consider using x.conj().")
         return _conjugated(self)
-    return _conjugated(_of_matrices(self, ".mH"))
+    return _conjugated(_of_matrices(self, name))
 
 
 def _hermitian(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix."""
     ndim = self._array.ndim
     if ndim == 0:
-        _warn_0d("H", "Consider using x.conj().")
+        _warn_0d(".H", "Consider using x.conj().")
         return _conjugated(self)
     if ndim != 2:
         more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
@@ -222,7 +222,8 @@ def _hermitian(self: Tensor) -> Tensor:
 
 
 def _warn_0d(name: str, advice: str) -> None:
-    warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {advice}")
+    shown = f"Tensor{name}" if name != ".adjoint()" else "adjoint()"
+    warn_once(f"{shown} is deprecated on 0-D tensors. {advice}")
 
 
 def _conjugated(tensor: Tensor) -> Tensor:
@@ -237,7 +238,7 @@ def adjoint(input: Tensor) -> Tensor:
     >>> taper.adjoint(taper.zeros(2, 3)).shape
     torch.Size([3, 2])
     """
-    return _conjugated(_of_matrices(input, ".adjoint()"))
+    return _matrix_adjoint(input, ".adjoint()")
 
 
 for _name, _getter in {

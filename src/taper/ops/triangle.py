@@ -13,6 +13,7 @@ from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, diagonal_backward
 from taper.ops.reshape import expand, reshape
+from taper.reduction import sum_array
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 
@@ -201,8 +202,7 @@ def trace(self: Array) -> Array:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype == np.bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    dtype = np.dtype(np.int64) if self.dtype.kind in "iu" else self.dtype
-    return np.asarray(diagonal(self, 0, 0, 1).astype(dtype).sum(dtype=dtype))
+    return np.asarray(sum_array(diagonal(self, 0, 0, 1), None, False, None))
 
 
 @derivative(trace, wrt="self")

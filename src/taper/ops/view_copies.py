@@ -162,19 +162,43 @@ def as_strided_copy(
     return _strided(_checked("as_strided_copy", input), *given, storage_offset, out=out)
 
 
+def _parts_into(name: str, form: str, parts: tuple[Tensor, ...], out: Any) -> Any:
+    """What a function of several copies returns: the copies, or nothing where `out` takes them.
+
+    `form` is the end of the name that PyTorch's error has; one of the three does not resize.
+    """
+    if out is None:
+        return parts
+    if isinstance(out, Tensor) or not isinstance(out, tuple | list):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
+        )
+    if len(out) != len(parts):
+        raise RuntimeError(
+            f"{name}{form} expected an out= argument of size {len(parts)}, got size {len(out)}"
+        )
+    for each, part in zip(out, parts, strict=True):
+        if name == "split_copy":
+            each.copy_(part)
+        else:
+            compute_into(name, lambda part=part: part, (part,), each, same_dtype)
+    return None
+
+
 @composite(method=False, numpy_names=True)
-def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+def split_copy(input: Tensor, split_size: int, dim: int = 0, *, out: Any = None) -> Any:
     """Copies of the parts of `split_size` along a dimension.
 
     >>> import taper
     >>> [each.shape[0] for each in taper.split_copy(taper.ones(5), 2)]
     [2, 2, 1]
     """
-    return tuple(_split(_checked("split_copy", input), split_size, dim))
+    parts = tuple(_split(_checked("split_copy", input), split_size, dim))
+    return _parts_into("split_copy", "_Tensor_out()", parts, out)
 
 
 @composite(method=False, numpy_names=True)
-def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0, *, out: Any = None) -> Any:
     """Copies of parts of these sizes along a dimension.
 
     >>> import taper
@@ -182,18 +206,20 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tupl
     [1, 4]
     """
     lengths = _tuple("split_with_sizes_copy", "split_sizes", split_sizes)
-    return tuple(_split_with_sizes(_checked("split_with_sizes_copy", input), lengths, dim))
+    parts = tuple(_split_with_sizes(_checked("split_with_sizes_copy", input), lengths, dim))
+    return _parts_into("split_with_sizes_copy", "_out", parts, out)
 
 
 @composite(method=False, numpy_names=True)
-def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> Any:
     """Copies of the slices along a dimension.
 
     >>> import taper
     >>> taper.unbind_copy(taper.tensor([1, 2]))
     (tensor(1), tensor(2))
     """
-    return tuple(_unbound(_checked("unbind_copy", input), dim))
+    parts = tuple(_unbound(_checked("unbind_copy", input), dim))
+    return _parts_into("unbind_copy", "_int_out", parts, out)
 
 
 @composite(method=False)

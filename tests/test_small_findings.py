@@ -1,0 +1,80 @@
+"""Small things in which a comparison from outside found taper to differ from PyTorch 2.13."""
+
+from __future__ import annotations
+
+import pytest
+
+import taper
+from taper.nn import functional as F
+
+
+def test_0d_logsigmoid_holds_an_array_that_can_be_written():
+    y = F.logsigmoid(taper.tensor(1.0))
+    y.data.mul_(2)
+    assert y.item() == pytest.approx(-0.6265233755111694)
+
+
+def test_the_adjoint_of_0d_is_its_conjugate_with_a_warning():
+    with pytest.warns(UserWarning, match=r"adjoint\(\) is deprecated on 0-D tensors"):
+        assert taper.tensor(1 + 2j).adjoint().item() == 1 - 2j
+
+
+def test_unflatten_of_0d_and_expand_to_fewer_dims_say_what_pytorch_says():
+    with pytest.raises(RuntimeError, match="unflatten got an unexpected error:\nDimension spec"):
+        taper.tensor(1.0).unflatten(0, (-1, 1))
+    with pytest.raises(RuntimeError, match=r"^expand\(CPUBoolType\{\[2, 3\]\}, size=\[1\]\)"):
+        taper.ones(2, 3, dtype=taper.bool).expand(1)
+    with pytest.raises(RuntimeError, match=r"^expand\(torch.HalfTensor\{\[2, 3\]\}, size=\[1\]\)"):
+        taper.ones(2, 3, dtype=taper.half).expand(1)
+
+
+def test_isin_takes_out():
+    out = taper.zeros(2, dtype=taper.bool)
+    assert taper.isin(taper.tensor([1, 2]), 1, out=out) is out
+    assert out.tolist() == [True, False]
+    with pytest.raises(RuntimeError, match="to have dtype bool, but got float instead"):
+        taper.isin(taper.tensor([1, 2]), 1, out=taper.zeros(2))
+
+
+def test_scatter_reduce_takes_out():
+    index, out = taper.tensor([0]), taper.zeros(2)
+    assert taper.scatter_reduce(taper.ones(2), 0, index, taper.ones(1), "sum", out=out) is out
+    assert out.tolist() == [2, 1]
+    with pytest.raises(RuntimeError, match="to have dtype float, but got double instead"):
+        taper.scatter_reduce(taper.ones(2), 0, index, taper.ones(1), "sum", out=out.double())
+
+
+def test_copies_of_parts_take_out_and_return_nothing():
+    x, outs = taper.tensor([[1.0, 2.0], [3.0, 4.0]]), (taper.zeros(2), taper.zeros(0))
+    assert taper.unbind_copy(x, out=outs) is None
+    assert [each.tolist() for each in outs] == [[1, 2], [3, 4]]
+    outs = [taper.zeros(1, 2), taper.zeros(1, 2, dtype=taper.int64)]
+    assert taper.split_copy(x, 1, out=outs) is None
+    assert [each.tolist() for each in outs] == [[[1, 2]], [[3, 4]]]
+    assert taper.split_with_sizes_copy(x, [1, 1], out=(outs[0], taper.zeros(1, 2))) is None
+    with pytest.raises(
+        RuntimeError, match="unbind_copy_int_out expected an out= argument of size 2"
+    ):
+        taper.unbind_copy(x, out=(taper.zeros(2),))
+    with pytest.raises(TypeError, match=r"argument 'out' must be tuple of Tensors, not Tensor"):
+        taper.unbind_copy(x, out=taper.zeros(2))
+    with pytest.raises(RuntimeError, match="to have dtype float, but got int instead"):
+        taper.unbind_copy(x, out=(taper.zeros(2), taper.zeros(2, dtype=taper.int32)))
+
+
+def test_neg_view_is_a_method_too():
+    x = taper.ones(2)
+    x._neg_view().fill_(3)
+    assert x.tolist() == [-3, -3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"),
+    [
+        (taper.complex64, "torch.sign is not intended to support complex numbers"),
+        (taper.bfloat16, "\"geqrf_cpu\" not implemented for 'BFloat16'"),
+    ],
+)
+def test_orthogonal_refuses_what_its_parts_refuse(dtype, text):
+    with pytest.raises(NotImplementedError, match=text):
+        taper.nn.init.orthogonal_(taper.zeros(2, 2, dtype=dtype))

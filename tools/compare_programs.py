@@ -1,0 +1,212 @@
+"""Runs random programs on taper and on PyTorch, and compares all that can be seen after each step.
+
+    .venv-oracle/bin/python tools/compare_programs.py --seed 7 --count 1000
+
+A program is 5 to 25 lines of Python that both libraries run, one after the other, with the same
+seed.  Of each difference the shortest program that shows it is printed, as "ours / theirs".
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import random
+import re
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from both_libraries import (
+    Difference,
+    Outcome,
+    array_of,
+    attempt,
+    differences,
+    flag,
+    is_tensor,
+    outcome_differences,
+)
+from program_steps import PRELUDE, Steps, names_of
+
+import taper
+
+NUMBER = re.compile(r"[-+\s]|\d+\.?\d*(e[-+]\d+)?")
+# Listed in CHANGELOG.md: NumPy gives views of tensors without elements no strides.
+LISTED = {"layout of empty"}
+WRONG = {"value", "gradient", "dtype", "shape"}
+
+
+def unlisted(found: Iterator[Difference]) -> list[Difference]:
+    return [each for each in found if each[0] not in LISTED]
+
+
+class Library:
+    """A program's run on one library."""
+
+    def __init__(self, package: Any, seed: int) -> None:
+        self.space: dict[str, Any] = {"torch": package, "__name__": "program"}
+        exec(PRELUDE, self.space)
+        package.manual_seed(seed)
+
+    def step(self, line: str) -> Outcome:
+        self.space.pop("result", None)
+        code = compile(line, "<program>", "exec")
+        return attempt(lambda: exec(code, self.space))
+
+
+class Program:
+    """The same lines on both libraries, until the first difference."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.ours, self.theirs = Library(taper, seed), Library(torch, seed)
+        self.lines: list[str] = []
+        self.found: list[Difference] = []
+        self.over = False
+        self.first: dict[int, tuple[Any, Any]] = {}
+
+    def step(self, line: str) -> None:
+        self.lines.append(line)
+        theirs, ours = self.theirs.step(line), self.ours.step(line)
+        self.found = unlisted(outcome_differences(ours, theirs))
+        if "MKL FFT error" in str(theirs.error):  # PyTorch's answer to an empty batch
+            self.found, self.over = [], True
+        elif not self.found:
+            self.found = unlisted(self.all_seen(line))
+            if self.found and theirs.error is not None:
+                # A failed call changes nothing in taper; PyTorch may have written a part by then.
+                self.found, self.over = [], True
+        if not self.found and not self.over:
+            self.synchronise()
+            self.found = list(self.texts(line))
+
+    def all_seen(self, line: str) -> Iterator[Difference]:
+        mine, expected = self.ours.space, self.theirs.space
+        if mine.get("result") is not None or expected.get("result") is not None:
+            yield from differences(mine.get("result"), expected.get("result"), factor=10.0)
+        names = names_of(expected, lambda each: True)
+        if names != names_of(mine, lambda each: True):
+            yield "names", "another set of names"
+            return
+        for name in names:
+            for kind, text in self.tensor_seen(mine[name], expected[name]):
+                yield kind, f"{name}: {text}"
+        yield from (
+            (f"log {kind}", text) for kind, text in differences(mine["log"], expected["log"])
+        )
+
+    def tensor_seen(self, ours: Any, theirs: Any) -> Iterator[Difference]:
+        """All that can be seen of a variable, and of its gradient."""
+        yield from differences(ours, theirs, factor=10.0)
+        if not is_tensor(theirs) or not is_tensor(ours):
+            return
+        versions = [new_version(each, self.first) for each in (ours, theirs)]
+        yield from (("version", text) for _, text in differences(*versions))
+        yield from (("view", text) for _, text in differences(ours._is_view(), theirs._is_view()))
+        grads = [flag(each, "grad") for each in (ours, theirs)]
+        for kind, text in differences(*grads, factor=10.0):
+            yield ("gradient" if kind == "value" else f"grad {kind}"), text
+
+    def texts(self, line: str) -> Iterator[Difference]:
+        """Differences of `repr` of the tensors of a line; digits of a gradient may be rounding."""
+        for name in names_of(self.theirs.space, is_tensor):
+            if name in line:
+                mine, expected = (repr(each.space[name]) for each in (self.ours, self.theirs))
+                if mine != expected and NUMBER.sub("", mine) != NUMBER.sub("", expected):
+                    yield "repr", f"{name}: {mine} / {expected}"
+
+    def synchronise(self) -> None:
+        """Copies PyTorch's rounding, so that no later step of a program depends on it."""
+        for name in names_of(self.theirs.space, is_tensor):
+            ours, theirs = self.ours.space.get(name), self.theirs.space[name]
+            if not is_tensor(ours) or ours.shape != theirs.shape or ours.is_conj() or ours.is_neg():
+                continue
+            if ours.dtype.is_floating_point or ours.dtype.is_complex:
+                array = ours._array
+                if array.flags.writeable and not np.array_equal(array_of(ours), array_of(theirs)):
+                    array[...] = array_of(theirs)
+
+
+def new_version(tensor: Any, first: dict[int, tuple[Any, Any]]) -> Any:
+    """How often a tensor was written since it was first seen.
+
+    What the version is by then tells how PyTorch computes a result, not what the result is.
+    """
+    version = flag(tensor, "_version")
+    _, before = first.setdefault(id(tensor), (tensor, version))
+    return version - before if isinstance(version, int) and isinstance(before, int) else version
+
+
+def shortest(seed: int, lines: list[str], kinds: set[str]) -> tuple[list[str], list[Difference]]:
+    """The program without the lines that the difference does not need."""
+    kept, found = lines, None
+    for number in reversed(range(len(lines))):
+        fewer = [line for line in kept if line is not lines[number]]
+        program = replay(seed, fewer)
+        if program.found and {kind for kind, _ in program.found} & kinds:
+            kept, found = program.lines, program.found
+    return kept, found or replay(seed, kept).found
+
+
+def replay(seed: int, lines: list[str]) -> Program:
+    program = Program(seed)
+    for line in lines:
+        program.step(line)
+        if program.found or program.over:
+            break
+    return program
+
+
+def random_program(seed: int, only: str) -> Program:
+    program, draw = Program(seed), random.Random(seed)
+    steps = Steps(draw, program.theirs.space, only)
+    for _ in range(draw.randint(5, 25)):
+        program.step(steps.line())
+        if program.found or program.over:
+            break
+    return program
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first program")
+    parser.add_argument("--count", type=int, default=1000, help="how many programs")
+    parser.add_argument("--only", default="", help="groups of steps, as view,write")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # those of a step are caught there; others come of looking
+    for package in (torch, taper):
+        package.set_warn_always(True)
+    kinds: collections.Counter[str] = collections.Counter()
+    shown: collections.Counter[tuple[str, str]] = collections.Counter()
+    failed, wrong, steps, begun = 0, 0, 0, time.monotonic()
+    for number in range(options.count):
+        seed = options.seed + number
+        program = random_program(seed, options.only)
+        steps += len(program.lines)
+        if program.found:
+            failed += 1
+            first = program.found[0][0]
+            kinds[first] += 1
+            wrong += bool({kind for kind, _ in program.found} & WRONG)
+            lines, found = shortest(seed, program.lines, {first})
+            key = (first, lines[-1].split("=")[-1])
+            shown[key] += 1
+            if shown[key] == 1:
+                print(f"\n# seed {seed}", *lines, *(f"  {k}: {t}" for k, t in found[:3]), sep="\n")
+        if number % 100 == 99:
+            print(f"{number + 1} programs, {failed} differ", file=sys.stderr, flush=True)
+    print("\nprograms  first difference")
+    for kind, count in kinds.most_common():
+        print(f"{count:8}  {kind}")
+    share = 100 * (1 - failed / options.count)
+    print(f"{share:.2f} % of {options.count} programs ({steps} steps) agree in everything; {wrong} "
+          f"with a wrong value or gradient; {time.monotonic() - begun:.0f} s")  # fmt: skip
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
