@@ -92,8 +92,7 @@ docs: $(VENV)/.installed
 	mv docs/coverage.md.new docs/coverage.md
 	$(BIN)/python tools/proxy_names.py > src/taper/compat/names.txt.new
 	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
-	$(BIN)/python tools/stubs.py > src/taper/__init__.pyi.new
-	mv src/taper/__init__.pyi.new src/taper/__init__.pyi
+	$(BIN)/python tools/stubs.py
 
 clean:
 	rm -rf $(VENV) $(ORACLE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -251,6 +251,7 @@ def walk(node: ast.AST, inside_function: bool = False):
     """(node, stands in a function) for all nodes that exist when the program runs."""
     for child in ast.iter_child_nodes(node):
         if is_type_checking(child):
+            yield from walk(ast.Module(child.orelse, []), inside_function)
             continue
         inside = inside_function or isinstance(
             child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -345,7 +346,7 @@ def test_imports_are_seen():
     """The reader of imports itself: relative, late, computed and type-checking ones."""
     source = (
         "from . import node\nfrom .. import tensor\nfrom ..ops import x\nimport numpy as np\n"
-        "if TYPE_CHECKING:\n    import never\n"
+        "if TYPE_CHECKING:\n    import never\nelse:\n    import numpy\n"
         "def f():\n    from taper.ops import y\n    importlib.import_module(name)\n"
     )
     seen = [
@@ -353,11 +354,12 @@ def test_imports_are_seen():
         for node, inside in walk(ast.parse(source))
         for name in imported(node, "taper.autograd.engine", False)
     ]
-    assert [inside for _, inside in seen] == [False, False, False, False, True, True]
+    assert [inside for _, inside in seen] == [False, False, False, False, False, True, True]
     assert [name.removesuffix(".node").removesuffix(".tensor") for name, _ in seen] == [
         "taper.autograd",
         "taper",
         "taper.ops",
+        "numpy",
         "numpy",
         "taper.ops",
         "(computed)",

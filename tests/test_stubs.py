@@ -1,8 +1,9 @@
-"""What a type checker knows of taper: the stub is fresh, accepts right programs, finds mistakes."""
+"""What type checkers and editors know of taper: right programs pass, mistakes are found."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import runpy
@@ -15,7 +16,7 @@ import pytest
 import taper
 
 ROOT = Path(__file__).parents[1]
-STUB = ROOT / "src" / "taper" / "__init__.pyi"
+PACKAGE = ROOT / "src" / "taper"
 PROGRAMS = ROOT / "tests" / "typing"
 
 
@@ -29,15 +30,24 @@ def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_stub_is_fresh():
+def texts(directory: Path) -> dict[str, str]:
+    """The stubs in a directory by their path."""
+    stubs = sorted(directory.rglob("*.pyi"))
+    return {str(path.relative_to(directory)): path.read_text() for path in stubs}
+
+
+def test_the_stubs_are_fresh(tmp_path):
     # In a process of its own: other tests may have put things on Tensor.
-    written = run("tools/stubs.py", PYTHONPATH=str(ROOT / "src"))
+    written = run("tools/stubs.py", str(tmp_path), PYTHONPATH=str(ROOT / "src"))
     assert written.stderr == ""
-    assert STUB.read_text() == written.stdout, "run: make docs"
+    found, wanted = texts(PACKAGE), texts(tmp_path)
+    assert sorted(found) == sorted(wanted)
+    stale = [path for path in found if found[path] != wanted[path]]
+    assert stale == [], "run: make docs"
 
 
 def test_the_stub_has_every_public_name():
-    text = STUB.read_text()
+    text = (PACKAGE / "__init__.pyi").read_text()
     told = set(re.findall(r"^(?:def |from .* as )?(\w+)(?=[(:\n])", text, flags=re.MULTILINE))
     names = [name for name in dir(taper) if not name.startswith("_")]
     public = {name for name in names if not inspect.ismodule(getattr(taper, name))}
@@ -45,11 +55,25 @@ def test_the_stub_has_every_public_name():
     assert {"nn", "optim", "linalg", "autograd", "cuda"} <= told
 
 
+def test_no_function_gives_a_type_that_says_nothing():
+    everything = "".join(texts(PACKAGE).values())
+    results = set(re.findall(r"^ *def (\w+)\(.*\) -> Any:", everything, flags=re.MULTILINE))
+    # A pool gives indices or not as a bool says, which need not be a literal.
+    assert {name for name in results if name[0] != "_" and "pool" not in name} == {"named_tuple"}
+
+
+def test_every_function_is_documented_where_editors_look():
+    stub = (PACKAGE / "__init__.pyi").read_text()
+    assert re.findall(r"^def .*\.\.\.$", stub, flags=re.MULTILINE) == []
+    methods = (PACKAGE / "tensor_methods.pyi").read_text()
+    assert re.findall(r"^    def [a-z]\w*\(.*(?<!value: None\) -> None: )\.\.\.$", methods) == []
+
+
 def test_the_package_says_that_it_is_typed():
-    assert (STUB.parent / "py.typed").exists()
+    assert (PACKAGE / "py.typed").exists()
 
 
-def checked(program: Path) -> list[tuple[int, str]]:
+def by_mypy(program: Path) -> list[tuple[int, str]]:
     """(line, kind of error) that mypy finds in a program of somebody who uses taper."""
     pytest.importorskip("mypy", reason="mypy comes with the dev extra")
     options = ["--strict", "--config-file=", "--follow-imports=silent"]
@@ -61,9 +85,20 @@ def checked(program: Path) -> list[tuple[int, str]]:
     return [(int(line), kind) for line, kind in found]
 
 
+def by_pyright(program: Path) -> list[tuple[int, str]]:
+    """(line, message) of the errors that pyright finds; its settings are in pyproject.toml."""
+    pytest.importorskip("pyright", reason="pyright comes with the dev extra")
+    checker = run("-m", "pyright", "--outputjson", "--pythonpath", sys.executable, str(program))
+    found = json.loads(checker.stdout)
+    assert found["summary"]["filesAnalyzed"] == 1, checker.stdout + checker.stderr
+    errors = [each for each in found["generalDiagnostics"] if each["severity"] == "error"]
+    return [(each["range"]["start"]["line"] + 1, each["message"]) for each in errors]
+
+
 @pytest.mark.slow
 def test_a_right_program_is_accepted_and_runs():
-    assert checked(PROGRAMS / "right.py") == []
+    assert by_mypy(PROGRAMS / "right.py") == []
+    assert by_pyright(PROGRAMS / "right.py") == []
     assert runpy.run_path(str(PROGRAMS / "right.py"), run_name="__main__")["training"]
 
 
@@ -71,5 +106,20 @@ def test_a_right_program_is_accepted_and_runs():
 def test_every_mistake_is_found():
     lines = enumerate((PROGRAMS / "wrong.py").read_text().splitlines(), 1)
     marked = [(nr, line.rpartition("  # ")[2]) for nr, line in lines if "  # " in line]
-    assert len(marked) > 20
-    assert checked(PROGRAMS / "wrong.py") == marked
+    assert len(marked) > 40
+    assert by_mypy(PROGRAMS / "wrong.py") == marked
+    by_line = dict(by_pyright(PROGRAMS / "wrong.py"))  # one mistake may have two messages
+    assert list(by_line) == [nr for nr, _ in marked]
+
+
+def test_an_editor_completes_and_documents_the_methods_of_a_tensor():
+    jedi = pytest.importorskip("jedi", reason="jedi comes with the dev extra")
+    project = jedi.Project(ROOT, added_sys_path=[str(ROOT / "src")], load_unsafe_extensions=False)
+    program = jedi.Script("import taper\nx = taper.ones(3)\nx.softmax", project=project)
+    names = [each.name for each in program.complete(3, 2)]
+    assert len(names) > 600
+    assert {"relu", "add_", "grad_fn", "backward", "shape", "T", "max"} <= set(names)
+    (found,) = program.help(3, 5)
+    assert found.docstring(raw=True).startswith("Exponentials along a dimension")
+    (kind,) = jedi.Script("import taper\nx = taper.ones(3).exp()\nx", project=project).infer(3, 0)
+    assert kind.name == "Tensor"

@@ -1,311 +1,107 @@
-"""Writes `src/taper/__init__.pyi`: what a type checker and an editor know of `taper`.
+"""Writes the stubs: what a type checker and an editor know of `taper`.
 
 The functions and Tensor methods are made by the operator table when the package is imported, so
-nobody who only reads the source can see them.  Here they are written down: parameters from the
-table and from the signatures of composites, types from their annotations.  An annotation `Any`
-says little, so WHAT_NAMES_MEAN adds what a parameter of that name is everywhere.
+nobody who only reads the source can see them.  Here they are written down with their types and
+documentation: `taper` itself, the methods of Tensor, the modules that only list functions of the
+table, and the named tuples that functions return.
 
-    python tools/stubs.py > src/taper/__init__.pyi
+    python tools/stubs.py [directory]      # src/taper if none is given
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
+import functools
+import importlib
 import inspect
-import typing
-from collections.abc import Iterator
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import GenericAlias, MethodType
+from types import MethodType
 from typing import Any
+
+from stub_functions import Function, Types, documentation
 
 import taper
 from taper import return_types
-from taper.opdef import Op
+from taper.opdef import methods as registered
 from taper.ops import load_all
 from taper.tensor import Tensor
 
 PACKAGE = Path(__file__).parents[1] / "src" / "taper"
 
-HEAD = '''"""The types of taper's public names.  Written by tools/stubs.py (`make docs`)."""
+HEAD = '''"""{subject}  Written by tools/stubs.py (`make docs`)."""
 
 # Names such as `int`, `float` and `dtype` are functions, dtypes and methods below: types have an
-# underscore.  `taper.tensor` is the function; the module of that name is the package's own.
+# underscore.
 
 from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, overload
 
-import numpy as _np
-from taper.device import device as _device
-from taper.device import layout as _layout
-from taper.device import memory_format as _memory_format
-from taper.dtypes import dtype as _dtype
-from taper.ops.legacy import tensortype as _tensortype
-from taper.size import Size as _Size
-'''
-
-ALIASES = """
+{imports}
 
 _Number: TypeAlias = _int | _float | _complex | _np.generic
 _Operand: TypeAlias = Tensor | _Number
 _Device: TypeAlias = _device | str | _int
 _Ints: TypeAlias = _int | Sequence[_int]
+
+'''
+
+# What the text of types may need.
+COMMON = """
+import numpy as _np
+from taper import return_types as _return_types
+from taper.device import device as _device
+from taper.device import layout as _layout
+from taper.device import memory_format as _memory_format
+from taper.dtypes import dtype as _dtype
+from taper.random import Generator
+from taper.size import Size as _Size
+from taper.tensor import Tensor
+from typing_extensions import TypeIs
 """
 
-# Builtin types whose names mean something else in the stub, and the package's own types.
-RENAMED = {
-    "bool": "_bool",
-    "complex": "_complex",
-    "float": "_float",
-    "int": "_int",
-    "dtype": "_dtype",
-    "device": "_device",
-    "Device": "_device",
-    "layout": "_layout",
-    "memory_format": "_memory_format",
-    "Size": "_Size",
-    "Array": "Tensor",
-    "Operand": "_Operand",
-    "Arrays": "Sequence[Tensor]",
-    "Indices": "Sequence[Tensor | None]",
-    "Shape": "Sequence[_int]",
-}
-KNOWN = {"Any", "Callable", "Iterator", "Self", "Sequence", "Tensor", "None"}
+HEAD_OF_LIST = '''"""{subject}  Written by tools/stubs.py (`make docs`)."""
 
-# What a parameter with the annotation `Any`, or none, takes.
-WHAT_NAMES_MEAN = {
-    **dict.fromkeys(["input", "other", "exponent", "end", "weight", "min", "max"], "_Operand"),
-    **dict.fromkeys(["alpha", "beta", "fill_value", "lambd", "threshold", "step"], "_Number"),
-    **dict.fromkeys(["size", "sizes", "dims", "stride", "padding"], "_Ints"),
-    **dict.fromkeys(["dim", "axis"], "_Ints | None"),
-    **dict.fromkeys(["dilation", "output_padding", "kernel_size", "shape", "shifts"], "_Ints"),
-    **dict.fromkeys(["order", "times", "normalized_shape"], "_Ints"),
-    "device": "_Device | None",
-    "dtype": "_dtype | None",
-    "generator": "Generator | None",
-    "layout": "_layout | None",
-    "memory_format": "_memory_format | None",
-    "rounding_mode": "str | None",
-    "self": "Tensor",
-    "split_size_or_sections": "_Ints",
-    "tensor": "Tensor",
-    "tensors": "Sequence[Tensor]",
-    "value": "_Operand",
-}
-# Where a name means something else: in the functions whose names begin so.
-EXCEPTIONS = {
-    ("__array__", "dtype"): "Any",
-    ("conv", "padding"): "_Ints | str",
-    ("move", "destination"): "_Ints",
-    ("move", "source"): "_Ints",
-    ("tensordot", "dims"): "Any",
-    ("result_type", "tensor"): "_Operand",
-    ("type", "dtype"): "Any",
-    ("view", "shape"): "_Ints | _dtype",
-    ("where", "condition"): "Tensor",
-}
+{imports}'''
 
-# Functions that give a Tensor and say `Any`, since they also run on arrays inside formulas.
-GIVE_A_TENSOR = frozenset(
-    """
-    _weight_norm cdist cholesky cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip conj
-    conj_physical contiguous copysign corrcoef cov cumulative_trapezoid det div divide expand
-    flip float_power floor_divide fmod frobenius_norm ger imag index_fill inner inverse isclose isin
-    lerp logdet lu_solve masked_fill matmul matrix_exp matrix_power narrow nuclear_norm orgqr ormqr
-    outer pdist permute pinverse polygamma positive pow prelu real remainder repeat reshape
-    resolve_conj resolve_neg roll rot90 round rrelu rsub select selu square squeeze tile trapezoid
-    trapz true_divide xlogy
-    """.split()
-)
-# The type of the result depends on the arguments.
-DEPENDS = frozenset({"max", "min", "median", "nanmedian"})
+RETURN_TYPES = '''"""The named tuples of results.  Written by tools/stubs.py (`make docs`)."""
 
-UNARY = {"__abs__", "__invert__", "__neg__", "__pos__"}
-COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
-ARITHMETIC = "add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift".split()
-BINARY = COMPARISONS | {f"__{prefix}{name}__" for name in ARITHMETIC for prefix in ("", "r", "i")}
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from taper.tensor import Tensor
+
+all_return_types: list[type]
+
+def named_tuple(name: str, *fields: str) -> Any: ...
+
+class _ReturnType:
+    n_fields: ClassVar[int]
+    n_sequence_fields: ClassVar[int]
+    n_unnamed_fields: ClassVar[int]
+    out_type: ClassVar[Any]
+    def __new__(cls, sequence: Iterable[Any], /) -> Self: ...
+
+'''
+
+# Modules that only list what is defined elsewhere: functions of the table, and what is imported
+# when it is first used.
+LISTS = ("distributions", "fft", "functional", "linalg", "nn.functional", "special", "utils")
+
 OF_EVERY_OBJECT = {"__dir__", "__format__", "__reduce_ex__", "__repr__"}
 NEW = "def __new__(cls, *args: Any, device: _Device | None = None) -> Self: ..."
 
+# Fields of named tuples that are no Tensor.
+FIELDS = {("histogramdd", "bin_edges"): "list[Tensor]"}
+
 # Names in the package's namespace that PyTorch does not have, or that are spelled out below.
 INTERNAL = {"pickling"}
-
-
-class Types:
-    """Turns annotations into text of the stub, and remembers what that needs to import."""
-
-    def __init__(self) -> None:
-        self.imports: set[str] = set()
-
-    def text(self, annotation: Any, names: dict[str, Any]) -> str:
-        """The type an annotation means in a module with these names."""
-        if annotation is inspect.Parameter.empty:
-            return "Any"
-        if not isinstance(annotation, str):
-            annotation = inspect.formatannotation(annotation)
-        tree = ast.parse(annotation, mode="eval").body
-        return ast.unparse(self._translate(tree, names))
-
-    def _translate(self, node: ast.AST, names: dict[str, Any]) -> Any:
-        if isinstance(node, ast.Attribute):
-            return self._class(names.get(ast.unparse(node.value)), node.attr)
-        if isinstance(node, ast.Name):
-            return self._name(node.id, names)
-        if (
-            isinstance(node, ast.Subscript)
-            and ast.unparse(self._translate(node.value, names)) == "Any"
-        ):
-            return ast.Name("Any")  # of something unknown
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, list):
-                setattr(node, field, [self._translate(each, names) for each in value])
-            elif isinstance(value, ast.expr):
-                setattr(node, field, self._translate(value, names))
-        return node
-
-    def _name(self, name: str, names: dict[str, Any]) -> ast.AST:
-        if name in RENAMED:
-            return ast.parse(RENAMED[name], mode="eval").body
-        if name in KNOWN or (hasattr(builtins, name) and name not in names):
-            return ast.Name(name)
-        value = names.get(name)
-        if isinstance(value, type) and not isinstance(value, GenericAlias):
-            return self._class(None, value)
-        if typing.get_origin(value) is not None:  # an alias, as Dims = tuple[int, ...] | None
-            return self._translate(ast.parse(str(value), mode="eval").body, names)
-        return ast.Name("Any")
-
-    def _class(self, owner: Any, found: Any) -> ast.AST:
-        value = getattr(owner, found, None) if isinstance(found, str) else found
-        if not isinstance(value, type):
-            return ast.Name("Any")
-        name, module = value.__name__, value.__module__
-        if name in RENAMED:
-            return ast.parse(RENAMED[name], mode="eval").body
-        if module == "numpy":
-            return ast.parse(f"_np.{name}", mode="eval").body
-        if not module.startswith("taper."):
-            return ast.Name("Any")
-        self.imports.add(f"from {module} import {name} as _{name}")
-        return ast.Name(f"_{name}")
-
-
-def is_operator(function: Any) -> bool:
-    """Whether it is a function made by the table, and no composite of such functions."""
-    return isinstance(getattr(function, "__wrapped__", None), Op)
-
-
-class Function:
-    """A function or method of taper as a line of the stub."""
-
-    def __init__(self, types: Types, name: str, function: Any, method: bool) -> None:
-        self.types = types
-        self.name = name
-        self.function = inspect.unwrap(function, stop=is_operator)
-        self.op: Any = self.function.__wrapped__ if is_operator(self.function) else None
-        self.method = method
-        self.in_place = name.endswith("_") and not name.endswith("__")
-
-    def line(self) -> str:
-        """`def mul(input: ..., other: ...) -> Tensor: ...`"""
-        parameters = list(inspect.signature(self.function).parameters.values())
-        parts = self._parameters(parameters[1:] if self.method else parameters)
-        if self.method:
-            parts.insert(0, "self")
-        comment = "  # type: ignore[override]" if self.name in ("__eq__", "__ne__") else ""
-        return f"def {self.name}({', '.join(parts)}) -> {self.result()}: ...{comment}"
-
-    def _parameters(self, parameters: list[inspect.Parameter]) -> list[str]:
-        parts = []
-        starred = False
-        for each in parameters:
-            if self.name in BINARY and parts:
-                break  # only what the sign can give it
-            if each.name == "out" and (self.method or self.in_place):
-                continue  # as in PyTorch, only functions have it
-            if each.kind is each.VAR_POSITIONAL:
-                starred = True
-            if each.kind is each.KEYWORD_ONLY and not starred:
-                parts.append("*")
-                starred = True
-            parts.append(self._parameter(each))
-        return parts
-
-    def _parameter(self, parameter: inspect.Parameter) -> str:
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
-        text = f"{stars.get(parameter.kind, '')}{parameter.name}: {self._type(parameter)}"
-        if parameter.default is parameter.empty:
-            return text
-        default = parameter.default
-        plain = default is None or type(default) in (bool, int, str)
-        return f"{text} = {default!r}" if plain else f"{text} = ..."
-
-    def _type(self, parameter: inspect.Parameter) -> str:
-        name = parameter.name
-        if self.name in BINARY:
-            return "object" if self.name in ("__eq__", "__ne__") else "_Operand | _np.ndarray"
-        if self.op is not None:
-            found = self._operator_type(name)
-        else:
-            found = self.types.text(parameter.annotation, self.function.__globals__)
-        if found == "Any":
-            found = self._meaning(name, parameter.kind is parameter.VAR_POSITIONAL)
-        if parameter.default is None and found != "Any" and "None" not in found:
-            found += " | None"
-        return found
-
-    def _operator_type(self, name: str) -> str:
-        op = self.op
-        if name == "out":
-            return "Tensor" if len(op.outputs) == 1 else "tuple[Tensor, ...]"
-        position, found = next(
-            (nr, each) for nr, each in enumerate(op.params) if each.public_name == name
-        )
-        if position == 0 and op.numbers:
-            return "_Operand"
-        annotation = op.kernel.__annotations__.get(found.name, inspect.Parameter.empty)
-        return self.types.text(annotation, op.kernel.__globals__)
-
-    def _meaning(self, name: str, many: bool) -> str:
-        for (function, parameter), meaning in EXCEPTIONS.items():
-            if parameter == name and self.name.startswith(function):
-                return meaning
-        if name == "out":
-            return "Tensor" if self.result() == "Tensor" else "Any"
-        meaning = WHAT_NAMES_MEAN.get(name, "Any")
-        return meaning.replace("Sequence[Tensor]", "Tensor | Sequence[Tensor]") if many else meaning
-
-    def result(self) -> str:
-        """The type of what it returns."""
-        if self.in_place or (self.name in BINARY and self.name.startswith("__i")):
-            return "Self" if self.method else "Tensor"
-        if self.name in BINARY:
-            return "Tensor"
-        if self.op is not None:
-            return self._operator_result()
-        found = self.types.text(
-            inspect.signature(self.function).return_annotation, self.function.__globals__
-        )
-        if found != "Any":
-            return found
-        if self.name == "__iter__":
-            return "Iterator[Tensor]"
-        if self.name in GIVE_A_TENSOR or self.name in UNARY:
-            return "Tensor"
-        named = hasattr(return_types, self.name) and self.name not in DEPENDS
-        return f"_{self.name}" if named else "Any"
-
-    def _operator_result(self) -> str:
-        if self.op.returns is not None:
-            return f"_{self.op.returns.__name__}"
-        if self.op.many_outputs:
-            return "tuple[Tensor, ...]"
-        count = len(self.op.outputs)
-        return "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
 
 
 def tensor_methods(types: Types) -> Iterator[str]:
@@ -317,7 +113,7 @@ def tensor_methods(types: Types) -> Iterator[str]:
         elif isinstance(value, classmethod | staticmethod | MethodType):
             yield f"{name}: Any" if name != "__new__" else NEW
         elif inspect.isfunction(value) and not is_known(name, value):
-            yield Function(types, name, value, method=True).line()
+            yield from Function(types, name, value, method=True).lines()
 
 
 def is_known(name: str, method: Any) -> bool:
@@ -330,39 +126,51 @@ def property_lines(types: Types, name: str, value: property) -> Iterator[str]:
     if getter.__module__ == "taper.tensor":
         return
     found = types.text(inspect.signature(getter).return_annotation, getter.__globals__)
-    if value.fset is not None:
-        yield f"{name}: {found}"
-        return
+    if found == "Any" and name in registered:
+        found = "Tensor"  # says `Any` since it also runs on arrays
     yield "@property"
-    yield f"def {name}(self) -> {found}: ..."
+    yield f"def {name}(self) -> {found}:"
+    yield documentation(getter) or "    ..."
+    if value.fset is not None:
+        yield f"@{name}.setter"
+        yield f"def {name}(self, value: {found}) -> None: ..."
 
 
 def exports() -> Iterator[tuple[str, str]]:
-    """(module, name) of what `taper/__init__.py` imports in order to export."""
-    for node in ast.parse((PACKAGE / "__init__.py").read_text()).body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("taper"):
-            for each in node.names:
-                if each.asname is None and each.name not in INTERNAL:
-                    yield node.module or "", each.name
+    """(module, name) of what `taper/__init__.py` exports beside functions of the table."""
+    for module, name, alias in imports_of(taper):
+        if alias is None and name not in INTERNAL:
+            yield module, name
     for name in sorted(taper._ON_DEMAND):
         yield "taper", name
     for name, module in sorted(taper._FROM_ON_DEMAND.items()):
         yield f"taper.{module}", name
 
 
-def named_tuples(used: str) -> Iterator[str]:
-    """The classes of several results that the given text of the stub names."""
-    named = {each.__name__ for each in return_types.all_return_types}
-    for name in sorted(name for name in named if f"-> _{name}: ..." in used):
-        fields = getattr(return_types, name).__match_args__
-        yield f"class _{name}(NamedTuple):"
-        yield from (f"    {field}: Tensor" for field in fields)
+def imports_of(module: Any) -> Iterator[tuple[str, str, str | None]]:
+    """(module, name, alias) of what a module imports of the package."""
+    for node in ast.parse(Path(module.__file__).read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("taper"):
+            for each in node.names:
+                yield node.module or "", each.name, each.asname
+
+
+def named_tuples() -> Iterator[str]:
+    """The classes of several results."""
+    for name in sorted({*vars(return_types), *return_types._ON_FIRST_USE}):
+        fields = getattr(getattr(return_types, name), "__match_args__", None)
+        if fields is None:
+            continue
+        kinds = [FIELDS.get((name.removesuffix("_out"), field), "Tensor") for field in fields]
+        yield f"class {name}(_ReturnType, tuple[{', '.join(kinds)}]):"
+        for field, kind in zip(fields, kinds, strict=True):
+            yield f"    @property\n    def {field}(self) -> {kind}: ..."
 
 
 def functions(types: Types) -> Iterator[str]:
     """The lines of the functions of the table."""
     for name, function in sorted(taper._loaded_functions().items()):
-        yield Function(types, name, function, method=False).line()
+        yield from Function(types, name, function, method=False).lines()
 
 
 def constants() -> Iterator[str]:
@@ -374,20 +182,71 @@ def constants() -> Iterator[str]:
     yield from (f"{name}: type[TypedStorage]" for name in storages)
 
 
-def render() -> str:
-    """The text of the stub."""
+def listed(types: Types, module: Any) -> Iterator[str]:
+    """The lines of a module that lists names which are defined elsewhere."""
+    inside = [name for name in dir(module) if name[0] != "_" and is_submodule(module, name)]
+    types.imports.update(f"from {module.__name__} import {name} as {name}" for name in inside)
+    explicit = {alias or name: source for source, name, alias in imports_of(module)}
+    for name in getattr(module, "__all__", ()):
+        value = getattr(module, name)
+        source = getattr(value, "__module__", "")
+        of_table = source in ("taper", module.__name__) or source.startswith("taper.ops.")
+        if inspect.isfunction(value) and of_table:
+            yield from Function(types, name, value, method=False).lines()
+        elif name not in inside:
+            places = [explicit.get(name, source), *(f"{module.__name__}.{each}" for each in inside)]
+            home = next(each for each in places if hasattr(sys.modules[each], name))
+            types.imports.add(f"from {home} import {name} as {name}")
+
+
+def is_submodule(package: Any, name: str) -> bool:
+    """Whether the name is a module of the package, perhaps imported only now."""
+    value = getattr(package, name)
+    return inspect.ismodule(value) and value.__name__ == f"{package.__name__}.{name}"
+
+
+def render(subject: str, lines: Callable[[Types], Iterator[str]]) -> str:
+    """The text of a stub."""
+    types = Types()
+    body = "\n".join(lines(types))
+    imports = types.imports | set(COMMON.split("\n")[1:-1] if body else ())
+    # In a stub only `import name as name` exports the name.
+    kept = [each for each in imports if f"{each} as {each.rpartition(' ')[2]}" not in imports]
+    head = HEAD if body else HEAD_OF_LIST
+    return head.format(subject=subject, imports="\n".join(sorted(kept))) + body + "\n"
+
+
+def top_level(types: Types) -> Iterator[str]:
+    types.imports.update(f"from {module} import {name} as {name}" for module, name in exports())
+    types.imports.add("from taper.ops.legacy import tensortype as _tensortype")
+    yield from functions(types)
+    yield from constants()
+
+
+def methods(types: Types) -> Iterator[str]:
+    yield "class TensorMethods:"
+    yield textwrap.indent("\n".join(tensor_methods(types)), "    ")
+
+
+def stubs() -> Iterator[tuple[str, str]]:
+    """(path in the package, text) of every stub."""
     load_all()
-    found = Types()
-    methods = "\n".join(f"    {line}" for line in tensor_methods(found))
-    lines = "\n".join(functions(found))
-    imports = {f"from {module} import {name} as {name}" for module, name in exports()}
-    imports |= found.imports
-    parts = [HEAD + "\n".join(sorted(imports)) + ALIASES]
-    parts.append("\n".join(named_tuples(methods + lines)))
-    parts.append(f"class _TensorMethods:\n{methods}")
-    parts += [lines, "\n".join(constants())]
-    return "\n\n".join(parts) + "\n"
+    yield "__init__.pyi", render("The types of taper's public names.", top_level)
+    yield "tensor_methods.pyi", render("What operators and autograd attach to Tensor.", methods)
+    yield "return_types.pyi", RETURN_TYPES + "\n".join(named_tuples()) + "\n"
+    for name in LISTS:
+        module = importlib.import_module(f"taper.{name}")
+        subject = f"The types of `taper.{name}`."
+        path = Path(module.__file__ or "").relative_to(PACKAGE).with_suffix(".pyi")
+        yield str(path), render(subject, functools.partial(listed, module=module))
+
+
+def main(directory: Path) -> None:
+    """Write the stubs, none of them before all are made."""
+    for path, text in list(stubs()):
+        (directory / path).parent.mkdir(exist_ok=True)
+        (directory / path).write_text(text)
 
 
 if __name__ == "__main__":
-    print(render(), end="")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGE)

@@ -1,22 +1,15 @@
 """The types of taper's public names.  Written by tools/stubs.py (`make docs`)."""
 
 # Names such as `int`, `float` and `dtype` are functions, dtypes and methods below: types have an
-# underscore.  `taper.tensor` is the function; the module of that name is the package's own.
+# underscore.
 
 from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, overload
 
-import numpy as _np
-from taper.device import device as _device
-from taper.device import layout as _layout
-from taper.device import memory_format as _memory_format
-from taper.dtypes import dtype as _dtype
-from taper.ops.legacy import tensortype as _tensortype
-from taper.size import Size as _Size
 from taper import _C as _C
 from taper import __config__ as __config__
 from taper import _dynamo as _dynamo
@@ -52,6 +45,7 @@ from taper import optim as optim
 from taper import overrides as overrides
 from taper import profiler as profiler
 from taper import random as random
+from taper import return_types as _return_types
 from taper import return_types as return_types
 from taper import serialization as serialization
 from taper import signal as signal
@@ -90,7 +84,6 @@ from taper.amp.state import set_autocast_ipu_dtype as set_autocast_ipu_dtype
 from taper.amp.state import set_autocast_ipu_enabled as set_autocast_ipu_enabled
 from taper.amp.state import set_autocast_xla_dtype as set_autocast_xla_dtype
 from taper.amp.state import set_autocast_xla_enabled as set_autocast_xla_enabled
-from taper.autograd.accumulate import AccumulateGrad as _AccumulateGrad
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from taper.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from taper.autograd.grad_mode import enable_grad as enable_grad
@@ -99,16 +92,18 @@ from taper.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from taper.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from taper.autograd.grad_mode import no_grad as no_grad
 from taper.autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from taper.autograd.handles import RemovableHandle as _RemovableHandle
 from taper.compiler import compile as compile
 from taper.device import channels_last as channels_last
 from taper.device import channels_last_3d as channels_last_3d
 from taper.device import contiguous_format as contiguous_format
+from taper.device import device as _device
 from taper.device import device as device
 from taper.device import get_default_device as get_default_device
 from taper.device import jagged as jagged
+from taper.device import layout as _layout
 from taper.device import layout as layout
 from taper.device import legacy_contiguous_format as legacy_contiguous_format
+from taper.device import memory_format as _memory_format
 from taper.device import memory_format as memory_format
 from taper.device import preserve_format as preserve_format
 from taper.device import set_default_device as set_default_device
@@ -120,6 +115,7 @@ from taper.device import sparse_csr as sparse_csr
 from taper.device import strided as strided
 from taper.dlpack import from_dlpack as from_dlpack
 from taper.dlpack import to_dlpack as to_dlpack
+from taper.dtypes import dtype as _dtype
 from taper.dtypes import dtype as dtype
 from taper.dtypes import finfo as finfo
 from taper.dtypes import get_default_dtype as get_default_dtype
@@ -130,6 +126,7 @@ from taper.errors import OutOfMemoryError as OutOfMemoryError
 from taper.func import vmap as vmap
 from taper.ops.data import from_numpy as from_numpy
 from taper.ops.legacy import set_default_tensor_type as set_default_tensor_type
+from taper.ops.legacy import tensortype as _tensortype
 from taper.ops.ranges import range as range
 from taper.printing import set_printoptions as set_printoptions
 from taper.random import Generator as Generator
@@ -154,11 +151,10 @@ from taper.settings import set_num_interop_threads as set_num_interop_threads
 from taper.settings import set_num_threads as set_num_threads
 from taper.settings import use_deterministic_algorithms as use_deterministic_algorithms
 from taper.size import Size as Size
+from taper.size import Size as _Size
 from taper.storage import StorageBase as StorageBase
 from taper.storage import TypedStorage as TypedStorage
-from taper.storage import TypedStorage as _TypedStorage
 from taper.storage import UntypedStorage as UntypedStorage
-from taper.storage import UntypedStorage as _UntypedStorage
 from taper.tensor import Tensor as Tensor
 from taper.top_level import DisableTorchFunction as DisableTorchFunction
 from taper.top_level import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -171,1239 +167,4383 @@ from taper.top_level import has_spectral as has_spectral
 from taper.top_level import set_anomaly_enabled as set_anomaly_enabled
 from taper.userwarning import is_warn_always_enabled as is_warn_always_enabled
 from taper.userwarning import set_warn_always as set_warn_always
+from typing_extensions import TypeIs
+import numpy as _np
 
 _Number: TypeAlias = _int | _float | _complex | _np.generic
 _Operand: TypeAlias = Tensor | _Number
 _Device: TypeAlias = _device | str | _int
 _Ints: TypeAlias = _int | Sequence[_int]
 
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """The derivative of beta numbers `x` with respect to `alpha`, divided by `1 - x`.
 
-class _aminmax(NamedTuple):
-    min: Tensor
-    max: Tensor
-class _cummax(NamedTuple):
-    values: Tensor
-    indices: Tensor
-class _cummin(NamedTuple):
-    values: Tensor
-    indices: Tensor
-class _frexp(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
-class _geqrf(NamedTuple):
-    a: Tensor
-    tau: Tensor
-class _histogram(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-class _histogramdd(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-class _kthvalue(NamedTuple):
-    values: Tensor
-    indices: Tensor
-class _lu_unpack(NamedTuple):
-    P: Tensor
-    L: Tensor
-    U: Tensor
-class _mode(NamedTuple):
-    values: Tensor
-    indices: Tensor
-class _qr(NamedTuple):
-    Q: Tensor
-    R: Tensor
-class _slogdet(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-class _sort(NamedTuple):
-    values: Tensor
-    indices: Tensor
-class _svd(NamedTuple):
-    U: Tensor
-    S: Tensor
-    V: Tensor
-class _topk(NamedTuple):
-    values: Tensor
-    indices: Tensor
-class _triangular_solve(NamedTuple):
-    solution: Tensor
-    cloned_coefficient: Tensor
+    `total` is the sum of both parameters, of which the other one is fixed.
 
-class _TensorMethods:
-    @property
-    def H(self) -> Tensor: ...
-    @property
-    def T(self) -> Tensor: ...
-    def __abs__(self) -> Tensor: ...
-    def __add__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __and__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> _np.ndarray: ...
-    def __array_wrap__(self, array: _np.ndarray, context: Any = None, return_scalar: _bool = False) -> Tensor: ...
-    def __bool__(self) -> _bool: ...
-    def __complex__(self) -> _complex: ...
-    def __contains__(self, value: _Operand) -> _bool: ...
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any: ...
-    def __delitem__(self, index_given: Any) -> None: ...
-    def __div__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __dlpack__(self, *, stream: Any = None, max_version: tuple[_int, _int] | None = None, dl_device: tuple[_int, _int] | None = None, copy: _bool | None = None) -> Any: ...
-    def __dlpack_device__(self) -> tuple[Any, _int]: ...
-    def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
-    def __float__(self) -> _float: ...
-    def __floordiv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __ge__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __getitem__(self, index_given: Any) -> Tensor: ...
-    def __gt__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __iadd__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __iand__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __idiv__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __ifloordiv__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __ilshift__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __imod__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __imul__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __index__(self) -> _int: ...
-    def __int__(self) -> _int: ...
-    def __invert__(self) -> Tensor: ...
-    def __ior__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __ipow__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __irshift__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __isub__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __iter__(self) -> Iterator[Tensor]: ...
-    def __itruediv__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __ixor__(self, other: _Operand | _np.ndarray) -> Self: ...
-    def __le__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __lshift__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __lt__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __matmul__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __mod__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __mul__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
-    def __neg__(self) -> Tensor: ...
-    def __new__(cls, *args: Any, device: _Device | None = None) -> Self: ...
-    def __or__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __pos__(self) -> Tensor: ...
-    def __pow__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __radd__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rand__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rdiv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __reversed__(self) -> Tensor: ...
-    def __rfloordiv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rlshift__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rmatmul__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rmod__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rmul__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __ror__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rpow__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rrshift__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rshift__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rsub__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rtruediv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __rxor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __setitem__(self, index_given: Any, value: _Operand) -> None: ...
-    def __sub__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    __torch_function__: Any
-    def __truediv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def __xor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    def _accumulator(self, sequence: _int | None = None) -> _AccumulateGrad | None: ...
-    _backward_hooks: Any
-    _base: Tensor | None
-    _grad: Tensor | None
-    def _is_view(self) -> _bool: ...
-    _make_subclass: Any
-    _post_accumulate_grad_hooks: Any
-    def _use_count(self) -> _int: ...
-    _version: _int
-    def _view_func(self, new_base: Tensor) -> Tensor | None: ...
-    def _view_func_unsafe(self, new_base: Tensor) -> Tensor | None: ...
-    def abs(self) -> Tensor: ...
-    def abs_(self) -> Self: ...
-    def absolute(self) -> Tensor: ...
-    def absolute_(self) -> Self: ...
-    def acos(self) -> Tensor: ...
-    def acos_(self) -> Self: ...
-    def acosh(self) -> Tensor: ...
-    def acosh_(self) -> Self: ...
-    def add(self, other: _Operand, *, alpha: _Number = 1) -> Tensor: ...
-    def add_(self, other: _Operand, *, alpha: _Number = 1) -> Self: ...
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor: ...
-    def addbmm_(self, *args: Any, **kwargs: Any) -> Self: ...
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Tensor: ...
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Self: ...
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Tensor: ...
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Self: ...
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor: ...
-    def addmm_(self, *args: Any, **kwargs: Any) -> Self: ...
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor: ...
-    def addmv_(self, *args: Any, **kwargs: Any) -> Self: ...
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor: ...
-    def addr_(self, vec1: Tensor, vec2: Tensor, *more: Any, beta: _Number = 1, alpha: _Number = 1) -> Self: ...
-    def adjoint(self) -> Tensor: ...
-    def all(self, dim: _Ints | None = None, keepdim: _bool = False, *, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-    def allclose(self, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> _bool: ...
-    def amax(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-    def amin(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _aminmax: ...
-    def angle(self) -> Tensor: ...
-    def any(self, dim: _Ints | None = None, keepdim: _bool = False, *, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-    def apply_(self, callable: Callable[[Any], Any]) -> Self: ...
-    def arccos(self) -> Tensor: ...
-    def arccos_(self) -> Self: ...
-    def arccosh(self) -> Tensor: ...
-    def arccosh_(self) -> Self: ...
-    def arcsin(self) -> Tensor: ...
-    def arcsin_(self) -> Self: ...
-    def arcsinh(self) -> Tensor: ...
-    def arcsinh_(self) -> Self: ...
-    def arctan(self) -> Tensor: ...
-    def arctan2(self, other: Tensor) -> Tensor: ...
-    def arctan2_(self, other: Tensor) -> Self: ...
-    def arctan_(self) -> Self: ...
-    def arctanh(self) -> Tensor: ...
-    def arctanh_(self) -> Self: ...
-    def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-    def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-    def argsort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, axis: _int | None = None) -> Tensor: ...
-    def argwhere(self) -> Tensor: ...
-    def as_strided(self, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor: ...
-    def as_strided_(self, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Self: ...
-    def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor: ...
-    def as_subclass(self, cls: Any) -> Any: ...
-    def asin(self) -> Tensor: ...
-    def asin_(self) -> Self: ...
-    def asinh(self) -> Tensor: ...
-    def asinh_(self) -> Self: ...
-    def atan(self) -> Tensor: ...
-    def atan2(self, other: Tensor) -> Tensor: ...
-    def atan2_(self, other: Tensor) -> Self: ...
-    def atan_(self) -> Self: ...
-    def atanh(self) -> Tensor: ...
-    def atanh_(self) -> Self: ...
-    def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None: ...
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor: ...
-    def baddbmm_(self, *args: Any, **kwargs: Any) -> Self: ...
-    def bernoulli(self, p: Any = None, *, generator: Generator | None = None) -> Tensor: ...
-    def bernoulli_(self, p: Any = ..., *, generator: Generator | None = None) -> Self: ...
-    def bfloat16(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor: ...
-    def bitwise_and(self, other: _Operand) -> Tensor: ...
-    def bitwise_and_(self, other: _Operand) -> Self: ...
-    def bitwise_left_shift(self, other: _Operand) -> Tensor: ...
-    def bitwise_left_shift_(self, other: _Operand) -> Self: ...
-    def bitwise_not(self) -> Tensor: ...
-    def bitwise_not_(self) -> Self: ...
-    def bitwise_or(self, other: _Operand) -> Tensor: ...
-    def bitwise_or_(self, other: _Operand) -> Self: ...
-    def bitwise_right_shift(self, other: _Operand) -> Tensor: ...
-    def bitwise_right_shift_(self, other: _Operand) -> Self: ...
-    def bitwise_xor(self, other: _Operand) -> Tensor: ...
-    def bitwise_xor_(self, other: _Operand) -> Self: ...
-    def bmm(self, mat2: Tensor) -> Tensor: ...
-    def bool(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def broadcast_to(self, size: _Ints) -> Tensor: ...
-    def byte(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Self: ...
-    def cdouble(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def ceil(self) -> Tensor: ...
-    def ceil_(self) -> Self: ...
-    def cfloat(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def char(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def cholesky(self, upper: _bool = False) -> Tensor: ...
-    def cholesky_inverse(self, upper: _bool = False) -> Tensor: ...
-    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor: ...
-    def chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]: ...
-    def clamp(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor: ...
-    def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self: ...
-    def clamp_max(self, max: _Operand) -> Tensor: ...
-    def clamp_max_(self, max: _Operand) -> Self: ...
-    def clamp_min(self, min: _Operand) -> Tensor: ...
-    def clamp_min_(self, min: _Operand) -> Self: ...
-    def clip(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor: ...
-    def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self: ...
-    def clone(self, *, memory_format: _memory_format | None = None) -> Tensor: ...
-    def conj(self) -> Tensor: ...
-    def conj_physical(self) -> Tensor: ...
-    def conj_physical_(self) -> Self: ...
-    def const_data_ptr(self) -> _int: ...
-    def contiguous(self, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def copy_(self, other: _Operand, non_blocking: _bool = False) -> Self: ...
-    def copysign(self, other: _Operand) -> Tensor: ...
-    def copysign_(self, other: _Operand) -> Self: ...
-    def corrcoef(self) -> Tensor: ...
-    def cos(self) -> Tensor: ...
-    def cos_(self) -> Self: ...
-    def cosh(self) -> Tensor: ...
-    def cosh_(self) -> Self: ...
-    def count_nonzero(self, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor: ...
-    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
-    def cpu(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor: ...
-    def cuda(self, device: _Device | None = None, non_blocking: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-    def cummax(self, dim: _int) -> _cummax: ...
-    def cummin(self, dim: _int) -> _cummin: ...
-    def cumprod(self, dim: _int, *, dtype: _dtype | None = None) -> Tensor: ...
-    def cumprod_(self, dim: _int, *, dtype: _dtype | None = None) -> Self: ...
-    def cumsum(self, dim: _int, *, dtype: _dtype | None = None) -> Tensor: ...
-    def cumsum_(self, dim: _int, *, dtype: _dtype | None = None) -> Self: ...
-    data: Tensor
-    def deg2rad(self) -> Tensor: ...
-    def deg2rad_(self) -> Self: ...
-    def det(self) -> Tensor: ...
-    def detach(self) -> Tensor: ...
-    def detach_(self) -> Self: ...
-    def diag(self, diagonal: _int = 0) -> Tensor: ...
-    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
-    def diagflat(self, offset: _int = 0) -> Tensor: ...
-    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, axis: _int | None = None) -> Tensor: ...
-    def digamma(self) -> Tensor: ...
-    def digamma_(self) -> Self: ...
-    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[_int, ...]: ...
-    def dist(self, other: Tensor, p: _float = 2) -> Tensor: ...
-    def div(self, other: _Operand, *, rounding_mode: str | None = ...) -> Tensor: ...
-    def div_(self, other: _Operand, *, rounding_mode: str | None = ...) -> Self: ...
-    def divide(self, other: _Operand, *, rounding_mode: str | None = ...) -> Tensor: ...
-    def divide_(self, other: _Operand, *, rounding_mode: str | None = ...) -> Self: ...
-    def dot(self, tensor: Tensor) -> Tensor: ...
-    def double(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def dsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]: ...
-    def eq(self, other: _Operand) -> Tensor: ...
-    def eq_(self, other: _Operand) -> Self: ...
-    def equal(self, other: _Operand) -> _bool: ...
-    def erf(self) -> Tensor: ...
-    def erf_(self) -> Self: ...
-    def erfc(self) -> Tensor: ...
-    def erfc_(self) -> Self: ...
-    def erfinv(self) -> Tensor: ...
-    def erfinv_(self) -> Self: ...
-    def exp(self) -> Tensor: ...
-    def exp2(self) -> Tensor: ...
-    def exp2_(self) -> Self: ...
-    def exp_(self) -> Self: ...
-    def expand(self, *sizes_given: Any, size: _Ints | None = None, implicit: _bool = False) -> Tensor: ...
-    def expand_as(self, other: Tensor) -> Tensor: ...
-    def expm1(self) -> Tensor: ...
-    def expm1_(self) -> Self: ...
-    def exponential_(self, lambd: _float = 1, *, generator: Generator | None = None) -> Self: ...
-    def fill_(self, value: _Operand) -> Self: ...
-    def fill_diagonal_(self, fill_value: _Number, wrap: _bool = False) -> Self: ...
-    def fix(self) -> Tensor: ...
-    def fix_(self) -> Self: ...
-    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor: ...
-    def flip(self, *order: _Ints, dims: _Ints | None = None) -> Tensor: ...
-    def fliplr(self) -> Tensor: ...
-    def flipud(self) -> Tensor: ...
-    def float(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def float_power(self, exponent: _Operand) -> Tensor: ...
-    def float_power_(self, exponent: _Operand) -> Self: ...
-    def floor(self) -> Tensor: ...
-    def floor_(self) -> Self: ...
-    def floor_divide(self, other: _Operand) -> Tensor: ...
-    def floor_divide_(self, other: _Operand) -> Self: ...
-    def fmax(self, other: Tensor) -> Tensor: ...
-    def fmin(self, other: Tensor) -> Tensor: ...
-    def fmod(self, other: _Operand) -> Tensor: ...
-    def fmod_(self, other: _Operand) -> Self: ...
-    def frac(self) -> Tensor: ...
-    def frac_(self) -> Self: ...
-    def frexp(self) -> _frexp: ...
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor: ...
-    def gcd(self, other: Tensor) -> Tensor: ...
-    def gcd_(self, other: Tensor) -> Self: ...
-    def ge(self, other: _Operand) -> Tensor: ...
-    def ge_(self, other: _Operand) -> Self: ...
-    def geometric_(self, p: _float, *, generator: Generator | None = None) -> Self: ...
-    def geqrf(self) -> _geqrf: ...
-    def ger(self, vec2: Tensor) -> Tensor: ...
-    def get_device(self) -> _int: ...
-    grad: Tensor | None
-    grad_dtype: _dtype | None
-    grad_fn: Any
-    def greater(self, other: _Operand) -> Tensor: ...
-    def greater_(self, other: _Operand) -> Self: ...
-    def greater_equal(self, other: _Operand) -> Tensor: ...
-    def greater_equal_(self, other: _Operand) -> Self: ...
-    def gt(self, other: _Operand) -> Tensor: ...
-    def gt_(self, other: _Operand) -> Self: ...
-    def half(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def hardshrink(self, lambd: _Number = ...) -> Tensor: ...
-    def hash_tensor(self, dim: _Ints | None = ..., *, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
-    def heaviside(self, values: Tensor) -> Tensor: ...
-    def heaviside_(self, values: Tensor) -> Self: ...
-    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor: ...
-    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> _histogram: ...
-    def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]: ...
-    def hypot(self, other: Tensor) -> Tensor: ...
-    def hypot_(self, other: Tensor) -> Self: ...
-    def i0(self) -> Tensor: ...
-    def i0_(self) -> Self: ...
-    def igamma(self, other: Tensor) -> Tensor: ...
-    def igamma_(self, other: Tensor) -> Self: ...
-    def igammac(self, other: Tensor) -> Tensor: ...
-    def igammac_(self, other: Tensor) -> Self: ...
-    imag: Any
-    def index(self, positions: Any, dims: _Ints) -> Tensor: ...
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor: ...
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Self: ...
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor: ...
-    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self: ...
-    def index_fill(self, dim: _int, index: Any, value: _Operand) -> Tensor: ...
-    def index_fill_(self, dim: _int, index: Tensor, value: _Operand) -> Self: ...
-    def index_put(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Self: ...
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor: ...
-    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Self: ...
-    def index_select(self, dim: _int, index: Tensor) -> Tensor: ...
-    def inner(self, other: Tensor) -> Tensor: ...
-    def int(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def inverse(self) -> Tensor: ...
-    def is_coalesced(self) -> Any: ...
-    def is_complex(self) -> _bool: ...
-    def is_conj(self) -> _bool: ...
-    def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool: ...
-    def is_distributed(self) -> _bool: ...
-    def is_floating_point(self) -> _bool: ...
-    def is_inference(self) -> _bool: ...
-    is_leaf: _bool
-    def is_neg(self) -> _bool: ...
-    def is_nonzero(self) -> _bool: ...
-    def is_pinned(self, device: _Device | None = None) -> _bool: ...
-    def is_same_size(self, other: Tensor) -> _bool: ...
-    def is_set_to(self, tensor: Tensor) -> _bool: ...
-    def is_shared(self) -> _bool: ...
-    def is_signed(self) -> _bool: ...
-    def isclose(self, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> Tensor: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def isneginf(self) -> Tensor: ...
-    def isposinf(self) -> Tensor: ...
-    def isreal(self) -> Tensor: ...
-    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor: ...
-    def item(self) -> Any: ...
-    def kron(self, other: Tensor) -> Tensor: ...
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _kthvalue: ...
-    def lcm(self, other: Tensor) -> Tensor: ...
-    def lcm_(self, other: Tensor) -> Self: ...
-    def ldexp(self, other: Tensor) -> Tensor: ...
-    def ldexp_(self, other: Tensor) -> Self: ...
-    def le(self, other: _Operand) -> Tensor: ...
-    def le_(self, other: _Operand) -> Self: ...
-    def lerp(self, end: _Operand, weight: _Operand) -> Tensor: ...
-    def lerp_(self, end: _Operand, weight: _Operand) -> Self: ...
-    def less(self, other: _Operand) -> Tensor: ...
-    def less_(self, other: _Operand) -> Self: ...
-    def less_equal(self, other: _Operand) -> Tensor: ...
-    def less_equal_(self, other: _Operand) -> Self: ...
-    def lgamma(self) -> Tensor: ...
-    def lgamma_(self) -> Self: ...
-    def log(self) -> Tensor: ...
-    def log10(self) -> Tensor: ...
-    def log10_(self) -> Self: ...
-    def log1p(self) -> Tensor: ...
-    def log1p_(self) -> Self: ...
-    def log2(self) -> Tensor: ...
-    def log2_(self) -> Self: ...
-    def log_(self) -> Self: ...
-    def log_normal_(self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None) -> Self: ...
-    def log_softmax(self, dim: _int = ..., dtype: _dtype | None = None, *, axis: _int = ...) -> Tensor: ...
-    def logaddexp(self, other: Tensor) -> Tensor: ...
-    def logaddexp2(self, other: Tensor) -> Tensor: ...
-    def logcumsumexp(self, dim: _int) -> Tensor: ...
-    def logdet(self) -> Tensor: ...
-    def logical_and(self, other: Tensor) -> Tensor: ...
-    def logical_and_(self, other: Tensor) -> Self: ...
-    def logical_not(self) -> Tensor: ...
-    def logical_not_(self) -> Self: ...
-    def logical_or(self, other: Tensor) -> Tensor: ...
-    def logical_or_(self, other: Tensor) -> Self: ...
-    def logical_xor(self, other: Tensor) -> Tensor: ...
-    def logical_xor_(self, other: Tensor) -> Self: ...
-    def logit(self, eps: _float | None = None) -> Tensor: ...
-    def logit_(self, eps: _float | None = None) -> Self: ...
-    def logsumexp(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-    def long(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def lt(self, other: _Operand) -> Tensor: ...
-    def lt_(self, other: _Operand) -> Self: ...
-    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Any: ...
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor: ...
-    @property
-    def mH(self) -> Tensor: ...
-    @property
-    def mT(self) -> Tensor: ...
-    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self: ...
-    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Self: ...
-    def masked_fill(self, mask: Any, value: _Operand) -> Tensor: ...
-    def masked_fill_(self, mask: Tensor, value: _Operand) -> Self: ...
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor: ...
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self: ...
-    def masked_select(self, mask: Tensor) -> Tensor: ...
-    def matmul(self, other: _Operand) -> Tensor: ...
-    def matrix_exp(self) -> Tensor: ...
-    def matrix_power(self, n: _int) -> Tensor: ...
-    def max(self, dim: _Ints | None = ..., keepdim: _bool = False, *, other: _Operand = ..., axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-    def maximum(self, other: Tensor) -> Tensor: ...
-    def mean(self, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-    def median(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-    def min(self, dim: _Ints | None = ..., keepdim: _bool = False, *, other: _Operand = ..., axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-    def minimum(self, other: Tensor) -> Tensor: ...
-    def mm(self, mat2: Tensor) -> Tensor: ...
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _mode: ...
-    def module_load(self, other: _Operand, assign: _bool = False) -> Tensor: ...
-    def moveaxis(self, source: _Ints, destination: _Ints) -> Tensor: ...
-    def movedim(self, source: _Ints, destination: _Ints) -> Tensor: ...
-    def msort(self) -> Tensor: ...
-    def mul(self, other: _Operand) -> Tensor: ...
-    def mul_(self, other: _Operand) -> Self: ...
-    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor: ...
-    def multiply(self, other: _Operand) -> Tensor: ...
-    def multiply_(self, other: _Operand) -> Self: ...
-    def mv(self, vec: Tensor) -> Tensor: ...
-    def mvlgamma(self, p: _int) -> Tensor: ...
-    def mvlgamma_(self, p: _int) -> Self: ...
-    def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
-    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Self: ...
-    def nanmean(self, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-    def nanmedian(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-    def nanquantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-    def nansum(self, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-    def narrow(self, dim: _Ints | None = ..., start: Any = ..., length: Any = ..., *, axis: _Ints | None = ...) -> Tensor: ...
-    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor: ...
-    def ne(self, other: _Operand) -> Tensor: ...
-    def ne_(self, other: _Operand) -> Self: ...
-    def neg(self) -> Tensor: ...
-    def neg_(self) -> Self: ...
-    def negative(self) -> Tensor: ...
-    def negative_(self) -> Self: ...
-    def new(self, *arguments: Any, size: _Ints | None = None, device: _Device | None = None) -> Tensor: ...
-    def new_empty(self, *sizes: _Ints, size: _Ints | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-    def new_empty_strided(self, size: _Ints, stride: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-    def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-    def new_ones(self, *sizes: _Ints, size: _Ints | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-    def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor: ...
-    def new_zeros(self, *sizes: _Ints, size: _Ints | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-    def nextafter(self, other: Tensor) -> Tensor: ...
-    def nextafter_(self, other: Tensor) -> Self: ...
-    def nonzero(self, *, as_tuple: _bool = False) -> Any: ...
-    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor: ...
-    def norm(self, p: _float | str | None = 'fro', dim: _Ints | None = None, keepdim: _bool = False, dtype: _dtype | None = None) -> Tensor: ...
-    def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Self: ...
-    def not_equal(self, other: _Operand) -> Tensor: ...
-    def not_equal_(self, other: _Operand) -> Self: ...
-    def numpy(self, *, force: _bool = False) -> _np.ndarray: ...
-    def orgqr(self, input2: Tensor) -> Tensor: ...
-    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor: ...
-    def outer(self, vec2: Tensor) -> Tensor: ...
-    output_nr: _int
-    def permute(self, *order: _Ints, dims: _Ints | None = None) -> Tensor: ...
-    def pin_memory(self, device: _Device | None = None) -> Any: ...
-    def pinverse(self, rcond: _float = ...) -> Tensor: ...
-    def polygamma(self, n: _int) -> Tensor: ...
-    def polygamma_(self, n: _int) -> Self: ...
-    def positive(self) -> Tensor: ...
-    def pow(self, exponent: _Operand) -> Tensor: ...
-    def pow_(self, exponent: _Operand) -> Self: ...
-    def prelu(self, weight: _Operand) -> Tensor: ...
-    def prod(self, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self: ...
-    def qr(self, some: _bool = True) -> _qr: ...
-    def quantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-    def rad2deg(self) -> Tensor: ...
-    def rad2deg_(self) -> Self: ...
-    def random_(self, *bounds: Any, to: Any = None, generator: Generator | None = None, **start: _int) -> Self: ...
-    def ravel(self) -> Tensor: ...
-    real: Any
-    def reciprocal(self) -> Tensor: ...
-    def reciprocal_(self) -> Self: ...
-    def register_hook(self, hook: Callable[[Tensor], Any]) -> _RemovableHandle: ...
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> _RemovableHandle: ...
-    def relu(self) -> Tensor: ...
-    def relu_(self) -> Self: ...
-    def remainder(self, other: _Operand) -> Tensor: ...
-    def remainder_(self, other: _Operand) -> Self: ...
-    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor: ...
-    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Self: ...
-    def repeat(self, *times: _Ints, repeats: Any = None) -> Tensor: ...
-    def repeat_interleave(self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor: ...
-    requires_grad: _bool
-    def requires_grad_(self, requires_grad: _bool = True) -> Self: ...
-    def reshape(self, *dims: _Ints, shape: _Ints | None = None) -> Tensor: ...
-    def reshape_as(self, other: Tensor) -> Tensor: ...
-    def resize(self, *sizes: _Ints) -> Any: ...
-    def resize_(self, *shape: _Ints, size: _Ints | None = None, memory_format: _memory_format | None = None) -> Self: ...
-    def resize_as(self, tensor: Tensor) -> Any: ...
-    def resize_as_(self, the_template: Tensor, memory_format: _memory_format | None = None) -> Self: ...
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
-    def retain_grad(self) -> None: ...
-    retains_grad: _bool
-    def roll(self, shifts: _Ints, dims: _Ints = ...) -> Tensor: ...
-    def rot90(self, k: _int = 1, dims: _Ints = ...) -> Tensor: ...
-    def round(self, *, decimals: _int | None = None) -> Tensor: ...
-    def round_(self, *, decimals: _int | None = None) -> Self: ...
-    def rsqrt(self) -> Tensor: ...
-    def rsqrt_(self) -> Self: ...
-    def scatter(self, dim: _int, index: Tensor, src: Any = None, *, value: _Operand | None = None, reduce: str | None = None) -> Tensor: ...
-    def scatter_(self, dim: _int, index: Tensor, src: Any = None, *, value: _Operand | None = None, reduce: str | None = None) -> Self: ...
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
-    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self: ...
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor: ...
-    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Self: ...
-    def select(self, dim: _Ints | None = ..., index: Any = ..., *, axis: _Ints | None = ...) -> Tensor: ...
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor: ...
-    def set_(self, source: Any = None, storage_offset: _int = 0, size: _Ints | None = None, stride: _Ints | None = None) -> Self: ...
-    def sgn(self) -> Tensor: ...
-    def sgn_(self) -> Self: ...
-    def share_memory_(self) -> Self: ...
-    def short(self, memory_format: _memory_format | None = None) -> Tensor: ...
-    def sigmoid(self) -> Tensor: ...
-    def sigmoid_(self) -> Self: ...
-    def sign(self) -> Tensor: ...
-    def sign_(self) -> Self: ...
-    def signbit(self) -> Tensor: ...
-    def sin(self) -> Tensor: ...
-    def sin_(self) -> Self: ...
-    def sinc(self) -> Tensor: ...
-    def sinc_(self) -> Self: ...
-    def sinh(self) -> Tensor: ...
-    def sinh_(self) -> Self: ...
-    def slice_inverse(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor: ...
-    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor: ...
-    def slogdet(self) -> _slogdet: ...
-    def softmax(self, dim: _int = ..., dtype: _dtype | None = None, *, axis: _int = ...) -> Tensor: ...
-    def sort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None, axis: _int | None = None) -> _sort: ...
-    def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def split_with_sizes(self, split_sizes: Any, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]: ...
-    def sqrt(self) -> Tensor: ...
-    def sqrt_(self) -> Self: ...
-    def square(self) -> Tensor: ...
-    def square_(self) -> Self: ...
-    def squeeze(self, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor: ...
-    def squeeze_(self, dim: _Ints | None = None) -> Self: ...
-    def std(self, dim: _Ints | None = ..., unbiased: Any = ..., keepdim: _bool = False, *, correction: Any = ..., axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
-    def storage(self) -> _TypedStorage: ...
-    def storage_type(self) -> Any: ...
-    def sub(self, other: _Operand, *, alpha: _Number = 1) -> Tensor: ...
-    def sub_(self, other: _Operand, *, alpha: _Number = 1) -> Self: ...
-    def subtract(self, other: _Operand, *, alpha: _Number = 1) -> Tensor: ...
-    def subtract_(self, other: _Operand, *, alpha: _Number = 1) -> Self: ...
-    def sum(self, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-    def sum_to_size(self, *size: _Ints) -> Tensor: ...
-    def svd(self, some: _bool = True, compute_uv: _bool = True) -> _svd: ...
-    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor: ...
-    def swapaxes_(self, axis0: _int, axis1: _int) -> Self: ...
-    def swapdims(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def swapdims_(self, dim0: _int, dim1: _int) -> Self: ...
-    def t(self) -> Tensor: ...
-    def t_(self) -> Self: ...
-    def take(self, index: Tensor) -> Tensor: ...
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor: ...
-    def tan(self) -> Tensor: ...
-    def tan_(self) -> Self: ...
-    def tanh(self) -> Tensor: ...
-    def tanh_(self) -> Self: ...
-    def tensor_split(self, indices_or_sections: Any = None, dim: _int = 0, *, indices: Any = None, sections: Any = None, tensor_indices_or_sections: Any = None, axis: _int | None = None) -> tuple[Tensor, ...]: ...
-    def tile(self, *times: _Ints, dims: _Ints | None = None) -> Tensor: ...
-    def to(self, *args: Any, device: _Device | None = None, dtype: _dtype | None = None, non_blocking: _bool = False, copy: _bool = False, other: _Operand | None = None, memory_format: _memory_format | None = None) -> Tensor: ...
-    def tolist(self) -> Any: ...
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _topk: ...
-    def trace(self) -> Tensor: ...
-    def transpose(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def transpose_(self, dim0: _int, dim1: _int) -> Self: ...
-    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _triangular_solve: ...
-    def tril(self, diagonal: _int = 0) -> Tensor: ...
-    def tril_(self, diagonal: _int = 0) -> Self: ...
-    def triu(self, diagonal: _int = 0) -> Tensor: ...
-    def triu_(self, diagonal: _int = 0) -> Self: ...
-    def true_divide(self, other: _Operand) -> Tensor: ...
-    def true_divide_(self, other: _Operand) -> Self: ...
-    def trunc(self) -> Tensor: ...
-    def trunc_(self) -> Self: ...
-    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any: ...
-    def type_as(self, other: Tensor) -> Tensor: ...
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unflatten(self, dim: _int, sizes: _Ints) -> Tensor: ...
-    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor: ...
-    def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None, **start: _float) -> Self: ...
-    def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any: ...
-    def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any: ...
-    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unsqueeze(self, dim: _int) -> Tensor: ...
-    def unsqueeze_(self, dim: _int) -> Self: ...
-    def untyped_storage(self) -> _UntypedStorage: ...
-    def var(self, dim: _Ints | None = ..., unbiased: Any = ..., keepdim: _bool = False, *, correction: Any = ..., axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-    def vdot(self, other: Tensor) -> Tensor: ...
-    def view(self, *shape: _Ints | _dtype, size: _Ints | None = None, dtype: _dtype | None = None) -> Tensor: ...
-    def view_as(self, other: Tensor) -> Tensor: ...
-    @property
-    def volatile(self) -> _bool: ...
-    def vsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]: ...
-    def where(self, condition: Tensor, other: _Operand) -> Any: ...
-    def xlogy(self, other: _Operand) -> Tensor: ...
-    def xlogy_(self, other: _Operand) -> Self: ...
-    def zero_(self) -> Self: ...
+    >>> import taper
+    >>> half, two, four = (taper.tensor([value]) for value in (0.5, 2.0, 4.0))
+    >>> taper._dirichlet_grad(half, two, four)
+    tensor([0.2954])
+    """
+def _neg_view(input: _Operand) -> Tensor:
+    """The negative as a view: a write to either shows in both.
 
-def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor: ...
-def _neg_view(input: _Operand) -> Any: ...
-def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor: ...
-def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor: ...
-def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor: ...
-def _weight_norm(v: Tensor, g: Tensor, dim: _int = 0) -> Tensor: ...
-def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = 0) -> tuple[Tensor, Tensor]: ...
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def abs_(input: _Operand) -> Tensor: ...
-def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acos_(input: Tensor) -> Tensor: ...
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acosh_(input: Tensor) -> Tensor: ...
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
-def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]: ...
-def add(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1, out: Tensor | None = None) -> Tensor: ...
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1, out: Tensor | None = None) -> Tensor: ...
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def addmv_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def adjoint(input: Tensor) -> Tensor: ...
-def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool) -> Tensor: ...
-def alias_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def all(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-def allclose(input: _Operand, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> _bool: ...
-def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def amax(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-def amin(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: tuple[Tensor, ...] | None = None) -> _aminmax: ...
-def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def any(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-def arange(start: Any = None, end: _Operand | None = None, step: _Number | None = None, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arccos_(input: Tensor) -> Tensor: ...
-def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arccosh_(input: Tensor) -> Tensor: ...
-def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arcsin_(input: Tensor) -> Tensor: ...
-def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arcsinh_(input: Tensor) -> Tensor: ...
-def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arctan_(input: Tensor) -> Tensor: ...
-def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arctanh_(input: Tensor) -> Tensor: ...
-def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, axis: _int | None = None) -> Tensor: ...
-def argwhere(input: Tensor) -> Tensor: ...
-def as_strided(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor: ...
-def as_strided_(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor: ...
-def as_strided_copy(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor: ...
-def as_tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor: ...
-def asarray(obj: Any, *, dtype: _dtype | None = None, device: _Device | None = None, copy: _bool | None = None, requires_grad: _bool | None = None) -> Tensor: ...
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def asin_(input: Tensor) -> Tensor: ...
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def asinh_(input: Tensor) -> Tensor: ...
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan_(input: Tensor) -> Tensor: ...
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atanh_(input: Tensor) -> Tensor: ...
-def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any: ...
-def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any: ...
-def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any: ...
-def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor: ...
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor: ...
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: _int = 0) -> Tensor: ...
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor: ...
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor: ...
-def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor: ...
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def broadcast_shapes(*shapes: Any) -> _Size: ...
-def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
-def broadcast_to(input: Tensor, size: _Ints) -> Tensor: ...
-def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def can_cast(from_: _dtype, to: _dtype) -> _bool: ...
-def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor: ...
-def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor: ...
-def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor: ...
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ceil_(input: Tensor) -> Tensor: ...
-def celu(input: Tensor, alpha: _Number = ...) -> Tensor: ...
-def celu_(input: Tensor, alpha: _Number = ...) -> Tensor: ...
-def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...
-def channel_shuffle(input: Tensor, groups: _int) -> Tensor: ...
-def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def chunk(input: Tensor, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]: ...
-def clamp(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def clamp_(input: _Operand, min: _Operand | None = None, max: _Operand | None = None) -> Tensor: ...
-def clamp_max(input: _Operand, max: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def clamp_max_(input: _Operand, max: _Operand) -> Tensor: ...
-def clamp_min(input: _Operand, min: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def clamp_min_(input: _Operand, min: _Operand) -> Tensor: ...
-def clip(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def clip_(input: _Operand, min: _Operand | None = None, max: _Operand | None = None) -> Tensor: ...
-def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor: ...
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor: ...
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor: ...
-def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor: ...
-def conj(input: _Operand) -> Tensor: ...
-def conj_physical(input: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def conj_physical_(input: _Operand) -> Tensor: ...
-def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _Operand = 0) -> Tensor: ...
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor: ...
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor: ...
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor: ...
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor: ...
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor: ...
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor: ...
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor: ...
-def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int) -> Tensor: ...
-def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def corrcoef(input: Tensor) -> Tensor: ...
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def cos_(input: Tensor) -> Tensor: ...
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def cosh_(input: Tensor) -> Tensor: ...
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor: ...
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = ...) -> Tensor: ...
-def count_nonzero(input: Tensor, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor: ...
-def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
-def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = 0, reduction: _int = 0, zero_infinity: _bool = False) -> Tensor: ...
-def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, ...] | None = None) -> _cummax: ...
-def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, ...] | None = None) -> _cummin: ...
-def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor: ...
-def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor: ...
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor: ...
-def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def deg2rad_(input: Tensor) -> Tensor: ...
-def det(input: Tensor) -> Tensor: ...
-def detach(input: Tensor) -> Tensor: ...
-def detach_(input: Tensor) -> Tensor: ...
-def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
-def diagflat(input: Tensor, offset: _int = 0) -> Tensor: ...
-def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor: ...
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor: ...
-def div(input: _Operand, other: _Operand, *, rounding_mode: str | None = ..., out: Tensor | None = None) -> Tensor: ...
-def divide(input: _Operand, other: _Operand, *, rounding_mode: str | None = ..., out: Tensor | None = None) -> Tensor: ...
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def dsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]: ...
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def einsum(*args: Any) -> Tensor: ...
-def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor: ...
-def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
-def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor: ...
-def empty(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def empty_permuted(size: _Ints, physical_layout: Any, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def empty_strided(size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def equal(input: _Operand, other: _Operand) -> _bool: ...
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erf_(input: Tensor) -> Tensor: ...
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfc_(input: Tensor) -> Tensor: ...
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2_(input: Tensor) -> Tensor: ...
-def exp_(input: Tensor) -> Tensor: ...
-def expand_copy(input: Tensor, size: _Ints, *, implicit: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def expm1_(input: Tensor) -> Tensor: ...
-def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def fill(input: Tensor, value: _Operand) -> Tensor: ...
-def fill_(input: Tensor, value: _Operand) -> Tensor: ...
-def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fix_(input: Tensor) -> Tensor: ...
-def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor: ...
-def flip(input: _Operand, *order: _Ints, dims: _Ints | None = None) -> Tensor: ...
-def fliplr(input: Tensor) -> Tensor: ...
-def flipud(input: Tensor) -> Tensor: ...
-def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor_(input: Tensor) -> Tensor: ...
-def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def frac_(input: Tensor) -> Tensor: ...
-def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> _frexp: ...
-def frobenius_norm(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def from_file(filename: str, shared: _bool | None = None, size: _int | None = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def frombuffer(buffer: Any, *, dtype: _dtype | None, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor: ...
-def full(size: _Ints, fill_value: _Number, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def gcd_(input: Tensor, other: Tensor) -> Tensor: ...
-def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def geqrf(input: Tensor, *, out: Any = None) -> _geqrf: ...
-def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def get_device(input: Tensor) -> _int: ...
-def gradient(input: Tensor, *, spacing: Any = None, dim: _Ints | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]: ...
-def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor: ...
-def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor: ...
-def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor: ...
-def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ..., cudnn_enabled: _bool = True) -> Tensor: ...
-def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]: ...
-def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
-def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def hardshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = None) -> Tensor: ...
-def hash_tensor(input: Tensor, dim: _Ints | None = ..., *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
-def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor: ...
-def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor: ...
-def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False, out: Any = None) -> _histogram: ...
-def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> _histogramdd: ...
-def hsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]: ...
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i0_(input: Tensor) -> Tensor: ...
-def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def imag(input: _Operand) -> Tensor: ...
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def index_fill(input: _Operand, dim: _int, index: Any, value: _Operand) -> Tensor: ...
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor: ...
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor: ...
-def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor: ...
-def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor: ...
-def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def is_complex(input: Tensor) -> _bool: ...
-def is_conj(input: _Operand) -> _bool: ...
-def is_distributed(input: Tensor) -> _bool: ...
-def is_floating_point(input: Tensor) -> _bool: ...
-def is_inference(input: Tensor) -> _bool: ...
-def is_neg(input: _Operand) -> _bool: ...
-def is_nonzero(input: Tensor) -> _bool: ...
-def is_same_size(input: Tensor, other: Tensor) -> _bool: ...
-def is_signed(input: Tensor) -> _bool: ...
-def is_storage(obj: Any) -> _bool: ...
-def is_tensor(obj: Any) -> _bool: ...
-def isclose(input: _Operand, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> Tensor: ...
-def isfinite(input: Tensor) -> Tensor: ...
-def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: _bool = False, invert: _bool = False, element: Any = None, test_element: Any = None) -> Tensor: ...
-def isinf(input: Tensor) -> Tensor: ...
-def isnan(input: Tensor) -> Tensor: ...
-def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isreal(input: Tensor) -> Tensor: ...
-def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor: ...
-def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def kl_div(input: Tensor, target: Tensor, reduction: _int = 0, *, log_target: _bool = False) -> Tensor: ...
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, ...] | None = None) -> _kthvalue: ...
-def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ..., cudnn_enable: _bool = True) -> Tensor: ...
-def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lcm_(input: Tensor, other: Tensor) -> Tensor: ...
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ldexp_(input: Tensor, other: Tensor) -> Tensor: ...
-def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def lerp(input: _Operand, end: _Operand, weight: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def linspace(start: Any, end: _Operand, steps: _int, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: _int | None = None, iK: Tensor | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, tracker: Any = None, ortho_iparams: dict[str, _int] | None = None, ortho_fparams: dict[str, _float] | None = None, ortho_bparams: dict[str, _bool] | None = None) -> tuple[Any, Any]: ...
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log10_(input: Tensor) -> Tensor: ...
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log1p_(input: Tensor) -> Tensor: ...
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log2_(input: Tensor) -> Tensor: ...
-def log_(input: Tensor) -> Tensor: ...
-def log_softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor: ...
-def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
-def logdet(input: Tensor) -> Tensor: ...
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def logit_(input: Tensor, eps: _float | None = None) -> Tensor: ...
-def logspace(start: Any, end: _Operand, steps: _int, base: _float = ..., *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def logsumexp(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]: ...
-def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
-def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any: ...
-def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Any = None) -> _lu_unpack: ...
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor: ...
-def masked_fill(input: _Operand, mask: Any, value: _Operand) -> Tensor: ...
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def matmul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def matrix_exp(input: Tensor) -> Tensor: ...
-def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor: ...
-def max(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, other: _Operand = ..., out: Any = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor: ...
-def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> tuple[Tensor, Tensor]: ...
-def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor: ...
-def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor: ...
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mean(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-def median(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Any = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]: ...
-def min(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, other: _Operand = ..., out: Any = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, ...] | None = None) -> _mode: ...
-def moveaxis(input: Tensor, source: _Ints, destination: _Ints) -> Tensor: ...
-def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor: ...
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
-def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor: ...
-def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
-def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-def nanmedian(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Any = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Any: ...
-def nanquantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-def nansum(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-def narrow(input: _Operand, dim: _Ints | None = ..., start: Any = ..., length: Any = ..., *, axis: _Ints | None = ...) -> Tensor: ...
-def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor: ...
-def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor: ...
-def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]: ...
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]: ...
-def native_layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]: ...
-def native_norm(input: Tensor, p: Any = 2, dim: _Ints | None = None, keepdim: _bool = False, dtype: _dtype | None = None) -> Any: ...
-def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def neg_(input: Tensor) -> Tensor: ...
-def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def negative_(input: Tensor) -> Tensor: ...
-def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def nonzero(input: Tensor, *, out: Any = None, as_tuple: _bool = False) -> Any: ...
-def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor: ...
-def norm(input: Tensor, p: _float | str | None = 'fro', dim: _Ints | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor: ...
-def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor: ...
-def normal(mean: Any = None, std: Any = None, size: _Ints | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def nuclear_norm(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def numel(input: Tensor) -> _int: ...
-def ones(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = False) -> Tensor: ...
-def pca_lowrank(A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2) -> tuple[Any, Any, Any]: ...
-def pdist(input: Tensor, p: _float = 2) -> Tensor: ...
-def permute(input: _Operand, *order: _Ints, dims: _Ints | None = None) -> Tensor: ...
-def permute_copy(input: Tensor, dims: _Ints, *, out: Tensor | None = None) -> Tensor: ...
-def pinverse(input: Tensor, rcond: _float = ...) -> Tensor: ...
-def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor: ...
-def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor: ...
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor: ...
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor: ...
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def polygamma(n: _int, input: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def positive(input: _Operand) -> Tensor: ...
-def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def prelu(input: _Operand, weight: _Operand) -> Tensor: ...
-def prod(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-def promote_types(type1: _dtype, type2: _dtype) -> _dtype: ...
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor: ...
-def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> _qr: ...
-def quantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor: ...
-def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def rad2deg_(input: Tensor) -> Tensor: ...
-def rand(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def randint(*bounds: Any, low: Any = None, high: Any = None, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def randint_like(input: Tensor, *bounds: Any, low: Any = None, high: Any = None, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def randn(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def ravel(input: Tensor) -> Tensor: ...
-def real(input: _Operand) -> Tensor: ...
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def reciprocal_(input: Tensor) -> Tensor: ...
-def relu(input: Tensor) -> Tensor: ...
-def relu_(input: Tensor) -> Tensor: ...
-def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor: ...
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor: ...
-def reshape(input: _Operand, *dims: _Ints, shape: _Ints | None = None) -> Tensor: ...
-def resize_as_(input: Tensor, the_template: Tensor, memory_format: _memory_format | None = None) -> Tensor: ...
-def resolve_conj(input: _Operand) -> Tensor: ...
-def resolve_neg(input: _Operand) -> Tensor: ...
-def result_type(tensor: _Operand, other: _Operand) -> _dtype: ...
-def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None) -> Tensor: ...
-def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]: ...
-def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
-def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]: ...
-def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
-def roll(input: _Operand, shifts: _Ints, dims: _Ints = ...) -> Tensor: ...
-def rot90(input: _Operand, k: _int = 1, dims: _Ints = ...) -> Tensor: ...
-def round(input: _Operand, *, decimals: _int | None = None, out: Tensor | None = None) -> Tensor: ...
-def round_(input: _Operand, *, decimals: _int | None = None) -> Tensor: ...
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def rrelu(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor: ...
-def rrelu_(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor: ...
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def rsqrt_(input: Tensor) -> Tensor: ...
-def rsub(input: _Operand, other: _Operand, *, alpha: _Number = 1) -> Tensor: ...
-def scalar_tensor(s: Any, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: _Operand | None = None, reduce: str | None = None) -> Tensor: ...
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
-def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor: ...
-def searchsorted(sorted_sequence: Tensor, input: _Operand, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
-def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: Any = None) -> Tensor: ...
-def select(input: _Operand, dim: _Ints | None = ..., index: Any = ..., *, axis: _Ints | None = ...) -> Tensor: ...
-def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor: ...
-def selu(input: _Operand) -> Tensor: ...
-def selu_(input: _Operand) -> Tensor: ...
-def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sigmoid_(input: Tensor) -> Tensor: ...
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sin_(input: Tensor) -> Tensor: ...
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinc_(input: Tensor) -> Tensor: ...
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinh_(input: Tensor) -> Tensor: ...
-def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def slice_inverse(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor: ...
-def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor: ...
-def slogdet(input: Tensor, *, out: Any = None) -> _slogdet: ...
-def softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor: ...
-def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None, out: Any = None, axis: _int | None = None) -> _sort: ...
-def split(tensor: Tensor, split_size_or_sections: _Ints, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def split_copy(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def split_with_sizes(input: _Operand, split_sizes: Any, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]: ...
-def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sqrt_(input: Tensor) -> Tensor: ...
-def square(input: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def square_(input: _Operand) -> Tensor: ...
-def squeeze(input: _Operand, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor: ...
-def squeeze_copy(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def std(input: Tensor, dim: _Ints | None = ..., unbiased: Any = ..., keepdim: _bool = False, *, correction: Any = ..., out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-def std_mean(input: Tensor, dim: _Ints | None = ..., unbiased: Any = ..., keepdim: _bool = False, *, correction: Any = ..., axis: _Ints | None = None, keepdims: _bool = False) -> tuple[Tensor, Tensor]: ...
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
-def sub(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def subtract(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ...
-def sum(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor: ...
-def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> _svd: ...
-def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None) -> tuple[Any, Any, Any]: ...
-def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor: ...
-def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
-def t(input: Tensor) -> Tensor: ...
-def t_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor: ...
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def tan_(input: Tensor) -> Tensor: ...
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def tanh_(input: Tensor) -> Tensor: ...
-def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor: ...
-def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: _int = 0, *, indices: Any = None, sections: Any = None, tensor_indices_or_sections: Any = None, axis: _int | None = None) -> tuple[Tensor, ...]: ...
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor: ...
-def threshold(input: Tensor, threshold: _Number, value: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def threshold_(input: Tensor, threshold: _Number, value: _Operand) -> Tensor: ...
-def tile(input: _Operand, *times: _Ints, dims: _Ints | None = None) -> Tensor: ...
-def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, ...] | None = None) -> _topk: ...
-def trace(input: Tensor) -> Tensor: ...
-def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
-def transpose_copy(input: _Operand, dim0: Any, dim1: Any, *, out: Tensor | None = None) -> Tensor: ...
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor: ...
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor: ...
-def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> _triangular_solve: ...
-def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None = ..., device: _Device | None = None, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor: ...
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = False, reduction: _int = 0) -> Tensor: ...
-def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None = ..., device: _Device | None = None, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor: ...
-def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def trunc_(input: Tensor) -> Tensor: ...
-def typename(obj: Any) -> str: ...
-def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unbind_copy(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unflatten(input: Tensor, dim: _int, sizes: _Ints) -> Tensor: ...
-def unfold_copy(input: _Operand, dimension: Any, size: _Ints, step: _Number, *, out: Tensor | None = None) -> Tensor: ...
-def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any: ...
-def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any: ...
-def unravel_index(indices: Tensor, shape: _Ints) -> tuple[Tensor, ...]: ...
-def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unsafe_split(input: _Operand, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unsafe_split_with_sizes(input: _Operand, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unsqueeze(input: Tensor, dim: _int) -> Tensor: ...
-def unsqueeze_copy(input: _Operand, dim: _Ints | None, *, out: Tensor | None = None) -> Tensor: ...
-def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor: ...
-def var(input: Tensor, dim: _Ints | None = ..., unbiased: Any = ..., keepdim: _bool = False, *, correction: Any = ..., out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor: ...
-def var_mean(input: Tensor, dim: _Ints | None = ..., unbiased: Any = ..., keepdim: _bool = False, *, correction: Any = ..., axis: _Ints | None = None, keepdims: _bool = False) -> tuple[Tensor, Tensor]: ...
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def view_as_complex(input: Tensor) -> Tensor: ...
-def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def view_as_real(input: Tensor) -> Tensor: ...
-def view_as_real_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def view_copy(input: Tensor, *shape: _Ints | _dtype, size: _Ints = ..., dtype: _dtype | None = ..., out: Tensor | None = None) -> Tensor: ...
-def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]: ...
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def where(condition: Tensor, input: _Operand = ..., other: _Operand = ..., *, out: Any = None) -> Any: ...
-def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor: ...
-def xlogy_(input: _Operand, other: _Operand) -> Tensor: ...
-def zero_(input: Tensor) -> Tensor: ...
-def zeros(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor: ...
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
+    >>> import taper
+    >>> x = taper.ones(2)
+    >>> taper._neg_view(x).fill_(3)
+    tensor([3., 3.])
+    >>> x
+    tensor([-3., -3.])
+    """
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Points of the Dirichlet distribution, one for each row of concentrations.
 
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper._sample_dirichlet(taper.tensor([2.0, 3.0]))
+    tensor([0.6726, 0.3274])
+    """
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of the gamma distribution of rate 1, each with the concentration at its place.
+
+    Their gradient with respect to the concentration is that at a fixed probability.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper._standard_gamma(taper.tensor([2.0, 3.0]))
+    tensor([4.5526, 2.2156])
+    """
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """The derivative of gamma numbers `output` with respect to their concentrations `input`.
+
+    >>> import taper
+    >>> taper._standard_gamma_grad(taper.tensor([1.0, 5.0]), taper.tensor([0.5, 6.0]))
+    tensor([0.8070, 1.1311])
+    """
+def _weight_norm(v: Tensor, g: Tensor, dim: _int = 0) -> Tensor:
+    """The weight with direction `v` and lengths `g` along `dim`; one length if `dim` is -1.
+
+    >>> import taper
+    >>> taper._weight_norm(taper.tensor([[3.0, 4.0]]), taper.tensor([[10.0]]))
+    tensor([[6., 8.]])
+    """
+def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = 0) -> tuple[Tensor, Tensor]:
+    """The weight with direction `v` and lengths `g`, and the norms of `v`.
+
+    >>> import taper
+    >>> taper._weight_norm_interface(taper.tensor([[3.0, 4.0]]), taper.tensor([[10.0]]))[0]
+    tensor([[6., 8.]])
+    """
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value of every element; of a complex one its distance from zero.
+
+    >>> import taper
+    >>> taper.abs(taper.tensor([1.0, -2.0]))
+    tensor([1., 2.])
+    """
+def abs_(input: _Operand) -> Tensor:
+    """In-place version of `abs`.
+
+    >>> import taper
+    >>> taper.abs_(taper.tensor([1.0, -2.0]))
+    tensor([1., 2.])
+    """
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value of every element; of a complex one its distance from zero.
+
+    >>> import taper
+    >>> taper.abs(taper.tensor([1.0, -2.0]))
+    tensor([1., 2.])
+    """
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angle in radians whose cosine is the element.
+
+    >>> import taper
+    >>> taper.acos(taper.tensor([0.0, 1.0]))
+    tensor([1.5708, 0.0000])
+    """
+def acos_(input: Tensor) -> Tensor:
+    """In-place version of `acos`.
+
+    >>> import taper
+    >>> taper.acos_(taper.tensor([0.0, 1.0]))
+    tensor([1.5708, 0.0000])
+    """
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic cosine of every element.
+
+    >>> import taper
+    >>> taper.acosh(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
+def acosh_(input: Tensor) -> Tensor:
+    """In-place version of `acosh`.
+
+    >>> import taper
+    >>> taper.acosh_(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | None) -> Tensor:
+    """Averages of `output_size` windows that together cover the last dimension.
+
+    >>> import taper
+    >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+    tensor([[1.5000, 2.5000]])
+    """
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | None) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows that together cover the last dimension, and their places.
+
+    >>> import taper
+    >>> taper.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+    (tensor([[2., 3.]]), tensor([[1, 2]]))
+    """
+def add(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """Sum of two tensors, the second multiplied by `alpha`.
+
+    >>> import taper
+    >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
+    tensor([ 7., 10.])
+    """
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * self + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
+
+    >>> import taper
+    >>> taper.addbmm(taper.tensor(1.), taper.ones(5, 2, 3), taper.ones(5, 3, 2))
+    tensor([[16., 16.],
+            [16., 16.]])
+    """
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1, out: Tensor | None = None) -> Tensor:
+    """`input` plus `value` times the quotient of two tensors.
+
+    >>> import taper
+    >>> x = taper.tensor([1.0, 2.0])
+    >>> taper.addcdiv(x, x, x, value=10)
+    tensor([11., 12.])
+    """
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1, out: Tensor | None = None) -> Tensor:
+    """`input` plus `value` times the product of two tensors.
+
+    >>> import taper
+    >>> x = taper.tensor([1.0, 2.0])
+    >>> taper.addcmul(x, x, x, value=10)
+    tensor([11., 42.])
+    """
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * self + alpha * (mat1 @ mat2)`.
+
+    >>> import taper
+    >>> taper.addmm(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3, 2))
+    tensor([[4., 5.],
+            [4., 5.]])
+    """
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * self + alpha * (mat @ vec)`.
+
+    >>> import taper
+    >>> taper.addmv(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3), alpha=2)
+    tensor([7., 8.])
+    """
+def addmv_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place version of `addmv`.
+
+    >>> import taper
+    >>> taper.addmv_(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3), alpha=2)
+    tensor([7., 8.])
+    """
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * self + alpha * outer(vec1, vec2)`.
+
+    >>> import taper
+    >>> taper.addr(taper.zeros(2, 2), taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix or of a batch of matrices.
+
+    >>> import taper
+    >>> taper.adjoint(taper.zeros(2, 3)).shape
+    torch.Size([3, 2])
+    """
+def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool) -> Tensor:
+    """For each affine map, the places that it takes the places of a picture of `size` to.
+
+    >>> import taper
+    >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> taper.affine_grid_generator(identity, (1, 1, 1, 2), True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+def alias_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `alias` shows.
+
+    >>> import taper
+    >>> taper.alias_copy(taper.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
+def all(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
+    """Whether all elements are true (not zero), of all or along dimensions.
+
+    >>> import taper
+    >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
+    tensor([ True, False])
+    """
+def allclose(input: _Operand, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> _bool:
+    """Whether `isclose` holds for all elements.
+
+    >>> import taper
+    >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
+    True
+    """
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `alpha_dropout_` works in place.
+
+    >>> import taper
+    >>> taper.alpha_dropout(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `alpha_dropout_` works in place.
+
+    >>> import taper
+    >>> taper.alpha_dropout_(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def amax(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
+    """The largest elements along dimensions, by default of all.
+
+    >>> import taper
+    >>> taper.amax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
+    tensor([2., 3.])
+    """
+def amin(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
+    """The smallest elements along dimensions, by default of all.
+
+    >>> import taper
+    >>> taper.amin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
+    tensor([1., 0.])
+    """
+def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.aminmax:
+    """The smallest and the largest element, of all or along a dimension.
+
+    >>> import taper
+    >>> taper.aminmax(taper.tensor([1.0, 3.0, 2.0]))
+    torch.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+    """
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of every element in radians; pi for negative real numbers.
+
+    >>> import taper
+    >>> taper.angle(taper.tensor([1j, -1.0]))
+    tensor([1.5708, 3.1416])
+    """
+def any(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
+    """Whether any element is true (not zero), of all or along dimensions.
+
+    >>> import taper
+    >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+def arange(start: _Operand | None = None, end: _Operand | None = None, step: _Number | None = None, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """The numbers from `start` (0 if one number is given) up to, not including, `end`.
+
+    >>> import taper
+    >>> taper.arange(3), taper.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angle in radians whose cosine is the element.
+
+    >>> import taper
+    >>> taper.acos(taper.tensor([0.0, 1.0]))
+    tensor([1.5708, 0.0000])
+    """
+def arccos_(input: Tensor) -> Tensor:
+    """In-place version of `acos`.
+
+    >>> import taper
+    >>> taper.acos_(taper.tensor([0.0, 1.0]))
+    tensor([1.5708, 0.0000])
+    """
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic cosine of every element.
+
+    >>> import taper
+    >>> taper.acosh(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
+def arccosh_(input: Tensor) -> Tensor:
+    """In-place version of `acosh`.
+
+    >>> import taper
+    >>> taper.acosh_(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angle in radians whose sine is the element.
+
+    >>> import taper
+    >>> taper.asin(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
+def arcsin_(input: Tensor) -> Tensor:
+    """In-place version of `asin`.
+
+    >>> import taper
+    >>> taper.asin_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic sine of every element.
+
+    >>> import taper
+    >>> taper.asinh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
+def arcsinh_(input: Tensor) -> Tensor:
+    """In-place version of `asinh`.
+
+    >>> import taper
+    >>> taper.asinh_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angle in radians whose tangent is the element.
+
+    >>> import taper
+    >>> taper.atan(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle in radians of the point with height `input` and width `other`.
+
+    >>> import taper
+    >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
+    tensor([0.7854, 3.1416])
+    """
+def arctan_(input: Tensor) -> Tensor:
+    """In-place version of `atan`.
+
+    >>> import taper
+    >>> taper.atan_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic tangent of every element.
+
+    >>> import taper
+    >>> taper.atanh(taper.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+def arctanh_(input: Tensor) -> Tensor:
+    """In-place version of `atanh`.
+
+    >>> import taper
+    >>> taper.atanh_(taper.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
+    """Where the largest element is: counted in the flattened tensor, or along a dimension.
+
+    >>> import taper
+    >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
+    tensor([1, 0])
+    """
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
+    """Where the smallest element is: counted in the flattened tensor, or along a dimension.
+
+    >>> import taper
+    >>> taper.argmin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
+    tensor([0, 1])
+    """
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, axis: _int | None = None) -> Tensor:
+    """The indices that put the elements in order along a dimension.
+
+    >>> import taper
+    >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
+def argwhere(input: Tensor) -> Tensor:
+    """The coordinates of all elements that are not zero, one row each.
+
+    >>> import taper
+    >>> taper.argwhere(taper.tensor([0, 5, 6]))
+    tensor([[1],
+            [2]])
+    """
+def as_strided(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
+    """A view of the tensor's whole storage with any shape and strides.
+
+    >>> import taper
+    >>> taper.as_strided(taper.arange(6), (2, 3), (1, 2))
+    tensor([[0, 2, 4],
+            [1, 3, 5]])
+    """
+def as_strided_(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
+    """In-place version of `as_strided`.
+
+    >>> import taper
+    >>> taper.as_strided_(taper.arange(6), (3,), (2,))
+    tensor([0, 2, 4])
+    """
+def as_strided_copy(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """A copy of elements of the storage at any strides.
+
+    >>> import taper
+    >>> taper.as_strided_copy(taper.arange(6), (2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
+def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
+    """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`.
+
+    Differs: the gradient of `input` is zero where it was replaced; in PyTorch it is zero elsewhere.
+
+    >>> import taper
+    >>> taper.as_strided_scatter(taper.zeros(6), taper.ones(2), (2,), (3,))
+    tensor([1., 0., 0., 1., 0., 0.])
+    """
+def as_tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
+    """`data` as a tensor, sharing memory and history where that is possible.
+
+    >>> import numpy, taper
+    >>> taper.as_tensor(numpy.array([1, 2]))
+    tensor([1, 2])
+    """
+def asarray(obj: Any, *, dtype: _dtype | None = None, device: _Device | None = None, copy: _bool | None = None, requires_grad: _bool | None = None) -> Tensor:
+    """`obj` as a tensor; `copy` demands or forbids a copy, None copies where it must be.
+
+    Also reads objects with DLPack or the buffer protocol, whose bytes then are the elements.
+
+    >>> import taper
+    >>> taper.asarray([1, 2])
+    tensor([1, 2])
+    """
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angle in radians whose sine is the element.
+
+    >>> import taper
+    >>> taper.asin(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
+def asin_(input: Tensor) -> Tensor:
+    """In-place version of `asin`.
+
+    >>> import taper
+    >>> taper.asin_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic sine of every element.
+
+    >>> import taper
+    >>> taper.asinh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
+def asinh_(input: Tensor) -> Tensor:
+    """In-place version of `asinh`.
+
+    >>> import taper
+    >>> taper.asinh_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Angle in radians whose tangent is the element.
+
+    >>> import taper
+    >>> taper.atan(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle in radians of the point with height `input` and width `other`.
+
+    >>> import taper
+    >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
+    tensor([0.7854, 3.1416])
+    """
+def atan_(input: Tensor) -> Tensor:
+    """In-place version of `atan`.
+
+    >>> import taper
+    >>> taper.atan_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inverse hyperbolic tangent of every element.
+
+    >>> import taper
+    >>> taper.atanh(taper.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+def atanh_(input: Tensor) -> Tensor:
+    """In-place version of `atanh`.
+
+    >>> import taper
+    >>> taper.atanh_(taper.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+@overload
+def atleast_1d(tensors: Tensor) -> Tensor:
+    """Tensors with at least one dimension.
+
+    >>> import taper
+    >>> taper.atleast_1d(taper.tensor(1))
+    tensor([1])
+    """
+@overload
+def atleast_1d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Tensors with at least one dimension.
+
+    >>> import taper
+    >>> taper.atleast_1d(taper.tensor(1))
+    tensor([1])
+    """
+@overload
+def atleast_1d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Tensors with at least one dimension.
+
+    >>> import taper
+    >>> taper.atleast_1d(taper.tensor(1))
+    tensor([1])
+    """
+@overload
+def atleast_2d(tensors: Tensor) -> Tensor:
+    """Tensors with at least two dimensions; vectors become rows.
+
+    >>> import taper
+    >>> taper.atleast_2d(taper.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+@overload
+def atleast_2d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Tensors with at least two dimensions; vectors become rows.
+
+    >>> import taper
+    >>> taper.atleast_2d(taper.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+@overload
+def atleast_2d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Tensors with at least two dimensions; vectors become rows.
+
+    >>> import taper
+    >>> taper.atleast_2d(taper.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+@overload
+def atleast_3d(tensors: Tensor) -> Tensor:
+    """Tensors with at least three dimensions; vectors become rows of one column each.
+
+    >>> import taper
+    >>> taper.atleast_3d(taper.zeros(2, 3)).shape
+    torch.Size([2, 3, 1])
+    """
+@overload
+def atleast_3d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Tensors with at least three dimensions; vectors become rows of one column each.
+
+    >>> import taper
+    >>> taper.atleast_3d(taper.zeros(2, 3)).shape
+    torch.Size([2, 3, 1])
+    """
+@overload
+def atleast_3d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Tensors with at least three dimensions; vectors become rows of one column each.
+
+    >>> import taper
+    >>> taper.atleast_3d(taper.zeros(2, 3)).shape
+    torch.Size([2, 3, 1])
+    """
+def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
+    """The average of each window of the last dimension.
+
+    >>> import taper
+    >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * self + alpha * bmm(batch1, batch2)`.
+
+    >>> import taper
+    >>> taper.baddbmm(taper.tensor(1.), taper.ones(1, 2, 3), taper.ones(1, 3, 2))
+    tensor([[[4., 4.],
+             [4., 4.]]])
+    """
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A triangle: 0 at the ends and 1 in the middle.
+
+    >>> import taper
+    >>> taper.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """`nn.functional.batch_norm` with its arguments in another order; `cudnn_enabled` is ignored.
+
+    >>> import taper
+    >>> x = taper.tensor([[1.0], [3.0]])
+    >>> taper.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Ones with the probabilities that the elements of `input` are (or with `p`), and zeros.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
+    tensor([0., 0., 1.])
+    """
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+
+    >>> import taper
+    >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
+    tensor([[6.]])
+    """
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: _int = 0) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.binary_cross_entropy_with_logits(taper.tensor([0.0]), taper.tensor([1.0]))
+    tensor([0.6931])
+    """
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+    """How often each non-negative integer occurs, or the sum of its weights.
+
+    >>> import taper
+    >>> taper.bincount(taper.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability `prob`; both broadcast.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.binomial(taper.tensor([10.0, 100.0]), taper.tensor([0.5]))
+    tensor([ 7., 51.])
+    """
+def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits that both elements have; for bool logical and.
+
+    >>> import taper
+    >>> taper.bitwise_and(taper.tensor([6, 5]), 3)
+    tensor([2, 1])
+    """
+def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits moved up by `other` places; none is left if there are not so many.
+
+    >>> import taper
+    >>> taper.bitwise_left_shift(taper.tensor([1, 3]), 2)
+    tensor([ 4, 12])
+    """
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """All bits turned; for bool logical not.
+
+    >>> import taper
+    >>> taper.bitwise_not(taper.tensor([0, -1]))
+    tensor([-1,  0])
+    """
+def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits that one of the elements has; for bool logical or.
+
+    >>> import taper
+    >>> taper.bitwise_or(taper.tensor([6, 5]), 3)
+    tensor([7, 7])
+    """
+def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits moved down by `other` places; the sign stays.
+
+    >>> import taper
+    >>> taper.bitwise_right_shift(taper.tensor([4, -8]), 2)
+    tensor([ 1, -2])
+    """
+def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The bits that exactly one of the elements has; for bool logical xor.
+
+    >>> import taper
+    >>> taper.bitwise_xor(taper.tensor([6, 5]), 3)
+    tensor([5, 6])
+    """
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Two cosines, so chosen that little leaks to neighbouring frequencies.
+
+    >>> import taper
+    >>> taper.blackman_window(4, dtype=taper.float64)[1:]
+    tensor([0.3400, 1.0000, 0.3400], dtype=torch.float64)
+    """
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """A matrix with the tensors along its diagonal, zero elsewhere.
+
+    >>> import taper
+    >>> taper.block_diag(taper.tensor([[1]]), taper.tensor([2, 3]))
+    tensor([[1, 0, 0],
+            [0, 2, 3]])
+    """
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products of the matrices of two stacks, pair by pair.
+
+    >>> import taper
+    >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
+    tensor([[[3.]],
+    <BLANKLINE>
+            [[3.]]])
+    """
+def broadcast_shapes(*shapes: _Ints) -> _Size:
+    """The shape that tensors of these shapes broadcast to.
+
+    >>> import taper
+    >>> taper.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """All tensors expanded to their common shape.
+
+    >>> import taper
+    >>> taper.broadcast_tensors(taper.zeros(2, 1), taper.zeros(3))[1].shape
+    torch.Size([2, 3])
+    """
+def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
+    """The tensor expanded to `size`.
+
+    >>> import taper
+    >>> taper.broadcast_to(taper.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
+    """The number of the bucket between sorted boundaries that each value falls into.
+
+    A value equal to a boundary belongs to the bucket below it, with `right` to the one above.
+
+    >>> import taper
+    >>> taper.bucketize(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 3.0]))
+    tensor([0, 1])
+    """
+def can_cast(from_: _dtype, to: _dtype) -> _bool:
+    """Whether values of `from_` may be written into `to` without falling to a lower category.
+
+    >>> import taper
+    >>> taper.can_cast(taper.float64, taper.float16), taper.can_cast(taper.float16, taper.int64)
+    (True, False)
+    """
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """All combinations of elements of the vectors, one row each.
+
+    >>> import taper
+    >>> taper.cartesian_prod(taper.tensor([1, 2]), taper.tensor([3]))
+    tensor([[1, 3],
+            [2, 3]])
+    """
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
+    """Tensors one after the other along a dimension.
+
+    >>> import taper
+    >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
+    tensor([1, 2, 3])
+    """
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+    """The distance of order `p` of each row of `x1` and each of `x2`, for stacks of matrices.
+
+    >>> import taper
+    >>> taper.cdist(taper.tensor([[0.0, 0.0]]), taper.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest whole number that is not below the element.
+
+    >>> import taper
+    >>> taper.ceil(taper.tensor([1.5, -1.5]))
+    tensor([ 2., -1.])
+    """
+def ceil_(input: Tensor) -> Tensor:
+    """In-place version of `ceil`.
+
+    >>> import taper
+    >>> taper.ceil_(taper.tensor([1.5, -1.5]))
+    tensor([ 2., -1.])
+    """
+def celu(input: Tensor, alpha: _Number = ...) -> Tensor:
+    """x above zero, else `alpha * (exp(x / alpha) - 1)`.
+
+    >>> import taper
+    >>> taper.celu(taper.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
+def celu_(input: Tensor, alpha: _Number = ...) -> Tensor:
+    """In-place version of `celu`.
+
+    >>> import taper
+    >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
+    tensor([-0.7869,  1.0000])
+    """
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """Product of several matrices, in the order of multiplications that costs least.
+
+    >>> import taper
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")  # PyTorch calls it deprecated
+    >>> taper.chain_matmul(taper.ones(2, 3), taper.ones(3, 4), taper.ones(4, 1)).shape
+    torch.Size([2, 1])
+    """
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """The channels, in groups, with the first of each group first, then the second of each.
+
+    >>> import taper
+    >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """L of A = L L^H, or its adjoint; `linalg.cholesky` is the name to use.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.cholesky(taper.tensor([[4.0]]))
+    tensor([[2.]])
+    """
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A from its Cholesky factor.
+
+    >>> import taper
+    >>> taper.cholesky_inverse(taper.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """X of A X = B from Cholesky's factor of A, the second argument.
+
+    >>> import taper
+    >>> taper.cholesky_solve(taper.tensor([[4.0]]), taper.tensor([[2.0]]))
+    tensor([[1.]])
+    """
+def chunk(input: Tensor, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
+    """At most `chunks` parts of equal length along `dim`, the last one perhaps shorter.
+
+    >>> import taper
+    >>> taper.chunk(taper.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+def clamp(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+
+    >>> import taper
+    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+def clamp_(input: _Operand, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    """In-place version of `clamp`.
+
+    >>> import taper
+    >>> taper.clamp_(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+def clamp_max(input: _Operand, max: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The tensor, not above `max`.
+
+    >>> import taper
+    >>> taper.clamp_max(taper.tensor([-2.0, 3.0]), 0)
+    tensor([-2.,  0.])
+    """
+def clamp_max_(input: _Operand, max: _Operand) -> Tensor:
+    """In-place version of `clamp_max`.
+
+    >>> import taper
+    >>> taper.clamp_max_(taper.tensor([-2.0, 3.0]), 0)
+    tensor([-2.,  0.])
+    """
+def clamp_min(input: _Operand, min: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The tensor, not below `min`.
+
+    >>> import taper
+    >>> taper.clamp_min(taper.tensor([-2.0, 3.0]), 0)
+    tensor([0., 3.])
+    """
+def clamp_min_(input: _Operand, min: _Operand) -> Tensor:
+    """In-place version of `clamp_min`.
+
+    >>> import taper
+    >>> taper.clamp_min_(taper.tensor([-2.0, 3.0]), 0)
+    tensor([0., 3.])
+    """
+def clip(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+
+    >>> import taper
+    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+def clip_(input: _Operand, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    """In-place version of `clamp`.
+
+    >>> import taper
+    >>> taper.clamp_(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+    """A copy with its own memory.
+
+    >>> import taper
+    >>> taper.clone(taper.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors side by side, vectors as columns.
+
+    >>> import taper
+    >>> taper.column_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+    """All choices of `r` elements of the vector in order, one row each.
+
+    >>> import taper
+    >>> taper.combinations(taper.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex tensor with these real and imaginary parts.
+
+    >>> import taper
+    >>> taper.complex(taper.tensor([1.0]), taper.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
+    """`cat` under another name.
+
+    >>> import taper
+    >>> taper.concat([taper.tensor([1, 2]), taper.tensor([3])])
+    tensor([1, 2, 3])
+    """
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
+    """`cat` under another name.
+
+    >>> import taper
+    >>> taper.concat([taper.tensor([1, 2]), taper.tensor([3])])
+    tensor([1, 2, 3])
+    """
+def conj(input: _Operand) -> Tensor:
+    """Complex conjugate; a real tensor is returned as it is.
+
+    >>> import taper
+    >>> taper.conj(taper.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+def conj_physical(input: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Complex conjugate; a real tensor is returned as it is.
+
+    >>> import taper
+    >>> taper.conj_physical(taper.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+def conj_physical_(input: _Operand) -> Tensor:
+    """In-place version of `conj_physical`.
+
+    >>> import taper
+    >>> taper.conj_physical_(taper.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _Operand = 0) -> Tensor:
+    """A tensor with a border of one number; a negative width cuts off.
+
+    >>> import taper
+    >>> taper.constant_pad_nd(taper.tensor([1, 2]), (1, 1))
+    tensor([0, 1, 2, 0])
+    """
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
+    """The convolution of (batch, channels, length) with (outputs, channels / groups, kernel).
+
+    >>> import taper
+    >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
+    tensor([[21., 32.]])
+    """
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
+    """The convolution of (batch, channels, height, width) with a kernel of two dimensions.
+
+    `padding` is a number, a tuple, "valid" (none) or "same" (so much that the size stays).
+
+    >>> import taper
+    >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
+    tensor([[[[4., 6., 4.],
+              [6., 9., 6.],
+              [4., 6., 4.]]]])
+    """
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
+    """The convolution of (batch, channels, depth, height, width) with a kernel of three dimensions.
+
+    >>> import taper
+    >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
+    tensor([[[[[8.]]]]])
+    """
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
+    """The convolution along the first dimension, with a weight of (kernel, inputs, outputs).
+
+    >>> import taper
+    >>> x = taper.tensor([1.0, 2.0, 3.0]).view(3, 1, 1)
+    >>> taper.conv_tbc(x, taper.tensor([[[1.0]], [[10.0]]]), taper.zeros(1)).flatten()
+    tensor([21., 32.])
+    """
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transposed convolution of (batch, channels, length): each element adds the kernel.
+
+    >>> import taper
+    >>> taper.conv_transpose1d(taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]]), stride=2)
+    tensor([[ 1., 10.,  2., 20.]])
+    """
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transposed convolution of (batch, channels, height, width).
+
+    >>> import taper
+    >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
+    """
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transposed convolution of (batch, channels, depth, height, width).
+
+    >>> import taper
+    >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
+    torch.Size([2, 2, 2, 2])
+    """
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int) -> Tensor:
+    """The convolution of a batch of images, or the transposed one, in one to three dimensions.
+
+    >>> import taper
+    >>> x, w = taper.ones(1, 1, 4), taper.ones(1, 1, 3)
+    >>> taper.convolution(x, w, None, (1,), (0,), (1,), False, (0,), 1)
+    tensor([[[3., 3.]]])
+    """
+def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The absolute values of `input` with the signs of `other`.
+
+    >>> import taper
+    >>> taper.copysign(taper.tensor([1.0, -2.0]), taper.tensor([-1.0, 3.0]))
+    tensor([-1.,  2.])
+    """
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of the rows; columns are observations.
+
+    >>> import taper
+    >>> taper.corrcoef(taper.tensor([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Cosine of every element, in radians.
+
+    >>> import taper
+    >>> taper.cos(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
+def cos_(input: Tensor) -> Tensor:
+    """In-place version of `cos`.
+
+    >>> import taper
+    >>> taper.cos_(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic cosine of every element.
+
+    >>> import taper
+    >>> taper.cosh(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
+def cosh_(input: Tensor) -> Tensor:
+    """In-place version of `cosh`.
+
+    >>> import taper
+    >>> taper.cosh_(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor:
+    """`nn.functional.cosine_embedding_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
+    >>> taper.cosine_embedding_loss(a, b, taper.tensor([1]))
+    tensor([1.])
+    """
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = ...) -> Tensor:
+    """The cosine of the angle between vectors along a dimension.
+
+    Norms below `eps` count as `eps`, which gradients ignore.
+
+    >>> import taper
+    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
+    >>> taper.cosine_similarity(a, b)
+    tensor([0.7071])
+    """
+def count_nonzero(input: Tensor, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor:
+    """How many elements are not zero, of all or along dimensions.
+
+    >>> import taper
+    >>> taper.count_nonzero(taper.tensor([0, 3, 0, 4]))
+    tensor(2)
+    """
+def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of the rows; columns are observations, which may have weights.
+
+    >>> import taper
+    >>> taper.cov(taper.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
+    tensor([[1., 2.],
+            [2., 4.]])
+    """
+def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The cross product of vectors of length 3; without `dim` along the first such dimension.
+
+    >>> import taper
+    >>> taper.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]), dim=0)
+    tensor([0, 0, 1])
+    """
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[_int], target_lengths: Tensor | Sequence[_int], blank: _int = 0, reduction: _int = 0, zero_infinity: _bool = False) -> Tensor:
+    """`nn.functional.ctc_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> log_probs = taper.zeros(2, 1, 2).log_softmax(2)
+    >>> taper.ctc_loss(log_probs, taper.tensor([[1]]), (2,), (1,))
+    tensor([0.2877])
+    """
+def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> _return_types.cummax:
+    """The largest element up to each one along a dimension, and where it is.
+
+    >>> import taper
+    >>> taper.cummax(taper.tensor([1.0, 3.0, 2.0]), dim=0).indices
+    tensor([0, 1, 1])
+    """
+def cummin(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> _return_types.cummin:
+    """The smallest element up to each one along a dimension, and where it is.
+
+    >>> import taper
+    >>> taper.cummin(taper.tensor([2.0, 3.0, 1.0]), dim=0).values
+    tensor([2., 2., 1.])
+    """
+def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The product of the elements up to each one along a dimension; of integers in int64.
+
+    >>> import taper
+    >>> taper.cumprod(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 2., 6.])
+    """
+def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of the elements up to each one along a dimension; of integers in int64.
+
+    >>> import taper
+    >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 3., 6.])
+    """
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: _int = -1) -> Tensor:
+    """The integrals from the start up to each further point, by the trapezoidal rule.
+
+    >>> import taper
+    >>> taper.cumulative_trapezoid(taper.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Degrees as radians.
+
+    >>> import taper
+    >>> taper.deg2rad(taper.tensor([180.0]))
+    tensor([3.1416])
+    """
+def deg2rad_(input: Tensor) -> Tensor:
+    """In-place version of `deg2rad`.
+
+    >>> import taper
+    >>> taper.deg2rad_(taper.tensor([180.0]))
+    tensor([3.1416])
+    """
+def det(input: Tensor) -> Tensor:
+    """Another name of `linalg.det`.
+
+    >>> import taper
+    >>> taper.det(taper.eye(2))
+    tensor(1.)
+    """
+def detach(input: Tensor) -> Tensor:
+    """The same memory and version counter without history and without tangent.
+
+    >>> import taper
+    >>> taper.ones(2, requires_grad=True).detach()
+    tensor([1., 1.])
+    """
+def detach_(input: Tensor) -> Tensor:
+    """Cut the tensor's history in place.
+
+    >>> import taper
+    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+    tensor([2., 2.])
+    """
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy; PyTorch records it, though without a derivative.
+
+    >>> import taper
+    >>> taper.detach_copy(taper.tensor([1.0]))
+    tensor([1.])
+    """
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A matrix with the vector on a diagonal; of a matrix, the diagonal as a vector.
+
+    >>> import taper
+    >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """Matrices with the last dimension of the tensor on a diagonal, zero elsewhere.
+
+    >>> import taper
+    >>> taper.diag_embed(taper.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
+    """A matrix with all elements of the tensor on a diagonal.
+
+    >>> import taper
+    >>> taper.diagflat(taper.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """The diagonal of two dimensions as a new last dimension; shares the memory.
+
+    >>> import taper
+    >>> taper.diagonal(taper.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of a diagonal.
+
+    >>> import taper
+    >>> taper.diagonal_copy(taper.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """A copy with `src` on a diagonal.
+
+    >>> import taper
+    >>> taper.diagonal_scatter(taper.zeros(2, 2), taper.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
+    """The differences of neighbours along a dimension, `n` times over.
+
+    `prepend` and `append` are joined to the input first.
+
+    >>> import taper
+    >>> taper.diff(taper.tensor([1, 3, 7]))
+    tensor([2, 4])
+    """
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of lgamma.
+
+    >>> import taper
+    >>> taper.digamma(taper.tensor([1.0, 2.0]))
+    tensor([-0.5772,  0.4228])
+    """
+def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
+    """The norm of order `p` of the difference of two tensors.
+
+    >>> import taper
+    >>> taper.dist(taper.tensor([1.0, 2.0]), taper.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
+def div(input: _Operand, other: _Operand, *, rounding_mode: str | None = ..., out: Tensor | None = None) -> Tensor:
+    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+
+    >>> import taper
+    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+    tensor([0.2500, 0.5000])
+    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+    tensor([-4,  3])
+    """
+def divide(input: _Operand, other: _Operand, *, rounding_mode: str | None = ..., out: Tensor | None = None) -> Tensor:
+    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+
+    >>> import taper
+    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+    tensor([0.2500, 0.5000])
+    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+    tensor([-4,  3])
+    """
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sum of the products of the elements of two vectors.
+
+    >>> import taper
+    >>> taper.dot(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+    tensor(11.)
+    """
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `dropout_` works in place.
+
+    >>> import taper
+    >>> taper.dropout(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `dropout_` works in place.
+
+    >>> import taper
+    >>> taper.dropout_(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def dsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Parts along the third dimension.
+
+    >>> import taper
+    >>> taper.dsplit(taper.zeros(2, 2, 4), 2)[0].shape
+    torch.Size([2, 2, 2])
+    """
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors behind each other, along the third dimension.
+
+    >>> import taper
+    >>> taper.dstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
+def einsum(*args: Any) -> Tensor:
+    """Sum of products of the elements of tensors, by Einstein's convention.
+
+    `einsum("ij,jk->ik", a, b)`, or with lists of numbers: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    >>> import taper
+    >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
+    tensor([4., 6.])
+    """
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
+    """The rows of `weight` at `indices`, in the shape of `indices` with one dimension more.
+
+    >>> import taper
+    >>> taper.embedding(taper.tensor([[1.0], [2.0]]), taper.tensor([1, 0]))
+    tensor([[2.],
+            [1.]])
+    """
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums, means or maxima (`mode` 0, 1, 2) of rows; and three tensors of bookkeeping.
+
+    >>> import taper
+    >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
+    >>> taper.embedding_bag(weight, taper.tensor([0, 2, 1]), taper.tensor([0, 2]))[0]
+    tensor([[5.],
+            [2.]])
+    """
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
+    """Scale the rows at `indices` down to the norm `max_norm`, in place and unrecorded.
+
+    >>> import taper
+    >>> taper.embedding_renorm_(taper.tensor([[3.0, 4.0]]), taper.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000]])
+    """
+def empty(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """A tensor whose elements are whatever the memory held.
+
+    >>> import taper
+    >>> taper.empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """An uninitialised tensor in the shape, dtype and order of dimensions of another.
+
+    >>> import taper
+    >>> taper.empty_like(taper.ones(2, 3).t()).stride()
+    (1, 3)
+    """
+def empty_permuted(size: _Ints, physical_layout: Any, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """An uninitialised tensor whose dimensions lie in memory in the order of `physical_layout`.
+
+    >>> import taper
+    >>> taper.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+    (12, 1, 3)
+    """
+def empty_strided(size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """An uninitialised tensor with the given strides.
+
+    >>> import taper
+    >>> taper.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether two elements are equal.
+
+    >>> import taper
+    >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
+    tensor([False,  True])
+    """
+def equal(input: _Operand, other: _Operand) -> _bool:
+    """Whether two tensors have the same shape and elements.
+
+    >>> import taper
+    >>> taper.equal(taper.tensor([1, 2]), taper.tensor([1, 2]))
+    True
+    """
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
+
+    >>> import taper
+    >>> taper.erf(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
+def erf_(input: Tensor) -> Tensor:
+    """In-place version of `erf`.
+
+    >>> import taper
+    >>> taper.erf_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 - erf(x), accurate where that is small.
+
+    >>> import taper
+    >>> taper.erfc(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
+def erfc_(input: Tensor) -> Tensor:
+    """In-place version of `erfc`.
+
+    >>> import taper
+    >>> taper.erfc_(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the error function.
+
+    >>> import taper
+    >>> taper.erfinv(taper.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e to the power of every element.
+
+    >>> import taper
+    >>> taper.exp(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """2 to the power of every element.
+
+    >>> import taper
+    >>> taper.exp2(taper.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
+def exp2_(input: Tensor) -> Tensor:
+    """In-place version of `exp2`.
+
+    >>> import taper
+    >>> taper.exp2_(taper.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
+def exp_(input: Tensor) -> Tensor:
+    """In-place version of `exp`.
+
+    >>> import taper
+    >>> taper.exp_(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
+def expand_copy(input: Tensor, size: _Ints, *, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
+    """A copy in which dimensions of length 1 are repeated.
+
+    >>> import taper
+    >>> taper.expand_copy(taper.ones(1, 3), (2, 3)).shape
+    torch.Size([2, 3])
+    """
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) - 1 of every element, accurate near zero.
+
+    >>> import taper
+    >>> taper.expm1(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
+def expm1_(input: Tensor) -> Tensor:
+    """In-place version of `expm1`.
+
+    >>> import taper
+    >>> taper.expm1_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
+def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    >>> import taper
+    >>> taper.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `feature_alpha_dropout_` works in place.
+
+    >>> import taper
+    >>> taper.feature_alpha_dropout(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `feature_alpha_dropout_` works in place.
+
+    >>> import taper
+    >>> taper.feature_alpha_dropout_(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `feature_dropout_` works in place.
+
+    >>> import taper
+    >>> taper.feature_dropout(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `nn.functional`'s function of this kind; `feature_dropout_` works in place.
+
+    >>> import taper
+    >>> taper.feature_dropout_(taper.ones(1, 2), 0.5, train=False)
+    tensor([[1., 1.]])
+    """
+def fill(input: Tensor, value: _Operand) -> Tensor:
+    """A tensor of the same shape and dtype with `value` everywhere.
+
+    >>> import taper
+    >>> taper.fill(taper.tensor([1.0, 2.0]), 3)
+    tensor([3., 3.])
+    """
+def fill_(input: Tensor, value: _Operand) -> Tensor:
+    """Write `value`, a number or a 0-d tensor, into every element.
+
+    >>> import taper
+    >>> taper.fill_(taper.zeros(2), 3)
+    tensor([3., 3.])
+    """
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The element without its fraction.
+
+    >>> import taper
+    >>> taper.trunc(taper.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+def fix_(input: Tensor) -> Tensor:
+    """In-place version of `trunc`.
+
+    >>> import taper
+    >>> taper.trunc_(taper.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one.
+
+    >>> import taper
+    >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
+    torch.Size([2, 12])
+    """
+def flip(input: _Operand, *order: _Ints, dims: _Ints | None = None) -> Tensor:
+    """The order of elements reversed along the given dimensions.
+
+    >>> import taper
+    >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
+    tensor([[3, 4],
+            [1, 2]])
+    """
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order.
+
+    >>> import taper
+    >>> taper.fliplr(taper.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order.
+
+    >>> import taper
+    >>> taper.flipud(taper.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
+def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input` to the power of `exponent`, computed in double precision.
+
+    >>> import taper
+    >>> taper.float_power(taper.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest whole number that is not above the element.
+
+    >>> import taper
+    >>> taper.floor(taper.tensor([1.5, -1.5]))
+    tensor([ 1., -2.])
+    """
+def floor_(input: Tensor) -> Tensor:
+    """In-place version of `floor`.
+
+    >>> import taper
+    >>> taper.floor_(taper.tensor([1.5, -1.5]))
+    tensor([ 1., -2.])
+    """
+def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Quotient of two tensors, rounded downwards.  Differentiating it fails, as in PyTorch.
+
+    >>> import taper
+    >>> taper.floor_divide(taper.tensor([-7, 7]), 2)
+    tensor([-4,  3])
+    """
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; nan only if both are nan.
+
+    >>> import taper
+    >>> taper.fmax(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; nan only if both are nan.
+
+    >>> import taper
+    >>> taper.fmin(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Remainder of the division, with the sign of the dividend, as C's `fmod`.
+
+    >>> import taper
+    >>> taper.fmod(taper.tensor([-7.0, 7.0]), 3)
+    tensor([-1.,  1.])
+    """
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The fraction of the element, with its sign.
+
+    >>> import taper
+    >>> taper.frac(taper.tensor([1.5, -1.25]))
+    tensor([ 0.5000, -0.2500])
+    """
+def frac_(input: Tensor) -> Tensor:
+    """In-place version of `frac`.
+
+    >>> import taper
+    >>> taper.frac_(taper.tensor([1.5, -1.25]))
+    tensor([ 0.5000, -0.2500])
+    """
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.frexp:
+    """Numbers as mantissa * 2**exponent, the mantissa's size from 1/2 to below 1.
+
+    >>> import taper
+    >>> taper.frexp(taper.tensor([3.0])).exponent
+    tensor([2], dtype=torch.int32)
+    """
+def frobenius_norm(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of squares; `linalg.vector_norm` is the name to use.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.frobenius_norm(taper.tensor([[3.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+def from_file(filename: str, shared: _bool | None = None, size: _int | None = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """The first `size` elements in a file, as a tensor on its memory.
+
+    With `shared` what is written to the tensor goes to the file, which is created or extended if
+    need be; without it the file stays as it is.
+
+    >>> import taper, tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(bytes([1, 2, 3]))
+    ...     file.flush()
+    ...     taper.from_file(file.name, size=2, dtype=taper.uint8)
+    tensor([1, 2], dtype=torch.uint8)
+    """
+def frombuffer(buffer: Any, *, dtype: _dtype | None, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor:
+    """A tensor on the memory of an object with the buffer protocol.
+
+    `count` is in elements, `offset` in bytes.
+
+    >>> import taper
+    >>> taper.frombuffer(bytearray([1, 0, 2, 0]), dtype=taper.int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
+def full(size: _Ints, fill_value: _Number, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A tensor with `fill_value` everywhere; its dtype is that of the number.
+
+    >>> import taper
+    >>> taper.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """One number everywhere, in the shape, dtype and order of dimensions of another tensor.
+
+    >>> import taper
+    >>> taper.full_like(taper.tensor([1, 2]), 7)
+    tensor([7, 7])
+    """
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+    """The elements along `dim` that `index` points at, one for each of its places.
+
+    >>> import taper
+    >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor of two whole numbers.
+
+    >>> import taper
+    >>> taper.gcd(taper.tensor([12, 18]), taper.tensor([8, 27]))
+    tensor([4, 9])
+    """
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of `gcd`.
+
+    >>> import taper
+    >>> taper.gcd_(taper.tensor([12, 18]), taper.tensor([8, 27]))
+    tensor([4, 9])
+    """
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is not smaller.
+
+    >>> import taper
+    >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
+    tensor([False,  True])
+    """
+def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.geqrf:
+    """R and the reflectors whose product is Q, as LAPACK stores them: for `ormqr`.
+
+    >>> import taper
+    >>> taper.geqrf(taper.tensor([[3.0], [4.0]])).a[0].abs()
+    tensor([5.])
+    """
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `outer`.
+
+    >>> import taper
+    >>> taper.ger(taper.tensor([1., 2.]), taper.tensor([3.]))
+    tensor([[3.],
+            [6.]])
+    """
+def get_device(input: Tensor) -> _int:
+    """-1: the tensor is on the CPU.
+
+    >>> import taper
+    >>> taper.get_device(taper.ones(2))
+    -1
+    """
+def gradient(input: Tensor, *, spacing: Any = None, dim: _Ints | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
+    """The slope along each dimension, or along those of `dim`, from neighbouring elements.
+
+    `spacing` is the distance of neighbours: a number, one for each dimension, or for each a tensor
+    of coordinates.  At the edges the slope has the error of first or second order.
+
+    >>> import taper
+    >>> taper.gradient(taper.tensor([1.0, 4.0, 9.0, 16.0]))
+    (tensor([3., 4., 6., 7.]),)
+    """
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is larger.
+
+    >>> import taper
+    >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
+    tensor([False,  True])
+    """
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is not smaller.
+
+    >>> import taper
+    >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
+    tensor([False,  True])
+    """
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """Pictures or volumes at the places of a grid; modes are numbers as in `grid_sample`.
+
+    >>> import taper
+    >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
+    >>> taper.grid_sampler(picture, center, 0, 0, True)
+    tensor([[[[4.]]]])
+    """
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """Pictures at the places of a grid with coordinates from -1 to 1; modes are numbers.
+
+    >>> import taper
+    >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
+    >>> taper.grid_sampler_2d(picture, center, 0, 0, True)
+    tensor([[[[4.]]]])
+    """
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """Volumes at the places of a grid with coordinates from -1 to 1; modes are numbers.
+
+    >>> import taper
+    >>> volume, center = taper.arange(8.0).reshape(1, 1, 2, 2, 2), taper.zeros(1, 1, 1, 1, 3)
+    >>> taper.grid_sampler_3d(volume, center, 0, 0, True)
+    tensor([[[[[3.5000]]]]])
+    """
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ..., cudnn_enabled: _bool = True) -> Tensor:
+    """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
+
+    >>> import taper
+    >>> taper.group_norm(taper.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
+    """
+def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """Outputs and last states of a GRU of several layers; arguments as those of `lstm`.
+
+    >>> import taper
+    >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(3, 1)
+    >>> taper.gru(x, zero, (w, w), False, 1, 0.0, False, False, False)[0].flatten()
+    tensor([0.2048, 0.3468])
+    """
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of a GRU: the next state.
+
+    >>> import taper
+    >>> one, zero = taper.ones(1, 1), taper.zeros(1, 1)
+    >>> taper.gru_cell(one, zero, taper.ones(3, 1), taper.ones(3, 1))
+    tensor([[0.2048]])
+    """
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is larger.
+
+    >>> import taper
+    >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
+    tensor([False,  True])
+    """
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """`alpha - beta * cos`: a raised cosine whose ends are not quite 0.
+
+    >>> import taper
+    >>> taper.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """One minus a cosine, halved: 0 at the ends and 1 in the middle.
+
+    >>> import taper
+    >>> taper.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+def hardshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = None) -> Tensor:
+    """x, but zero where its absolute value is at most `lambd`.
+
+    >>> import taper
+    >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
+    tensor([0.0000, 0.6000])
+    """
+def hash_tensor(input: Tensor, dim: _Ints | None = ..., *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
+    """A hash of the elements along dimensions, or of all: the exclusive or of their bits.
+
+    >>> import taper
+    >>> taper.hash_tensor(taper.tensor([1, 2, 4]))
+    tensor(7, dtype=torch.uint64)
+    """
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """0 below zero, 1 above, `values` at zero.  Differentiating it fails, as in PyTorch.
+
+    >>> import taper
+    >>> taper.heaviside(taper.tensor([-1.0, 0.0, 2.0]), taper.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor:
+    """`nn.functional.hinge_embedding_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.hinge_embedding_loss(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]))
+    tensor([0.5000, 0.7500])
+    """
+def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements fall into each of `bins` equal parts of the range from `min` to `max`.
+
+    Elements outside are not counted.  With `min == max` the range is that of the elements.
+
+    >>> import taper
+    >>> taper.histc(taper.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=2)
+    tensor([0., 3.])
+    """
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.histogram:
+    """How many elements, or how much weight, falls into each bin, and the edges of the bins.
+
+    `bins` is a tensor of edges, or a number of bins of one width in `range` (by default that of the
+    elements).  Elements outside are not counted.  With `density` the integral is 1.
+
+    >>> import taper
+    >>> taper.histogram(taper.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
+    tensor([0., 3.])
+    """
+def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> _return_types.histogramdd:
+    """How many points, the rows of the last dimension, fall into each bin of a grid.
+
+    `bins` holds the edges in each dimension, or their numbers, or one number for all; `range` the
+    lowest and highest edge of each dimension in turn.
+
+    >>> import taper
+    >>> taper.histogramdd(taper.tensor([[0.0, 0.0], [1.0, 1.0]]), 2).hist
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+def hsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Parts along the second dimension, of a vector along its only one.
+
+    >>> import taper
+    >>> taper.hsplit(taper.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors side by side: along the second dimension, vectors along the first.
+
+    >>> import taper
+    >>> taper.hstack([taper.tensor([1, 2]), taper.tensor([3])])
+    tensor([1, 2, 3])
+    """
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The longest side of the right-angled triangle with these other sides.
+
+    >>> import taper
+    >>> taper.hypot(taper.tensor([3.0]), taper.tensor([4.0]))
+    tensor([5.])
+    """
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0.
+
+    >>> import taper
+    >>> taper.i0(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
+def i0_(input: Tensor) -> Tensor:
+    """In-place version of `i0`.
+
+    >>> import taper
+    >>> taper.i0_(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularised lower incomplete gamma function of parameter `input` at `other`.
+
+    >>> import taper
+    >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
+    tensor([0.3528])
+    """
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularised upper incomplete gamma function: one minus `igamma`.
+
+    >>> import taper
+    >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
+    tensor([0.6472])
+    """
+def imag(input: _Operand) -> Tensor:
+    """The imaginary part of a complex tensor as a view.
+
+    >>> import taper
+    >>> taper.imag(taper.tensor([1 + 2j]))
+    tensor([2.])
+    """
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """A copy with the slices of `source`, times `alpha`, added at the places `index` along `dim`.
+
+    >>> import taper
+    >>> taper.index_add(taper.zeros(3), 0, taper.tensor([0, 0]), taper.tensor([1.0, 2.0]))
+    tensor([3., 0., 0.])
+    """
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy with the slices of `source` written at the places `index` along `dim`.
+
+    >>> import taper
+    >>> taper.index_copy(taper.zeros(3), 0, taper.tensor([2, 0]), taper.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
+def index_fill(input: _Operand, dim: _int, index: _Operand, value: _Operand) -> Tensor:
+    """A copy with `value`, a number or 0-d tensor, in the slices at `index` along `dim`.
+
+    >>> import taper
+    >>> taper.index_fill(taper.zeros(3), 0, taper.tensor([1]), 5)
+    tensor([0., 5., 0.])
+    """
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    """A copy with `values` written, or added, at the places `indices`.
+
+    >>> import taper
+    >>> taper.index_put(taper.zeros(3), (taper.tensor([0, 2]),), taper.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    """Write `values`, or add them, at the places `indices`.
+
+    >>> import taper
+    >>> taper.zeros(3).index_put_((taper.tensor([0, 0]),), taper.tensor(1.0), accumulate=True)
+    tensor([2., 0., 0.])
+    """
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+    """A copy with slices of `source` combined by `reduce` where `index` points along `dim`.
+
+    >>> import taper
+    >>> index = taper.tensor([0, 0])
+    >>> taper.index_reduce(taper.ones(2), 0, index, taper.tensor([2.0, 3.0]), "amax")
+    tensor([3., 1.])
+    """
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The slices along `dim` at the places in the vector `index`.
+
+    >>> import taper
+    >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
+    tensor([[3, 4],
+            [3, 4]])
+    """
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sum of products over the last dimension of both tensors.
+
+    >>> import taper
+    >>> taper.inner(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+    tensor(11.)
+    """
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """`nn.functional.instance_norm` with its arguments in another order.
+
+    >>> import taper
+    >>> x = taper.tensor([[[1.0, 3.0]]])
+    >>> taper.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[[-1.0000,  1.0000]]])
+    """
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `linalg.inv`.
+
+    >>> import taper
+    >>> taper.inverse(taper.tensor([[2.0]]))
+    tensor([[0.5000]])
+    """
+def is_complex(input: Tensor) -> _bool:
+    """Whether the elements are complex numbers.
+
+    >>> import taper
+    >>> taper.is_complex(taper.tensor([1j]))
+    True
+    """
+def is_conj(input: _Operand) -> _bool:
+    """Whether the tensor is a conjugate view, which shows memory conjugated.
+
+    >>> import taper
+    >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
+    True
+    """
+def is_distributed(input: Tensor) -> _bool:
+    """False: every tensor is in this process.
+
+    >>> import taper
+    >>> taper.is_distributed(taper.ones(2))
+    False
+    """
+def is_floating_point(input: Tensor) -> _bool:
+    """Whether the elements are floating point numbers.
+
+    >>> import taper
+    >>> taper.is_floating_point(taper.ones(2))
+    True
+    """
+def is_inference(input: Tensor) -> _bool:
+    """Whether a tensor was made in inference mode.
+
+    >>> import taper
+    >>> taper.is_inference(taper.ones(2))
+    False
+    """
+def is_neg(input: _Operand) -> _bool:
+    """Whether the tensor is a negative view, which shows memory negated.
+
+    >>> import taper
+    >>> taper.is_neg(taper.tensor([1 + 2j]).conj().imag)
+    True
+    """
+def is_nonzero(input: Tensor) -> _bool:
+    """Whether the only element is not zero.
+
+    >>> import taper
+    >>> taper.is_nonzero(taper.tensor([0.0]))
+    False
+    """
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape.
+
+    >>> import taper
+    >>> taper.is_same_size(taper.ones(2, 3), taper.ones(3, 2))
+    False
+    """
+def is_signed(input: Tensor) -> _bool:
+    """Whether the dtype has negative numbers.
+
+    >>> import taper
+    >>> taper.is_signed(taper.tensor([1], dtype=taper.uint8))
+    False
+    """
+def is_storage(obj: Any) -> _bool:
+    """Whether an object is a storage.
+
+    >>> import taper
+    >>> taper.is_storage(taper.ones(2).untyped_storage())
+    True
+    """
+def is_tensor(obj: object) -> TypeIs[Tensor]:
+    """Whether an object is a Tensor.
+
+    >>> import taper
+    >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
+    (True, False)
+    """
+def isclose(input: _Operand, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> Tensor:
+    """Whether two elements differ by at most `atol + rtol * abs(other)`.
+
+    >>> import taper
+    >>> taper.isclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.1]))
+    tensor([ True, False])
+    """
+def isfinite(input: Tensor) -> Tensor:
+    """Whether an element is neither infinite nor nan.
+
+    >>> import taper
+    >>> taper.isfinite(taper.tensor([1.0, float("inf")]))
+    tensor([ True, False])
+    """
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: _bool = False, invert: _bool = False, element: Any = None, test_element: Any = None) -> Tensor:
+    """Whether each of `elements` is among `test_elements`.
+
+    >>> import taper
+    >>> taper.isin(taper.tensor([1, 2, 3]), taper.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+def isinf(input: Tensor) -> Tensor:
+    """Whether an element is infinite.
+
+    >>> import taper
+    >>> taper.isinf(taper.tensor([1.0, float("inf")]))
+    tensor([False,  True])
+    """
+def isnan(input: Tensor) -> Tensor:
+    """Whether an element is nan.
+
+    >>> import taper
+    >>> taper.isnan(taper.tensor([1.0, float("nan")]))
+    tensor([False,  True])
+    """
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether an element is -inf.
+
+    >>> import taper
+    >>> taper.isneginf(taper.tensor([float("inf"), -float("inf")]))
+    tensor([False,  True])
+    """
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether an element is +inf.
+
+    >>> import taper
+    >>> taper.isposinf(taper.tensor([float("inf"), -float("inf")]))
+    tensor([ True, False])
+    """
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part of an element is zero.
+
+    >>> import taper
+    >>> taper.isreal(taper.tensor([1 + 0j, 1j]))
+    tensor([ True, False])
+    """
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+    """The signal whose `stft` this is, or comes closest to it in the sense of least squares.
+
+    >>> import taper
+    >>> signal, window = taper.arange(8.0), taper.ones(4)
+    >>> taper.istft(taper.stft(signal, 4, window=window, return_complex=True), 4, window=window)
+    tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+    """
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A Bessel function; the larger `beta`, the narrower the window.
+
+    >>> import taper
+    >>> taper.kaiser_window(4, beta=2.0)
+    tensor([0.4387, 0.8348, 1.0000, 0.8348])
+    """
+def kl_div(input: Tensor, target: Tensor, reduction: _int = 0, *, log_target: _bool = False) -> Tensor:
+    """`nn.functional.kl_div` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]))
+    tensor([1.])
+    """
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Kronecker's product: `other` times each element of `input`, in the place of the element.
+
+    >>> import taper
+    >>> taper.kron(taper.tensor([1, 10]), taper.tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
+def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.kthvalue:
+    """The `k`-th smallest element along a dimension, counted from 1, and where it is.
+
+    >>> import taper
+    >>> taper.kthvalue(taper.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
+def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ..., cudnn_enable: _bool = True) -> Tensor:
+    """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
+
+    >>> import taper
+    >>> taper.layer_norm(taper.tensor([1.0, 3.0]), (2,))
+    tensor([-1.0000,  1.0000])
+    """
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple of two whole numbers.
+
+    >>> import taper
+    >>> taper.lcm(taper.tensor([4, 6]), taper.tensor([6, 9]))
+    tensor([12, 18])
+    """
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of `lcm`.
+
+    >>> import taper
+    >>> taper.lcm_(taper.tensor([4, 6]), taper.tensor([6, 9]))
+    tensor([12, 18])
+    """
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` times 2 to the power of `other`.
+
+    >>> import taper
+    >>> taper.ldexp(taper.tensor([1.5]), taper.tensor([3]))
+    tensor([12.])
+    """
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of `ldexp`.
+
+    >>> import taper
+    >>> taper.ldexp_(taper.tensor([1.5]), taper.tensor([3]))
+    tensor([12.])
+    """
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is not larger.
+
+    >>> import taper
+    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+    tensor([ True, False])
+    """
+def lerp(input: _Operand, end: _Operand, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The points between `input` and `end`, `weight` of the way.
+
+    >>> import taper
+    >>> taper.lerp(taper.tensor([0.0, 10.0]), taper.tensor([1.0, 20.0]), 0.25)
+    tensor([ 0.2500, 12.5000])
+    """
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is smaller.
+
+    >>> import taper
+    >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
+    tensor([ True, False])
+    """
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is not larger.
+
+    >>> import taper
+    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+    tensor([ True, False])
+    """
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> import taper
+    >>> taper.lgamma(taper.tensor([1.0, 4.0]))
+    tensor([0.0000, 1.7918])
+    """
+def linspace(start: _Operand, end: _Operand, steps: _int, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included.
+
+    >>> import taper
+    >>> taper.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: _int | None = None, iK: Tensor | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, tracker: Any = None, ortho_iparams: dict[str, _int] | None = None, ortho_fparams: dict[str, _float] | None = None, ortho_bparams: dict[str, _bool] | None = None) -> tuple[Any, Any]:
+    """The k largest, or smallest, eigenvalues of A x = d B x, and their vectors.
+
+    `X` is where the search begins, `iK` a preconditioner.  Differs: there is one method, and
+    `tracker` and the parameters of `ortho` are not used.
+
+    >>> import taper
+    >>> A = taper.diag(taper.tensor([1.0, 2.0, 3.0, 4.0]))
+    >>> taper.lobpcg(A, k=1)[0].round()
+    tensor([4.])
+    """
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Natural logarithm of every element.
+
+    >>> import taper
+    >>> taper.log(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
+    """
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of every element to the base 10.
+
+    >>> import taper
+    >>> taper.log10(taper.tensor([1.0, 100.0]))
+    tensor([0., 2.])
+    """
+def log10_(input: Tensor) -> Tensor:
+    """In-place version of `log10`.
+
+    >>> import taper
+    >>> taper.log10_(taper.tensor([1.0, 100.0]))
+    tensor([0., 2.])
+    """
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + x) of every element, accurate near zero.
+
+    >>> import taper
+    >>> taper.log1p(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
+def log1p_(input: Tensor) -> Tensor:
+    """In-place version of `log1p`.
+
+    >>> import taper
+    >>> taper.log1p_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of every element to the base 2.
+
+    >>> import taper
+    >>> taper.log2(taper.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
+def log2_(input: Tensor) -> Tensor:
+    """In-place version of `log2`.
+
+    >>> import taper
+    >>> taper.log2_(taper.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
+def log_(input: Tensor) -> Tensor:
+    """In-place version of `log`.
+
+    >>> import taper
+    >>> taper.log_(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
+    """
+def log_softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
+    """The logarithm of softmax along a dimension, computed without overflow.
+
+    >>> import taper
+    >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(exp(x) + exp(y)), without overflow.
+
+    >>> import taper
+    >>> taper.logaddexp(taper.tensor([0.0]), taper.tensor([0.0]))
+    tensor([0.6931])
+    """
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log2(2**x + 2**y), without overflow.
+
+    >>> import taper
+    >>> taper.logaddexp2(taper.tensor([1.0]), taper.tensor([1.0]))
+    tensor([2.])
+    """
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow.
+
+    >>> import taper
+    >>> taper.logcumsumexp(taper.tensor([0.0, 0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of each determinant; nan where it is negative.
+
+    >>> import taper
+    >>> taper.logdet(taper.tensor([[2.0, 0.0], [0.0, 0.5]]))
+    tensor(0.)
+    """
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether both elements are not zero.
+
+    >>> import taper
+    >>> taper.logical_and(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
+    tensor([ True, False])
+    """
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether an element is zero.
+
+    >>> import taper
+    >>> taper.logical_not(taper.tensor([1.0, 0.0]))
+    tensor([False,  True])
+    """
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether one of the elements is not zero.
+
+    >>> import taper
+    >>> taper.logical_or(taper.tensor([1.0, 0.0]), taper.tensor([False, False]))
+    tensor([ True, False])
+    """
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether exactly one of the elements is not zero.
+
+    >>> import taper
+    >>> taper.logical_xor(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
+    tensor([False,  True])
+    """
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
+
+    >>> import taper
+    >>> taper.logit(taper.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+    """In-place version of `logit`.
+
+    >>> import taper
+    >>> taper.logit_(taper.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """`steps` numbers from `base**start` to `base**end` with evenly spaced exponents.
+
+    >>> import taper
+    >>> taper.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+def logsumexp(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials along dimensions, without overflow.
+
+    >>> import taper
+    >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
+    tensor(1000.6932)
+    """
+def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Outputs, last states and last cells of an LSTM of several layers.
+
+    `lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`,
+    or for a packed sequence `lstm(data, batch_sizes, hx, params, ...)` without `batch_first`.
+
+    >>> import taper
+    >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(4, 1)
+    >>> taper.lstm(x, (zero, zero), (w, w), False, 1, 0.0, False, False, False)[0].flatten()
+    tensor([0.3696, 0.6505])
+    """
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: the next state and cells.
+
+    >>> import taper
+    >>> one, zero = taper.ones(1, 1), taper.zeros(1, 1)
+    >>> taper.lstm_cell(one, (zero, zero), taper.ones(4, 1), taper.ones(4, 1))
+    (tensor([[0.3696]]), tensor([[0.5568]]))
+    """
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether the first element is smaller.
+
+    >>> import taper
+    >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
+    tensor([ True, False])
+    """
+@overload
+def lu(A: Tensor, pivot: _bool = True, get_infos: Literal[False] = False, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.lu(taper.eye(2))[1]
+    tensor([1, 2], dtype=torch.int32)
+    """
+@overload
+def lu(A: Tensor, pivot: _bool = True, *, get_infos: Literal[True], out: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.lu(taper.eye(2))[1]
+    tensor([1, 2], dtype=torch.int32)
+    """
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`linalg.lu_solve` with other names of the arguments, in another order.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.lu_solve(taper.ones(2, 1), *taper.linalg.lu_factor(taper.eye(2)))
+    tensor([[1.],
+            [1.]])
+    """
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.lu_unpack:
+    """P, L and U out of what `linalg.lu_factor` returns.
+
+    >>> import taper
+    >>> taper.lu_unpack(*taper.linalg.lu_factor(taper.tensor([[1.0, 2.0], [4.0, 0.0]]))).P
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor:
+    """`nn.functional.margin_ranking_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.margin_ranking_loss(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
+    tensor([2.])
+    """
+def masked_fill(input: _Operand, mask: Tensor, value: _Operand) -> Tensor:
+    """A copy with `value`, a number or a 0-d tensor, where `mask` is true.
+
+    >>> import taper
+    >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
+    tensor([0., 2.])
+    """
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, one after the other, where the mask is true.
+
+    >>> import taper
+    >>> mask = taper.tensor([True, False, True])
+    >>> taper.masked_scatter(taper.zeros(3), mask, taper.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask is true, as a vector.
+
+    >>> import taper
+    >>> taper.masked_select(taper.tensor([1, 2, 3]), taper.tensor([True, False, True]))
+    tensor([1, 3])
+    """
+def matmul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Product of two matrices, vectors, or stacks of matrices, which broadcast.
+
+    >>> import taper
+    >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
+    torch.Size([5, 2])
+    """
+def matrix_exp(input: Tensor) -> Tensor:
+    """Another name of `linalg.matrix_exp`.
+
+    >>> import taper
+    >>> taper.matrix_exp(taper.zeros(1, 1))
+    tensor([[1.]])
+    """
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `linalg.matrix_power`.
+
+    >>> import taper
+    >>> taper.matrix_power(taper.tensor([[2]]), 3)
+    tensor([[8]])
+    """
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+
+    >>> import taper
+    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+    torch.return_types.max(
+    values=tensor(3.),
+    indices=tensor(1))
+    """
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.max:
+    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+
+    >>> import taper
+    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+    torch.return_types.max(
+    values=tensor(3.),
+    indices=tensor(1))
+    """
+@overload
+def max(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.max:
+    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+
+    >>> import taper
+    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+    torch.return_types.max(
+    values=tensor(3.),
+    indices=tensor(1))
+    """
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+
+    >>> import taper
+    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+    torch.return_types.max(
+    values=tensor(3.),
+    indices=tensor(1))
+    """
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor:
+    """The largest element in each window of the last dimension.
+
+    >>> import taper
+    >>> taper.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> tuple[Tensor, Tensor]:
+    """The largest element in each window of the last dimension, and its place.
+
+    >>> import taper
+    >>> taper.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor:
+    """The largest element in each window of the last two dimensions.
+
+    >>> import taper
+    >>> taper.max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2)
+    tensor([[[3.]]])
+    """
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor:
+    """The largest element in each window of the last three dimensions.
+
+    >>> import taper
+    >>> taper.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; nan if one is nan.
+
+    >>> import taper
+    >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+    tensor([3., 4.])
+    """
+def mean(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
+    """The mean of all elements, or along dimensions.
+
+    >>> import taper
+    >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([2., 3.])
+    """
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The median; of an even number of elements the lower one; with `dim` also where it is.
+
+    >>> import taper
+    >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.median:
+    """The median; of an even number of elements the lower one; with `dim` also where it is.
+
+    >>> import taper
+    >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
+@overload
+def median(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.median:
+    """The median; of an even number of elements the lower one; with `dim` also where it is.
+
+    >>> import taper
+    >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid: each vector expanded along the dimensions of the others.
+
+    >>> import taper
+    >>> taper.meshgrid(taper.tensor([1, 2]), taper.tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+
+    >>> import taper
+    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+    tensor([1., 0.])
+    """
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.min:
+    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+
+    >>> import taper
+    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+    tensor([1., 0.])
+    """
+@overload
+def min(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.min:
+    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+
+    >>> import taper
+    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+    tensor([1., 0.])
+    """
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+
+    >>> import taper
+    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+    tensor([1., 0.])
+    """
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; nan if one is nan.
+
+    >>> import taper
+    >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Product of two matrices.
+
+    >>> import taper
+    >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
+    tensor([[3., 2.],
+            [7., 4.]])
+    """
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.mode:
+    """The most frequent element along a dimension, the smallest of several, and where it is last.
+
+    >>> import taper
+    >>> taper.mode(taper.tensor([1, 2, 2, 3]))
+    torch.return_types.mode(
+    values=tensor(2),
+    indices=tensor(2))
+    """
+def moveaxis(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
+    """`movedim` under NumPy's name.
+
+    >>> import taper
+    >>> taper.moveaxis(taper.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
+    """The dimensions `source` moved to the places `destination`, the others in order.
+
+    >>> import taper
+    >>> taper.movedim(taper.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements in order along the first dimension.
+
+    >>> import taper
+    >>> taper.msort(taper.tensor([[3, 1], [2, 4]]))
+    tensor([[2, 1],
+            [3, 4]])
+    """
+def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Product of two tensors, element by element.
+
+    >>> import taper
+    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Indices of categories, `num_samples` for each row, drawn with the row's weights.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
+    tensor([1, 2])
+    """
+def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Product of two tensors, element by element.
+
+    >>> import taper
+    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Product of a matrix and a vector.
+
+    >>> import taper
+    >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function of dimension `p`, without its constant sign.
+
+    >>> import taper
+    >>> taper.mvlgamma(taper.tensor([3.0]), 2)
+    tensor([1.5502])
+    """
+def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The tensor with nan replaced by `nan` (0), inf by `posinf` and -inf by `neginf` (the limits).
+
+    >>> import taper
+    >>> taper.nan_to_num(taper.tensor([float("nan"), 1.0]))
+    tensor([0., 1.])
+    """
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+    """In-place version of `nan_to_num`.
+
+    >>> import taper
+    >>> taper.nan_to_num_(taper.tensor([float("nan"), 1.0]))
+    tensor([0., 1.])
+    """
+def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
+    """The mean of the elements that are no NaN, of all or along dimensions.
+
+    >>> import taper
+    >>> taper.nanmean(taper.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The median of the elements that are no NaN; see `median`.
+
+    >>> import taper
+    >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
+    tensor(2.)
+    """
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.nanmedian:
+    """The median of the elements that are no NaN; see `median`.
+
+    >>> import taper
+    >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
+    tensor(2.)
+    """
+@overload
+def nanmedian(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.nanmedian:
+    """The median of the elements that are no NaN; see `median`.
+
+    >>> import taper
+    >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
+    tensor(2.)
+    """
+def nanquantile(input: Tensor, q: _Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
+    """The `q`-quantiles of the elements that are no NaN; see `quantile`.
+
+    >>> import taper
+    >>> taper.nanquantile(taper.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
+def nansum(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
+    """The sum of all elements, or along dimensions, with NaN counted as zero.
+
+    >>> import taper
+    >>> taper.nansum(taper.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+def narrow(input: _Operand, dim: _Ints | None = ..., start: _Operand = ..., length: Any = ..., *, axis: _Ints | None = ...) -> Tensor:
+    """`length` slices along `dim` from `start` on; shares the memory.
+
+    >>> import taper
+    >>> taper.narrow(taper.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of `length` slices along `dim` from `start` on.
+
+    >>> import taper
+    >>> taper.narrow_copy(taper.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm`, with the mean and the inverse deviation of each channel of the batch.
+
+    >>> import taper
+    >>> x = taper.tensor([[1.0], [3.0]])
+    >>> taper.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)[1:]
+    (tensor([2.]), tensor([1.]))
+    """
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """`channel_shuffle` without a derivative.
+
+    >>> import taper
+    >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
+    """`dropout`, with the mask of the elements that stay; `train=None` means True.
+
+    >>> import taper
+    >>> taper.native_dropout(taper.ones(2), 0.5, False)
+    (tensor([1., 1.]), tensor([True, True]))
+    """
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """`group_norm`, with the mean and the inverse deviation of each group.
+
+    `N`, `C` and `HxW` are the numbers of samples, of channels and of elements of a channel.
+
+    >>> import taper
+    >>> x = taper.tensor([[1.0, 3.0]])
+    >>> taper.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)[1:]
+    (tensor([[2.]]), tensor([[1.]]))
+    """
+def native_layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm`, with the mean and the inverse deviation of each sample.
+
+    >>> import taper
+    >>> taper.native_layer_norm(taper.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1:]
+    (tensor([[2.]]), tensor([[1.]]))
+    """
+def native_norm(input: Tensor, p: Any = 2, dim: _Ints | None = None, keepdim: _bool = False, dtype: _dtype | None = None) -> Tensor:
+    """The norm of a sparse tensor: there is none here, and PyTorch refuses dense ones too.
+
+    >>> import taper
+    >>> taper.native_norm(taper.ones(2))
+    Traceback (most recent call last):
+    NotImplementedError: Could not run 'aten::native_norm' with arguments from the 'CPU' backend...
+    """
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether two elements differ.
+
+    >>> import taper
+    >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
+    tensor([ True, False])
+    """
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The negative of every element.
+
+    >>> import taper
+    >>> taper.neg(taper.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+def neg_(input: Tensor) -> Tensor:
+    """In-place version of `neg`.
+
+    >>> import taper
+    >>> taper.neg_(taper.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The negative of every element.
+
+    >>> import taper
+    >>> taper.neg(taper.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+def negative_(input: Tensor) -> Tensor:
+    """In-place version of `neg`.
+
+    >>> import taper
+    >>> taper.neg_(taper.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The next floating point number from `input` towards `other`; its gradient is zero.
+
+    >>> import taper
+    >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
+    tensor([True])
+    """
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
+    """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+
+    >>> import taper
+    >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+    """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+
+    >>> import taper
+    >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
+    """The coordinates of the first `size` elements that are not zero; the rest is `fill_value`.
+
+    >>> import taper
+    >>> taper.nonzero_static(taper.tensor([0, 5, 6]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+def norm(input: Tensor, p: _float | str | None = 'fro', dim: _Ints | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
+    """The norm of all elements, or along dimensions: `p` is its order, "fro" means 2.
+
+    "nuc" is the sum of the singular values, of matrices.
+
+    >>> import taper
+    >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+    tensor([ 5., 10.])
+    """
+def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
+    """The norms over all dimensions but one, which stays; over all of them if `dim` is -1.
+
+    >>> import taper
+    >>> taper.norm_except_dim(taper.tensor([[3.0, 4.0], [0.0, 2.0]]))
+    tensor([[5.],
+            [2.]])
+    """
+def normal(mean: _Operand | None = None, std: _Operand | None = None, size: _Ints | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Normally distributed numbers; mean and deviation are tensors, or numbers with `size`.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
+    tensor([ 1.5410, 99.7066])
+    >>> taper.normal(0.0, 0.1, (2,))
+    tensor([-0.2179,  0.0568])
+    """
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Whether two elements differ.
+
+    >>> import taper
+    >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
+    tensor([ True, False])
+    """
+def nuclear_norm(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values; `linalg.matrix_norm` is the name to use.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.nuclear_norm(taper.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+    """
+def numel(input: Tensor) -> _int:
+    """The number of elements.
+
+    >>> import taper
+    >>> taper.numel(taper.ones(2, 3))
+    6
+    """
+def ones(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A tensor of ones; the sizes are given one by one or as a tuple.
+
+    >>> import taper
+    >>> taper.ones((2,), dtype=taper.int64)
+    tensor([1, 1])
+    """
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Ones in the shape, dtype and order of dimensions of another tensor.
+
+    >>> import taper
+    >>> taper.ones_like(taper.tensor([5.0, 6.0]))
+    tensor([1., 1.])
+    """
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `linalg.householder_product`.
+
+    >>> import taper
+    >>> taper.orgqr(*taper.geqrf(taper.tensor([[3.0], [4.0]]))).abs()
+    tensor([[0.6000],
+            [0.8000]])
+    """
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The third argument times Q, or its adjoint, where Q is what `geqrf` returns.
+
+    >>> import taper
+    >>> A = taper.tensor([[3.0], [4.0]])
+    >>> taper.ormqr(*taper.geqrf(A), A, transpose=True).abs().round()
+    tensor([[5.],
+            [0.]])
+    """
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of each element of one vector with each of another.
+
+    >>> import taper
+    >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = False) -> Tensor:
+    """The norm of order `p` of the differences of vectors along the last dimension.
+
+    `eps` is added to every difference.
+
+    >>> import taper
+    >>> taper.pairwise_distance(taper.tensor([[3.0, 0.0]]), taper.tensor([[0.0, 4.0]]))
+    tensor([5.])
+    """
+def pca_lowrank(A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2) -> tuple[Any, Any, Any]:
+    """U, S and V of the centred rows of A: the columns of V are its principal directions.
+
+    >>> import taper
+    >>> taper.pca_lowrank(taper.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
+    tensor([1.4142])
+    """
+def pdist(input: Tensor, p: _float = 2) -> Tensor:
+    """The distance of order `p` of each row to each later one, as one vector.
+
+    >>> import taper
+    >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+def permute(input: _Operand, *order: _Ints, dims: _Ints | None = None) -> Tensor:
+    """The dimensions in another order; shares the memory.
+
+    >>> import taper
+    >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+def permute_copy(input: Tensor, dims: _Ints, *, out: Tensor | None = None) -> Tensor:
+    """A copy with the dimensions in another order.
+
+    >>> import taper
+    >>> taper.permute_copy(taper.ones(2, 3), (1, 0)).shape
+    torch.Size([3, 2])
+    """
+def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+    """`linalg.pinv` with a fixed relative tolerance.
+
+    >>> import taper
+    >>> taper.pinverse(taper.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+    """Groups of channels as blocks of pixels: (C * r**2, H, W) becomes (C, H * r, W * r).
+
+    >>> import taper
+    >>> taper.pixel_shuffle(taper.tensor([[[1]], [[2]], [[3]], [[4]]]), 2)
+    tensor([[[1, 2],
+             [3, 4]]])
+    """
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+    """Blocks of pixels as groups of channels: the inverse of `pixel_shuffle`.
+
+    >>> import taper
+    >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
+    torch.Size([4, 1, 1])
+    """
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Counts of events, each with the rate at its place in `input`.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.poisson(taper.tensor([1.0, 10.0, 100.0])).shape
+    torch.Size([3])
+    """
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
+    """`nn.functional.poisson_nll_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.poisson_nll_loss(taper.zeros(1), taper.full((1,), 2.0), True, False, 1e-8, 0)
+    tensor([1.])
+    """
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex tensor with these absolute values and angles.
+
+    >>> import taper
+    >>> taper.polar(taper.tensor([2.0]), taper.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+def polygamma(n: _int, input: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of order `n` of digamma.
+
+    >>> import taper
+    >>> taper.polygamma(1, taper.tensor([1.0]))
+    tensor([1.6449])
+    """
+def positive(input: _Operand) -> Tensor:
+    """The tensor itself.
+
+    >>> import taper
+    >>> taper.positive(taper.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input` to the power of `exponent`; one of them may be a number.
+
+    >>> import taper
+    >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
+    tensor([2., 4., 8.])
+    """
+def prelu(input: _Operand, weight: _Operand) -> Tensor:
+    """x where it is above zero, else x times the weight, one for all or one for each channel.
+
+    >>> import taper
+    >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
+    """
+def prod(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
+    """The product of all elements, or along one dimension; of integers in int64.
+
+    >>> import taper
+    >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+    tensor([ 2., 12.])
+    """
+def promote_types(type1: _dtype, type2: _dtype) -> _dtype:
+    """The smallest dtype that holds the values of both, by PyTorch's table.
+
+    >>> import taper
+    >>> taper.promote_types(taper.int64, taper.float16)
+    torch.float16
+    """
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+    """A copy with `source` written, or added, at the places `index` of the flattened tensor.
+
+    >>> import taper
+    >>> taper.put(taper.zeros(2, 2), taper.tensor([0, 3]), taper.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+def qr(input: Tensor, some: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.qr:
+    """Q and R of A = Q R; `linalg.qr` is the name to use.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.qr(taper.tensor([[3.0], [4.0]])).R.abs()
+    tensor([[5.]])
+    """
+def quantile(input: Tensor, q: _Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
+    """The `q`-quantiles of all elements, or along a dimension; NaN if one is among them.
+
+    `q` is a number between 0 and 1, or a 1-d tensor of them, which adds a first dimension.
+
+    >>> import taper
+    >>> taper.quantile(taper.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Radians as degrees.
+
+    >>> import taper
+    >>> taper.rad2deg(taper.tensor([1.0]))
+    tensor([57.2958])
+    """
+def rad2deg_(input: Tensor) -> Tensor:
+    """In-place version of `rad2deg`.
+
+    >>> import taper
+    >>> taper.rad2deg_(taper.tensor([1.0]))
+    tensor([57.2958])
+    """
+def rand(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Numbers evenly distributed over [0, 1).
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.rand(3)
+    tensor([0.4963, 0.7682, 0.0885])
+    """
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Numbers evenly distributed over [0, 1), in the shape and dtype of `input`.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.rand_like(taper.zeros(2))
+    tensor([0.4963, 0.7682])
+    """
+def randint(*bounds: Any, low: _Number | None = None, high: _Number | None = None, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Integers from `low` to `high - 1`: `randint(high, size)` or `randint(low, high, size)`.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.randint(2, 5, (3,))
+    tensor([4, 2, 4])
+    """
+def randint_like(input: Tensor, *bounds: Any, low: _Number | None = None, high: _Number | None = None, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Integers from `low` (0 if left out) to `high - 1`, in the shape and dtype of `input`.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.randint_like(taper.zeros(2), 5)
+    tensor([4., 4.])
+    """
+def randn(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Normally distributed numbers with mean 0 and standard deviation 1.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.randn(3)
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Normally distributed numbers in the shape and dtype of `input`.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.randn_like(taper.zeros(2))
+    tensor([ 1.5410, -0.2934])
+    """
+def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """The integers from 0 to n - 1 in random order.
+
+    >>> import taper
+    >>> generator = taper.manual_seed(0)
+    >>> taper.randperm(5)
+    tensor([4, 0, 1, 3, 2])
+    """
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension; a view if the tensor is contiguous.
+
+    >>> import taper
+    >>> taper.ravel(taper.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
+def real(input: _Operand) -> Tensor:
+    """The real part of a tensor as a view; a real tensor is returned as it is.
+
+    >>> import taper
+    >>> taper.real(taper.tensor([1 + 2j]))
+    tensor([1.])
+    """
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / x of every element.
+
+    >>> import taper
+    >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
+    tensor([0.5000, 0.2500])
+    """
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place version of `reciprocal`.
+
+    >>> import taper
+    >>> taper.reciprocal_(taper.tensor([2.0, 4.0]))
+    tensor([0.5000, 0.2500])
+    """
+def relu(input: Tensor) -> Tensor:
+    """The positive part: x where it is above zero, else zero.
+
+    >>> import taper
+    >>> taper.relu(taper.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of `relu`.
+
+    >>> import taper
+    >>> taper.relu_(taper.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Remainder of the division, with the sign of the divisor, as Python's `%`.
+
+    >>> import taper
+    >>> taper.remainder(taper.tensor([-7.0, 7.0]), 3)
+    tensor([2., 1.])
+    """
+def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
+    """The slices along `dim` whose norm is larger than `maxnorm`, made that long.
+
+    >>> import taper
+    >>> taper.renorm(taper.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 2.0)
+    tensor([[1.2000, 1.6000],
+            [0.0000, 1.0000]])
+    """
+def repeat_interleave(input: Tensor, repeats: Tensor | _int | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor:
+    """Each slice along `dim` so many times; `repeats` is a number or one number for each.
+
+    Without `dim` the flattened tensor is used.  With one argument it is the numbers, and the
+    result says for each place which slice stands there.
+
+    >>> import taper
+    >>> taper.repeat_interleave(taper.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+def reshape(input: _Operand, *dims: _Ints, shape: _Ints | None = None) -> Tensor:
+    """The same elements in another shape; a view where strides allow it, else a copy.
+
+    >>> import taper
+    >>> taper.reshape(taper.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: _memory_format | None = None) -> Tensor:
+    """Give a tensor the shape of another, in place.
+
+    >>> import taper
+    >>> taper.resize_as_(taper.arange(6), taper.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+def resolve_conj(input: _Operand) -> Tensor:
+    """The tensor with conjugation done: a copy of a conjugate view, other tensors as they are.
+
+    >>> import taper
+    >>> x = taper.tensor([1 + 2j])
+    >>> taper.resolve_conj(x) is x
+    True
+    >>> taper.resolve_conj(x.conj()).is_conj()
+    False
+    """
+def resolve_neg(input: _Operand) -> Tensor:
+    """The tensor with negation done: a copy of a negative view, other tensors as they are.
+
+    >>> import taper
+    >>> x = taper.tensor([1 + 2j])
+    >>> taper.resolve_neg(x) is x
+    True
+    >>> taper.resolve_neg(x.conj().imag).is_neg()
+    False
+    """
+def result_type(tensor: _Operand, other: _Operand) -> _dtype:
+    """The dtype of an operation on two tensors or numbers.
+
+    >>> import taper
+    >>> taper.result_type(taper.tensor([1], dtype=taper.int8), 1.5)
+    torch.float32
+    """
+def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
+    """The last dimensions divided by the root of the mean of their squares.
+
+    >>> import taper
+    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
+    tensor([0.2000, 1.4000])
+    """
+def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """Outputs and last states of an RNN of several layers with relu; arguments as of `lstm`.
+
+    >>> import taper
+    >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(1, 1)
+    >>> taper.rnn_relu(x, zero, (w, w), False, 1, 0.0, False, False, False)[0].flatten()
+    tensor([1., 2.])
+    """
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of an RNN with relu: the next state.
+
+    >>> import taper
+    >>> one = taper.ones(1, 1)
+    >>> taper.rnn_relu_cell(one, one, one, -one)
+    tensor([[0.]])
+    """
+def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """Outputs and last states of an RNN of several layers with tanh; arguments as of `lstm`.
+
+    >>> import taper
+    >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(1, 1)
+    >>> taper.rnn_tanh(x, zero, (w, w), False, 1, 0.0, False, False, False)[0].flatten()
+    tensor([0.7616, 0.9427])
+    """
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of an RNN with tanh: the next state.
+
+    >>> import taper
+    >>> one = taper.ones(1, 1)
+    >>> taper.rnn_tanh_cell(one, one, one, -one)
+    tensor([[0.]])
+    """
+def roll(input: _Operand, shifts: _Ints, dims: _Ints = ...) -> Tensor:
+    """Elements moved along dimensions; what leaves at the end comes in at the front.
+
+    Without `dims` the flattened tensor is rolled.
+
+    >>> import taper
+    >>> taper.roll(taper.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+def rot90(input: _Operand, k: _int = 1, dims: _Ints = ...) -> Tensor:
+    """A quarter turn `k` times in the plane of two dimensions.
+
+    >>> import taper
+    >>> taper.rot90(taper.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+def round(input: _Operand, *, decimals: _int | None = None, out: Tensor | None = None) -> Tensor:
+    """The nearest whole number, or number with so many decimals; the even one of two.
+
+    >>> import taper
+    >>> taper.round(taper.tensor([0.5, 1.5, -2.7]))
+    tensor([ 0.,  2., -3.])
+    """
+def round_(input: _Operand, *, decimals: _int | None = None) -> Tensor:
+    """In-place version of `round`.
+
+    >>> import taper
+    >>> taper.round_(taper.tensor([0.5, 1.5, -2.7]))
+    tensor([ 0.,  2., -3.])
+    """
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors below each other, vectors as rows.
+
+    >>> import taper
+    >>> taper.vstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+def rrelu(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor:
+    """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
+
+    >>> import taper
+    >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
+    tensor([-0.5000,  2.0000])
+    """
+def rrelu_(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor:
+    """In-place version of `rrelu`.
+
+    >>> import taper
+    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
+    tensor([-11.,   2.])
+    """
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / sqrt(x) of every element.
+
+    >>> import taper
+    >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
+    tensor([0.5000, 0.2500])
+    """
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place version of `rsqrt`.
+
+    >>> import taper
+    >>> taper.rsqrt_(taper.tensor([4.0, 16.0]))
+    tensor([0.5000, 0.2500])
+    """
+def rsub(input: _Operand, other: _Operand, *, alpha: _Number = 1) -> Tensor:
+    """`other` minus `alpha` times `input`.
+
+    >>> import taper
+    >>> taper.rsub(taper.tensor([1.0, 2.0]), 3)
+    tensor([2., 1.])
+    """
+def scalar_tensor(s: Any, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A number as a tensor without dimensions, of the default dtype if none is given.
+
+    >>> import taper
+    >>> taper.scalar_tensor(3)
+    tensor(3.)
+    """
+def scatter(input: Tensor, dim: _int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: str | None = None) -> Tensor:
+    """A copy with elements of `src`, or a number, written where `index` points along `dim`.
+
+    >>> import taper
+    >>> taper.scatter(taper.zeros(1, 3), 1, taper.tensor([[2, 0]]), 1.0)
+    tensor([[1., 0., 1.]])
+    """
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with elements of `src` added where `index` points along `dim`.
+
+    >>> import taper
+    >>> taper.scatter_add(taper.zeros(1, 3), 1, taper.tensor([[0, 0]]), taper.ones(1, 2))
+    tensor([[2., 0., 0.]])
+    """
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    """A copy with elements of `src` combined by `reduce` where `index` points along `dim`.
+
+    `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
+    elements do not count where something is written.
+
+    >>> import taper
+    >>> index = taper.tensor([0, 0, 1])
+    >>> taper.scatter_reduce(taper.ones(3), 0, index, taper.tensor([2.0, 3.0, 4.0]), "prod")
+    tensor([6., 4., 1.])
+    """
+def searchsorted(sorted_sequence: Tensor, input: _Operand, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Where values would be inserted into a sorted sequence, row by row, to keep it sorted.
+
+    By default before equal elements, with `right` (or `side="right"`) after them.
+
+    >>> import taper
+    >>> taper.searchsorted(taper.tensor([1, 3, 5]), taper.tensor([3, 4]))
+    tensor([1, 2])
+    """
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _Number | None = None) -> Tensor:
+    """Consecutive pieces of a dimension, each reduced to one element.
+
+    `lengths` or the `offsets` of the pieces say where they are; `reduce` is "sum", "mean", "prod",
+    "max" or "min".  Every piece begins with `initial`.
+
+    >>> import taper
+    >>> taper.segment_reduce(taper.tensor([1.0, 2.0, 3.0]), "sum", lengths=taper.tensor([2, 1]))
+    tensor([3., 3.])
+    """
+def select(input: _Operand, dim: _Ints | None = ..., index: _Operand = ..., *, axis: _Ints | None = ...) -> Tensor:
+    """The slice at `index` along `dim`, without that dimension; shares the memory.
+
+    >>> import taper
+    >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of one slice along a dimension; PyTorch gives complex ones no gradient.
+
+    >>> import taper
+    >>> taper.select_copy(taper.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([3, 4])
+    """
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+    """A copy with `src` in the place of `select(dim, index)`.
+
+    >>> import taper
+    >>> taper.select_scatter(taper.zeros(2, 2), taper.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+def selu(input: _Operand) -> Tensor:
+    """The self-normalising elu: its constants keep mean 0 and variance 1.
+
+    >>> import taper
+    >>> taper.selu(taper.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
+def selu_(input: _Operand) -> Tensor:
+    """In-place version of `selu`.
+
+    >>> import taper
+    >>> taper.selu_(taper.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sign of real elements; complex ones divided by their absolute value, zero at zero.
+
+    >>> import taper
+    >>> taper.sgn(taper.tensor([3 + 4j]))
+    tensor([0.6000+0.8000j])
+    """
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logistic function 1 / (1 + exp(-x)) of every element.
+
+    >>> import taper
+    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+    """
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place version of `sigmoid`.
+
+    >>> import taper
+    >>> taper.sigmoid_(taper.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+    """
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """-1, 0 or 1 for every element, as its sign is.
+
+    >>> import taper
+    >>> taper.sign(taper.tensor([-3.0, 0.0, 2.0]))
+    tensor([-1.,  0.,  1.])
+    """
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether an element has a minus sign; -0.0 has.
+
+    >>> import taper
+    >>> taper.signbit(taper.tensor([-0.0, 1.0]))
+    tensor([ True, False])
+    """
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sine of every element, in radians.
+
+    >>> import taper
+    >>> taper.sin(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
+def sin_(input: Tensor) -> Tensor:
+    """In-place version of `sin`.
+
+    >>> import taper
+    >>> taper.sin_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(pi x) / (pi x) of every element, 1 at zero.
+
+    >>> import taper
+    >>> taper.sinc(taper.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+def sinc_(input: Tensor) -> Tensor:
+    """In-place version of `sinc`.
+
+    >>> import taper
+    >>> taper.sinc_(taper.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic sine of every element.
+
+    >>> import taper
+    >>> taper.sinh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
+def sinh_(input: Tensor) -> Tensor:
+    """In-place version of `sinh`.
+
+    >>> import taper
+    >>> taper.sinh_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
+def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of every `step`-th slice from `start` to `end`; as `select_copy` for complex ones.
+
+    >>> import taper
+    >>> taper.slice_copy(taper.arange(5), 0, 1, 4, 2)
+    tensor([1, 3])
+    """
+def slice_inverse(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+    """The tensor that `self` is a slice of: its memory, seen with the shape and strides of `src`.
+
+    >>> import taper
+    >>> whole = taper.arange(5)
+    >>> taper.slice_inverse(whole[1:3], whole, 0, 1, 3)
+    tensor([0, 1, 2, 3, 4])
+    """
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+    """A copy with `src` in the place of every `step`-th slice from `start` up to `end`.
+
+    >>> import taper
+    >>> taper.slice_scatter(taper.zeros(4), taper.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
+def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.slogdet:
+    """Another name of `linalg.slogdet`.
+
+    >>> import taper
+    >>> taper.slogdet(taper.eye(2)).sign
+    tensor(1.)
+    """
+def softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
+    """Exponentials along a dimension, divided by their sum.
+
+    `dtype` is what the input is converted to first.
+
+    >>> import taper
+    >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None, out: Sequence[Tensor] | None = None, axis: _int | None = None) -> _return_types.sort:
+    """The elements in order along a dimension, and where they were; equal ones keep their order.
+
+    >>> import taper
+    >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
+    torch.return_types.sort(
+    values=tensor([1., 2., 3.]),
+    indices=tensor([1, 2, 0]))
+    """
+def split(tensor: Tensor, split_size_or_sections: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Consecutive parts along `dim`, of one length or of given lengths; they share the memory.
+
+    >>> import taper
+    >>> taper.split(taper.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+def split_copy(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Copies of the parts of `split_size` along a dimension.
+
+    >>> import taper
+    >>> [each.shape[0] for each in taper.split_copy(taper.ones(5), 2)]
+    [2, 2, 1]
+    """
+def split_with_sizes(input: _Operand, split_sizes: _Ints, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
+    """Consecutive parts of given lengths along `dim`; they share the memory.
+
+    >>> import taper
+    >>> taper.split_with_sizes(taper.arange(3), (1, 2))
+    (tensor([0]), tensor([1, 2]))
+    """
+def split_with_sizes_copy(input: Tensor, split_sizes: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Copies of parts of these sizes along a dimension.
+
+    >>> import taper
+    >>> [each.shape[0] for each in taper.split_with_sizes_copy(taper.ones(5), [1, 4])]
+    [1, 4]
+    """
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Square root of every element.
+
+    >>> import taper
+    >>> taper.sqrt(taper.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place version of `sqrt`.
+
+    >>> import taper
+    >>> taper.sqrt_(taper.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
+def square(input: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The square of every element.
+
+    >>> import taper
+    >>> taper.square(taper.tensor([1.0, -3.0]))
+    tensor([1., 9.])
+    """
+def square_(input: _Operand) -> Tensor:
+    """In-place version of `square`.
+
+    >>> import taper
+    >>> taper.square_(taper.tensor([1.0, -3.0]))
+    tensor([1., 9.])
+    """
+def squeeze(input: _Operand, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor:
+    """Without its dimensions of length 1, or without those in `dim`; shares the memory.
+
+    >>> import taper
+    >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
+def squeeze_copy(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
+    """A copy without the dimensions of length 1, or without those in `dim`.
+
+    >>> import taper
+    >>> taper.squeeze_copy(taper.ones(2, 1, 3)).shape
+    torch.Size([2, 3])
+    """
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape side by side along a new dimension.
+
+    >>> import taper
+    >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+def std(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
+    """The standard deviation of all elements, or along dimensions; see `var`.
+
+    >>> import taper
+    >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+def std_mean(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean of all elements, or along dimensions; see `var`.
+
+    >>> import taper
+    >>> taper.std_mean(taper.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    """The Fourier transforms of overlapping pieces of a signal: frequencies by pieces.
+
+    A piece of `n_fft` points begins every `hop_length` (a quarter of it) points and is multiplied
+    by `window`.  With `center` the signal gets a border, so that piece k has its middle at point
+    k * hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
+    where the signal does.
+
+    >>> import taper
+    >>> taper.stft(taper.ones(8), 4, window=taper.ones(4), return_complex=True).abs()
+    tensor([[4., 4., 4., 4., 4., 4., 4., 4., 4.],
+            [0., 0., 0., 0., 0., 0., 0., 0., 0.],
+            [0., 0., 0., 0., 0., 0., 0., 0., 0.]])
+    """
+def sub(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """Difference of two tensors, the second multiplied by `alpha`.
+
+    >>> import taper
+    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+def subtract(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """Difference of two tensors, the second multiplied by `alpha`.
+
+    >>> import taper
+    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+def sum(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
+    """The sum of all elements, or along dimensions; of integers in int64.
+
+    >>> import taper
+    >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([4., 6.])
+    """
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.svd:
+    """U, S and V of A = U diag(S) V^H; `linalg.svd` is the name to use.
+
+    >>> import taper
+    >>> taper.svd(taper.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None) -> tuple[Any, Any, Any]:
+    """U, S and V of an approximation of A - M of rank `q`, found with random vectors.
+
+    >>> import taper
+    >>> A = taper.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> taper.svd_lowrank(A, q=2)[1]
+    tensor([2., 1.])
+    """
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """`transpose` under NumPy's name.
+
+    >>> import taper
+    >>> taper.swapaxes(taper.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """`transpose` under another name.
+
+    >>> import taper
+    >>> taper.swapdims(taper.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; shares the memory.
+
+    >>> import taper
+    >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+def t_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `t` shows.
+
+    >>> import taper
+    >>> taper.t_copy(taper.ones(2, 3)).shape
+    torch.Size([3, 2])
+    """
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the flattened tensor at the places `index`, in the shape of `index`.
+
+    >>> import taper
+    >>> taper.take(taper.tensor([[1, 2], [3, 4]]), taper.tensor([0, 3]))
+    tensor([1, 4])
+    """
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
+    """`gather` with broadcasting; without `dim` from the flattened tensor.
+
+    >>> import taper
+    >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
+    tensor([[1],
+            [4]])
+    """
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Tangent of every element, in radians.
+
+    >>> import taper
+    >>> taper.tan(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5574])
+    """
+def tan_(input: Tensor) -> Tensor:
+    """In-place version of `tan`.
+
+    >>> import taper
+    >>> taper.tan_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5574])
+    """
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Hyperbolic tangent of every element.
+
+    >>> import taper
+    >>> taper.tanh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
+def tanh_(input: Tensor) -> Tensor:
+    """In-place version of `tanh`.
+
+    >>> import taper
+    >>> taper.tanh_(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
+def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """A new tensor with the elements of `data`, which is always copied.
+
+    >>> import taper
+    >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+def tensor_split(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, dim: _int = 0, *, indices: Any = None, sections: _Ints | None = None, tensor_indices_or_sections: Any = None, axis: _int | None = None) -> tuple[Tensor, ...]:
+    """Parts along `dim`: so many, of lengths that differ by at most 1, or cut at given places.
+
+    >>> import taper
+    >>> taper.tensor_split(taper.arange(5), (1, 3))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """Sum of products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
+
+    >>> import taper
+    >>> taper.tensordot(taper.ones(2, 3), taper.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    >>> taper.tensordot(taper.ones(2, 3), taper.ones(4, 3), dims=([1], [1])).shape
+    torch.Size([2, 4])
+    """
+def threshold(input: Tensor, threshold: _Number, value: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """x where it is above `threshold`, else `value`.
+
+    >>> import taper
+    >>> taper.threshold(taper.tensor([-1.0, 2.0]), 0.5, 10)
+    tensor([10.,  2.])
+    """
+def threshold_(input: Tensor, threshold: _Number, value: _Operand) -> Tensor:
+    """In-place version of `threshold`.
+
+    >>> import taper
+    >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
+    tensor([10.,  2.])
+    """
+def tile(input: _Operand, *times: _Ints, dims: _Ints | None = None) -> Tensor:
+    """The tensor so many times along its last dimensions.
+
+    >>> import taper
+    >>> taper.tile(taper.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
+def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.topk:
+    """The `k` largest (or smallest) elements along a dimension, and where they are.
+
+    They are in order also without `sorted`.
+
+    >>> import taper
+    >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+def trace(input: Tensor) -> Tensor:
+    """The sum of the main diagonal of a matrix.
+
+    >>> import taper
+    >>> taper.trace(taper.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Two dimensions exchanged; shares the memory.
+
+    >>> import taper
+    >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+def transpose_copy(input: _Operand, dim0: Any, dim1: Any, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `transpose` shows.
+
+    >>> import taper
+    >>> taper.transpose_copy(taper.ones(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: _int = -1) -> Tensor:
+    """The integral along `dim` by the trapezoidal rule, between points `x` or of distance `dx`.
+
+    >>> import taper
+    >>> taper.trapezoid(taper.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: _int = -1) -> Tensor:
+    """Another name of `trapezoid`.
+
+    >>> import taper
+    >>> taper.trapz(taper.tensor([1.0, 2.0, 3.0]), dx=2.0)
+    tensor(8.)
+    """
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.triangular_solve:
+    """X of A X = B with a triangular A, and a copy of A; `linalg.solve_triangular` is newer.
+
+    >>> import taper, warnings
+    >>> warnings.simplefilter("ignore")
+    >>> taper.triangular_solve(taper.ones(2, 1), 2 * taper.eye(2)).solution
+    tensor([[0.5000],
+            [0.5000]])
+    """
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of a matrix or of a batch of matrices, zero elsewhere.
+
+    >>> import taper
+    >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 0],
+            [3, 4]])
+    """
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None = ..., device: _Device | None = None, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
+    """The coordinates of the lower triangle of a matrix, rows in the first line.
+
+    >>> import taper
+    >>> taper.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = False, reduction: _int = 0) -> Tensor:
+    """`nn.functional.triplet_margin_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
+    >>> taper.triplet_margin_loss(a, b, c, margin=2.0)
+    tensor([0.5858])
+    """
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of a matrix or of a batch of matrices, zero elsewhere.
+
+    >>> import taper
+    >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None = ..., device: _Device | None = None, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
+    """The coordinates of the upper triangle of a matrix, rows in the first line.
+
+    >>> import taper
+    >>> taper.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Quotient of two tensors, never rounded.
+
+    >>> import taper
+    >>> taper.true_divide(taper.tensor([1, 2]), 4)
+    tensor([0.2500, 0.5000])
+    """
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The element without its fraction.
+
+    >>> import taper
+    >>> taper.trunc(taper.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+def trunc_(input: Tensor) -> Tensor:
+    """In-place version of `trunc`.
+
+    >>> import taper
+    >>> taper.trunc_(taper.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+def typename(obj: Any) -> str:
+    """The name of an object's type, with PyTorch's words for tensors.
+
+    >>> import taper
+    >>> taper.typename(taper.tensor([1]))
+    'torch.LongTensor'
+    """
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """All slices along a dimension, without it; they share the memory.
+
+    >>> import taper
+    >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+def unbind_copy(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Copies of the slices along a dimension.
+
+    >>> import taper
+    >>> taper.unbind_copy(taper.tensor([1, 2]))
+    (tensor(1), tensor(2))
+    """
+def unflatten(input: Tensor, dim: _int, sizes: _Ints) -> Tensor:
+    """One dimension as several, whose product is its length.
+
+    >>> import taper
+    >>> taper.unflatten(taper.zeros(4, 3), 0, (2, -1)).shape
+    torch.Size([2, 2, 3])
+    """
+def unfold_copy(input: _Operand, dimension: Any, size: _Ints, step: _Number, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `unfold` shows.
+
+    >>> import taper
+    >>> taper.unfold_copy(taper.ones(2, 3), 1, 2, 1).shape
+    torch.Size([2, 2, 2])
+    """
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+
+    Every NaN is distinct.  The inverse tells where each element is in the result.
+
+    >>> import taper
+    >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+@overload
+def unique(input: Tensor, sorted: _bool = True, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None) -> tuple[Tensor, Tensor]:
+    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+
+    Every NaN is distinct.  The inverse tells where each element is in the result.
+
+    >>> import taper
+    >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor]:
+    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+
+    Every NaN is distinct.  The inverse tells where each element is in the result.
+
+    >>> import taper
+    >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+@overload
+def unique(input: Tensor, sorted: _bool = True, *, return_inverse: Literal[True], return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+
+    Every NaN is distinct.  The inverse tells where each element is in the result.
+
+    >>> import taper
+    >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    """The elements, or slices along `dim`, without those equal to the one before.
+
+    >>> import taper
+    >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+@overload
+def unique_consecutive(input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None) -> tuple[Tensor, Tensor]:
+    """The elements, or slices along `dim`, without those equal to the one before.
+
+    >>> import taper
+    >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor]:
+    """The elements, or slices along `dim`, without those equal to the one before.
+
+    >>> import taper
+    >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+@overload
+def unique_consecutive(input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """The elements, or slices along `dim`, without those equal to the one before.
+
+    >>> import taper
+    >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+def unravel_index(indices: Tensor, shape: _Ints) -> tuple[Tensor, ...]:
+    """The coordinates of elements, in a tensor of `shape`, that are numbered row by row.
+
+    >>> import taper
+    >>> taper.unravel_index(taper.tensor([5, 7]), (3, 4))
+    (tensor([1, 1]), tensor([1, 3]))
+    """
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`chunk` without the check that parts which are written in place stand alone.
+
+    >>> import taper
+    >>> taper.unsafe_chunk(taper.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
+def unsafe_split(input: _Operand, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split` without the check that parts which are written in place stand alone.
+
+    >>> import taper
+    >>> taper.unsafe_split(taper.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
+def unsafe_split_with_sizes(input: _Operand, split_sizes: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split_with_sizes` without the check that parts which are written in place stand alone.
+
+    >>> import taper
+    >>> taper.unsafe_split_with_sizes(taper.arange(3), (1, 2))
+    (tensor([0]), tensor([1, 2]))
+    """
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """A new dimension of length 1 at position `dim`; shares the memory.
+
+    >>> import taper
+    >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
+def unsqueeze_copy(input: _Operand, dim: _Ints | None, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `unsqueeze` shows.
+
+    >>> import taper
+    >>> taper.unsqueeze_copy(taper.ones(2, 3), 0).shape
+    torch.Size([1, 2, 3])
+    """
+def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
+    """The powers of a vector as the columns of a matrix, the highest first unless `increasing`.
+
+    Differs: it can be differentiated; PyTorch's backward fails.
+
+    >>> import taper
+    >>> taper.vander(taper.tensor([1, 2, 3]), increasing=True)
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+    """
+def var(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
+    """The variance of all elements, or along dimensions.
+
+    The sum of squares is divided by the number of elements less `correction`, which is 1 by
+    default; `unbiased=False` means `correction=0`.
+
+    >>> import taper
+    >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+def var_mean(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> tuple[Tensor, Tensor]:
+    """The variance and the mean of all elements, or along dimensions; see `var`.
+
+    >>> import taper
+    >>> taper.var_mean(taper.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """As `dot`, with the conjugate of the first vector.
+
+    >>> import taper
+    >>> taper.vdot(taper.tensor([1j, 2.]), taper.tensor([1j, 1.]))
+    tensor(3.+0.j)
+    """
+def view_as_complex(input: Tensor) -> Tensor:
+    """A last dimension of length 2 as the parts of complex numbers: a view.
+
+    >>> import taper
+    >>> taper.view_as_complex(taper.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of pairs of real numbers as complex ones; PyTorch gives no gradient.
+
+    >>> import taper
+    >>> taper.view_as_complex_copy(taper.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+def view_as_real(input: Tensor) -> Tensor:
+    """The real and imaginary parts of a complex tensor as a last dimension of length 2: a view.
+
+    >>> import taper
+    >>> taper.view_as_real(taper.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+def view_as_real_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `view_as_real` shows.
+
+    >>> import taper
+    >>> taper.view_as_real_copy(taper.tensor([1 + 2j])).shape
+    torch.Size([1, 2])
+    """
+def view_copy(input: Tensor, *shape: _Ints | _dtype, size: _Ints = ..., dtype: _dtype | None = ..., out: Tensor | None = None) -> Tensor:
+    """A copy in another shape, or of the same bytes as another dtype.
+
+    >>> import taper
+    >>> taper.view_copy(taper.ones(2, 3), (3, 2)).shape
+    torch.Size([3, 2])
+    >>> taper.view_copy(taper.ones(2), dtype=taper.int32)
+    tensor([1065353216, 1065353216], dtype=torch.int32)
+    """
+def vsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
+    """Parts along the first dimension.
+
+    >>> import taper
+    >>> taper.vsplit(taper.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors below each other, vectors as rows.
+
+    >>> import taper
+    >>> taper.vstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """`input` where the condition holds, else `other`; alone: the indices where it holds.
+
+    >>> import taper
+    >>> x = taper.tensor([1.0, -2.0])
+    >>> taper.where(x > 0, x, 0)
+    tensor([1., 0.])
+    """
+@overload
+def where(condition: Tensor, input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input` where the condition holds, else `other`; alone: the indices where it holds.
+
+    >>> import taper
+    >>> x = taper.tensor([1.0, -2.0])
+    >>> taper.where(x > 0, x, 0)
+    tensor([1., 0.])
+    """
+def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """x log(y), zero where x is zero; one of them may be a number.
+
+    >>> import taper
+    >>> taper.xlogy(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
+    """In-place version of `xlogy`.
+
+    >>> import taper
+    >>> taper.xlogy_(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+def zero_(input: Tensor) -> Tensor:
+    """Write zero into every element.
+
+    >>> import taper
+    >>> taper.zero_(taper.ones(2))
+    tensor([0., 0.])
+    """
+def zeros(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A tensor of zeros; the sizes are given one by one or as a tuple.
+
+    >>> import taper
+    >>> taper.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Zeros in the shape, dtype and order of dimensions of another tensor.
+
+    >>> import taper
+    >>> taper.zeros_like(taper.tensor([1, 2]))
+    tensor([0, 0])
+    """
 __version__: str
 newaxis: None
 e: _float

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper import generator as generators
 from taper.device import device
-from taper.generator import initial_seed, manual_seed, seed
+from taper.generator import initial_seed, seed
 from taper.tensor import Tensor, wrap
 
 __all__ = [
@@ -25,6 +25,15 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
+
+if TYPE_CHECKING:  # what it returns is `default_generator`, of the class below
+
+    def manual_seed(seed: int) -> Generator:
+        """Begin the stream of `seed` in the default generator, and return it."""
+        ...
+
+else:
+    from taper.generator import manual_seed
 
 
 class Generator(generators.Generator):

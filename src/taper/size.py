@@ -9,7 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
@@ -43,6 +43,10 @@ class Size(tuple[int, ...]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
         return of_shape(found) if type(index) is slice else found

@@ -17,25 +17,26 @@ The slots, all set by whoever makes a Tensor:
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from taper import dtypes
 from taper.device import device as Device
+from taper.device import layout as Layout
 from taper.device import strided
 from taper.kernels import native
 from taper.size import Size, of_shape
 
 if TYPE_CHECKING:  # what operators and autograd attach to the class; written by tools/stubs.py
-    from taper import _TensorMethods
+    from taper.tensor_methods import TensorMethods
 else:
-    _TensorMethods = object
+    TensorMethods = object
 
 CPU = Device("cpu")
 
 
-class Tensor(_TensorMethods):
+class Tensor(TensorMethods):
     """A multi-dimensional array of one dtype that remembers how it was computed.
 
     Nobody may give it `__setattr__` or `__delattr__`: each would make every store to a slot, of
@@ -113,14 +114,18 @@ class Tensor(_TensorMethods):
         return CPU
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> Layout:
         return strided
 
     @property
     def name(self) -> None:
         return None
 
-    def size(self, dim: int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
+    def size(self, dim: int | None = None) -> Size | int:
         """The shape, or the length of one dimension."""
         if dim is None:
             return of_shape(self._array.shape)
@@ -135,7 +140,11 @@ class Tensor(_TensorMethods):
                 raise
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions") from None
 
-    def stride(self, dim: int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """How many elements lie between neighbours along each dimension, or along one."""
         strides = element_strides(self._array)
         if dim is None:

@@ -9,7 +9,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -201,6 +201,14 @@ class GradScaler:
         self._scale = full((), self._init_scale, dtype=dtypes.float32)
         self._growth_tracker = full((), self._init_growth_tracker, dtype=dtypes.int32)
 
+    @overload
+    def scale(self, outputs: Tensor) -> Tensor: ...
+    @overload
+    def scale(self, outputs: list[Tensor]) -> list[Tensor]: ...
+    @overload
+    def scale(self, outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]: ...
+    @overload
+    def scale(self, outputs: Iterable[Tensor]) -> Iterable[Tensor]: ...
     def scale(self, outputs: Any) -> Any:
         """A loss, or an iterable of losses, times the scale."""
         if not self._enabled:

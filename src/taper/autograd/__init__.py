@@ -1,7 +1,7 @@
 """`taper.autograd`: recording and differentiating."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.autograd import (
     anomaly_mode,
@@ -42,11 +42,17 @@ from taper.autograd.variable import Variable
 # Imported when it is first used.
 _ON_DEMAND = ("_functions", "functional", "profiler", "profiler_util")
 
+if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
+    from taper.autograd import _functions as _functions
+    from taper.autograd import functional as functional
+    from taper.autograd import profiler as profiler
+    from taper.autograd import profiler_util as profiler_util
+else:
 
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"taper.autograd.{name}")
-    raise AttributeError(f"module 'taper.autograd' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _ON_DEMAND:
+            return importlib.import_module(f"taper.autograd.{name}")
+        raise AttributeError(f"module 'taper.autograd' has no attribute {name!r}")
 
 
 def variable(*args: Any, **kwargs: Any) -> None:

@@ -40,6 +40,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+Places: TypeAlias = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
 Wanted: TypeAlias = dict[Node, dict[int, list[int]]]
 
 _PLACES = (Tensor, GradientEdge)
@@ -254,12 +255,12 @@ def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Places,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Places | None = None,
 ) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves of their graph.
 
@@ -344,16 +345,16 @@ def _check_input(value: Any) -> None:
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Places,
+    inputs: Places,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> Any:
+) -> tuple[Tensor, ...]:
     """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
 
     >>> import taper

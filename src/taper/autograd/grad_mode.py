@@ -10,7 +10,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 from taper.autograd.cuts import cut_here
 from taper.autograd.state import INFERENCE, NO_GRAD, local
@@ -25,6 +25,8 @@ __all__ = [
     "set_multithreading_enabled",
     "enforce_grad_layout_policy",
 ]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
@@ -93,21 +95,20 @@ class _Mode:
         """A mode like this one, not entered."""
         return type(self)()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         state = local.state
         self._before.append((state.mode & self._bits, state.cut))
         wanted = self._wanted()
         if wanted:
             state.cut = cut_here(self._block)
         state.mode = (state.mode & ~self._bits) | wanted
-        return None
 
     def __exit__(self, *exception: object) -> None:
         state = local.state
         before, state.cut = self._before.pop()
         state.mode = (state.mode & ~self._bits) | before
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: _Function) -> _Function:
         return decorated(self.clone, function)
 
 
@@ -161,6 +162,10 @@ def _decorated_generator(make: Callable[[], Any], function: Callable[..., Any]) 
 class _OptionalCall(_Mode):
     """A mode that also decorates without parentheses."""
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: _Function) -> _Function: ...  # type: ignore[misc]
     def __new__(cls, function: Any = None) -> Any:
         if function is None:
             return super().__new__(cls)
@@ -239,7 +244,7 @@ class set_grad_enabled(_Mode):
         state.cut = self._cut
         state.mode = (state.mode & ~NO_GRAD) | (0 if self.prev else NO_GRAD)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: _Function) -> _Function:
         self.__exit__()  # as a decorator it acts around calls only (M2)
         return decorated(self.clone, function)
 
@@ -268,6 +273,10 @@ class inference_mode(_Mode):
     _bits = NO_GRAD | INFERENCE
     _block = "the inference_mode block entered"
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: _Function) -> _Function: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return super().__new__(cls)
@@ -303,7 +312,7 @@ class _Switch:
     def __exit__(self, *exception: object) -> None:
         setattr(local.state, self._attribute, self._before)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: _Function) -> _Function:
         self.__exit__()
         return decorated(self.clone, function)
 

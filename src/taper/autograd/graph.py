@@ -10,7 +10,7 @@ import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from taper.autograd.backward import GradientEdge
 from taper.autograd.handles import RemovableHandle
@@ -39,10 +39,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "allow_mutation_on_saved_tensors":  # few use it, and it is a module of its own
-        return importlib.import_module("taper.autograd.mutation").allow_mutation_on_saved_tensors
-    raise AttributeError(f"module 'taper.autograd.graph' has no attribute {name!r}")
+if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
+    from taper.autograd.mutation import (
+        allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
+    )
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "allow_mutation_on_saved_tensors":  # few use it, and it is a module of its own
+            mutation = importlib.import_module("taper.autograd.mutation")
+            return mutation.allow_mutation_on_saved_tensors
+        raise AttributeError(f"module 'taper.autograd.graph' has no attribute {name!r}")
 
 
 def region_activation_memory_budget(budget: float) -> NoReturn:
@@ -53,54 +60,58 @@ def region_activation_memory_budget(budget: float) -> NoReturn:
     )
 
 
-class Node(abc.ABC):
-    """The base of every node for `isinstance` and `issubclass`; it is in nobody's `mro()`.
+if TYPE_CHECKING:  # to a checker there is one class of nodes
+    from taper.autograd.node import Node as Node
+else:
 
-    >>> import taper
-    >>> y = taper.ones(2, requires_grad=True) * 2
-    >>> isinstance(y.grad_fn, taper.autograd.graph.Node)
-    True
-    """
+    class Node(abc.ABC):
+        """The base of every node for `isinstance` and `issubclass`; it is in nobody's `mro()`.
 
-    @classmethod
-    def __subclasshook__(cls, subclass: type) -> Any:
-        return True if cls is Node and issubclass(subclass, TaperNode) else NotImplemented
+        >>> import taper
+        >>> y = taper.ones(2, requires_grad=True) * 2
+        >>> isinstance(y.grad_fn, taper.autograd.graph.Node)
+        True
+        """
 
-    @abc.abstractmethod
-    def name(self) -> str:
-        """The name of the node."""
+        @classmethod
+        def __subclasshook__(cls, subclass: type) -> Any:
+            return True if cls is Node and issubclass(subclass, TaperNode) else NotImplemented
 
-    @property
-    @abc.abstractmethod
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Where the gradients go: (node, output number) for each tensor argument."""
+        @abc.abstractmethod
+        def name(self) -> str:
+            """The name of the node."""
 
-    @property
-    @abc.abstractmethod
-    def metadata(self) -> dict[str, Any]:
-        """A dict for whatever anybody wants to remember about the node."""
+        @property
+        @abc.abstractmethod
+        def next_functions(self) -> tuple[tuple[Any, int], ...]:
+            """Where the gradients go: (node, output number) for each tensor argument."""
 
-    @property
-    @abc.abstractmethod
-    def _input_metadata(self) -> Any: ...
+        @property
+        @abc.abstractmethod
+        def metadata(self) -> dict[str, Any]:
+            """A dict for whatever anybody wants to remember about the node."""
 
-    @abc.abstractmethod
-    def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after the node has run."""
+        @property
+        @abc.abstractmethod
+        def _input_metadata(self) -> Any: ...
 
-    @abc.abstractmethod
-    def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
-        """Call `fn(grad_outputs)` before the node runs."""
+        @abc.abstractmethod
+        def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
+            """Call `fn(grad_inputs, grad_outputs)` after the node has run."""
 
-    @abc.abstractmethod
-    def _register_hook_dict(self, tensor: Tensor) -> None: ...
+        @abc.abstractmethod
+        def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
+            """Call `fn(grad_outputs)` before the node runs."""
 
-    @abc.abstractmethod
-    def _sequence_nr(self) -> int: ...
+        @abc.abstractmethod
+        def _register_hook_dict(self, tensor: Tensor) -> None: ...
+
+        @abc.abstractmethod
+        def _sequence_nr(self) -> int: ...
 
 
 for _probe in (DelayedError, UndefinedGrad):
-    Node.register(_probe)
+    Node.register(_probe)  # type: ignore[attr-defined]
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -37,13 +37,13 @@ class Resize(Function):
         return grad_output.contiguous().view(ctx.input_sizes), None
 
 
-def resize(self: Tensor, *sizes: Any) -> Any:
+def resize(self: Tensor, *sizes: Any) -> Tensor:
     """The tensor in another shape; deprecated: use `reshape`."""
     warn_user("non-inplace resize is deprecated")
     return Resize.apply(self, sizes)
 
 
-def resize_as(self: Tensor, tensor: Tensor) -> Any:
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """The tensor in the shape of another; deprecated: use `reshape`."""
     warn_user("non-inplace resize_as is deprecated")
     return Resize.apply(self, tuple(tensor.shape))

@@ -113,7 +113,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-def _get_grad_fn(self: Tensor) -> Any:
+def _get_grad_fn(self: Tensor) -> Node | None:
     """The node that computed this tensor, None for a leaf."""
     if self._requires_grad is ASK:
         requires_grad(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from taper.utils._pytree import (
 )
 
 Argnums = int | tuple[int, ...]
+_P = ParamSpec("_P")
 
 
 # --- arguments -------------------------------------------------------------------------------
@@ -105,9 +106,7 @@ def _split_aux(output: Any, function: str) -> tuple[Any, Any]:
 # --- grad ------------------------------------------------------------------------------------
 
 
-def grad(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad(func: Callable[_P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[_P, Any]:
     """The function that computes the gradient of `func`, which returns a scalar.
 
     >>> import taper
@@ -127,8 +126,8 @@ def grad(
 
 
 def grad_and_value(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
-) -> Callable[..., tuple[Any, Any]]:
+    func: Callable[_P, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[_P, tuple[Any, Any]]:
     """As `grad`; the function returns the gradient and the value.
 
     >>> import taper

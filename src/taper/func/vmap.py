@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from taper.autograd.interception import Call
 from taper.autograd.state import DUAL, local
@@ -40,6 +40,8 @@ from taper.utils._pytree import (
 )
 
 _RANDOMNESS = ("error", "different", "same")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class VmapLevel(Level):
@@ -163,13 +165,13 @@ def _lifted_to(found: Tensor, level: VmapLevel, dim: int) -> Tensor:
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[_P, _R],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[_P, _R]:
     """The function that computes `func` for all examples of a batch.
 
     in_dims     the batch dimension of each input: a number, or a tree like the arguments; None

@@ -1,7 +1,7 @@
 """Neural networks: modules, their functions, initial values, parameters."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.nn import functional, init, modules, parallel, parameter, utils
 from taper.nn.factory_options import factory_kwargs
@@ -29,11 +29,16 @@ __all__ = [
 # What few programs use is imported when they do.
 _ON_DEMAND = ("attention", "common_types", "grad")
 
+if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
+    from taper.nn import attention as attention
+    from taper.nn import common_types as common_types
+    from taper.nn import grad as grad
+else:
 
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"taper.nn.{name}")
-    raise AttributeError(f"module 'taper.nn' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _ON_DEMAND:
+            return importlib.import_module(f"taper.nn.{name}")
+        raise AttributeError(f"module 'taper.nn' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

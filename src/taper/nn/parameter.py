@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
@@ -56,7 +56,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
         if type(data) is Tensor or type(data) is Parameter or isinstance(data, cls):
@@ -143,7 +143,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent: bool
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = empty(0)
         marked = data.detach().requires_grad_(data.requires_grad)
@@ -302,7 +302,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     __slots__ = ()
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
         made = leaf_on(Parameter, empty(0, device=device, dtype=dtype), requires_grad)
         made.__class__ = cls
         return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy import ndarray
@@ -100,6 +100,12 @@ def where_self_tangent(condition, self_t, other_t):
 _NOT_GIVEN: Any = object()
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(
+    condition: Tensor, input: Operand, other: Operand, *, out: Tensor | None = None
+) -> Tensor: ...
 @composite(method=False)
 def where(
     condition: Any, input: Any = _NOT_GIVEN, other: Any = _NOT_GIVEN, *, out: Any = None

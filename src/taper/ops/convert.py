@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -34,11 +34,14 @@ from taper.storage import (
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_once
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 # --- Python numbers --------------------------------------------------------------------------
 
 
 @composite(public=False)
-def item(input: Tensor) -> Any:
+def item(input: Tensor) -> bool | int | float:
     """The only element, as a Python number.
 
     >>> import taper
@@ -52,7 +55,7 @@ def item(input: Tensor) -> Any:
 
 
 @composite(public=False)
-def tolist(input: Tensor) -> Any:
+def tolist(input: Tensor) -> list[Any]:
     """The elements as nested lists of Python numbers; one number for a tensor without dimensions.
 
     >>> import taper
@@ -411,7 +414,7 @@ def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
 
 
 @composite(method=False)
-def is_tensor(obj: Any, /) -> bool:
+def is_tensor(obj: object, /) -> TypeIs[Tensor]:
     """Whether an object is a Tensor.
 
     >>> import taper
@@ -524,7 +527,7 @@ def is_distributed(input: Tensor) -> bool:
 
 
 @composite(public=False)
-def is_coalesced(input: Tensor) -> NoReturn:
+def is_coalesced(input: Tensor) -> bool:
     """Refused: no tensor is sparse."""
     raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy import ndarray
@@ -204,6 +204,12 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     return as_type(input, other.dtype)
 
 
+@overload
+def type_(input: Tensor) -> str: ...
+@overload
+def type_(
+    input: Tensor, dtype: str | type | dtypes.dtype, non_blocking: bool = False
+) -> Tensor: ...
 @composite(public=False, name="type")
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Without argument the name of the tensor's type, else the tensor in the given type.

@@ -6,7 +6,8 @@ the first.  NaN is larger and smaller than anything.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -147,6 +148,18 @@ def along_tangent(self_t: Tensor, indices: Tensor, dim: int, keepdim: bool) -> t
     return take_along(self_t, dim, indices, keepdim), None
 
 
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.max: ...
+@overload
+def max(
+    input: Tensor, *, axis: int, keepdims: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.max: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @composite()
 def max(
     input: Tensor,
@@ -170,6 +183,18 @@ def max(
     return _public(max_all, max_dim, maximum, input, dim, keepdim, other, out, axis)
 
 
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def min(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.min: ...
+@overload
+def min(
+    input: Tensor, *, axis: int, keepdims: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.min: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @composite()
 def min(
     input: Tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,6 +19,12 @@ def places_of_nonzero(self: Array) -> Array:
     return found.T
 
 
+@overload
+def nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False
+) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite()
 def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.

@@ -10,7 +10,7 @@ from typing import Any
 from taper.device import channels_last, channels_last_3d, contiguous_format, memory_format
 from taper.factory import is_integer, refuse
 from taper.opdef import composite
-from taper.storage import LEGACY
+from taper.storage import LEGACY, LegacyStorage
 from taper.strides import owner_of
 from taper.tensor import Tensor, element_strides, storage_offset
 
@@ -30,7 +30,7 @@ def const_data_ptr(self: Tensor) -> int:
 
 
 @composite(public=False)
-def storage_type(self: Tensor) -> Any:
+def storage_type(self: Tensor) -> LegacyStorage:
     """The class of the tensor's storage.
 
     >>> import taper

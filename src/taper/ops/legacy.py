@@ -6,7 +6,7 @@ package nobody calls `Tensor(...)`: `tensor.wrap` is the way, and costs no argum
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from taper.storage import TypedStorage, UntypedStorage, tensor_on
 from taper.strides import integers
 from taper.tensor import Tensor
 from taper.userwarning import warn_once
+
+_T = TypeVar("_T")
 
 
 def _options(which: dtypes.dtype) -> str:
@@ -120,7 +122,7 @@ def _check_subclass(cls: Any) -> None:
 
 
 @composite(public=False)
-def as_subclass(input: Tensor, cls: Any) -> Any:
+def as_subclass(input: Tensor, cls: type[_T]) -> _T:
     """The same tensor, with its history, as an object of a subclass.
 
     >>> import taper
@@ -130,7 +132,7 @@ def as_subclass(input: Tensor, cls: Any) -> Any:
     Marked([1., 1.])
     """
     _check_subclass(cls)
-    made = alias(input) if input.requires_grad else same_memory(input)
+    made: Any = alias(input) if input.requires_grad else same_memory(input)
     made.__class__ = cls
     return made
 

@@ -5,7 +5,7 @@ Owns: the three operators and their derivatives.  A = P L U; the pivots are LAPA
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -205,6 +205,14 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     return return_types.linalg_lu_factor((LU, pivots))
 
 
+@overload
+def lu(
+    A: Tensor, pivot: bool = True, get_infos: Literal[False] = False, out: Any = None
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def lu(
+    A: Tensor, pivot: bool = True, *, get_infos: Literal[True], out: Any = None
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @composite()
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.

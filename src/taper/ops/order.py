@@ -6,7 +6,8 @@ the order open (`topk`, `kthvalue`), so indices of ties may differ from it.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -317,6 +318,16 @@ def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
     return _middle_along(self, dim, keepdim, True)
 
 
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def median(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.median: ...
+@overload
+def median(
+    input: Tensor, *, axis: int, keepdims: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.median: ...
 @composite()
 def median(
     input: Tensor,
@@ -342,6 +353,16 @@ def median(
     return median_dim(input, dim, keepdim)
 
 
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def nanmedian(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.nanmedian: ...
+@overload
+def nanmedian(
+    input: Tensor, *, axis: int, keepdims: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.nanmedian: ...
 @composite()
 def nanmedian(
     input: Tensor,

@@ -6,7 +6,8 @@ Long because: they stand in one file, since each is the other's derivative.
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy import ndarray
@@ -605,6 +606,12 @@ def _for_each(tensors: tuple[Any, ...], function: Any) -> Any:
     return tuple([function(each) for each in tensors])
 
 
+@overload
+def atleast_1d(tensors: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(method=False)
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least one dimension.
@@ -620,6 +627,12 @@ def atleast_1d(*tensors: Any) -> Any:
     return _for_each(tensors, widened)
 
 
+@overload
+def atleast_2d(tensors: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(method=False)
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors with at least two dimensions; vectors become rows.
@@ -638,6 +651,12 @@ def atleast_2d(*tensors: Any) -> Any:
     return _for_each(tensors, widened)
 
 
+@overload
+def atleast_3d(tensors: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(method=False)
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least three dimensions; vectors become rows of one column each.

@@ -5,7 +5,7 @@ Results have nodes, but PyTorch has no derivative for them: backward raises.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -169,6 +169,41 @@ def _wanted(results: tuple[Tensor, ...], inverse: bool, counts: bool) -> Any:
     return tuple(chosen) if len(chosen) > 1 else chosen[0]
 
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @composite()
 def unique(
     input: Tensor,
@@ -189,6 +224,37 @@ def unique(
     return _wanted(results, return_inverse, return_counts)
 
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @composite()
 def unique_consecutive(
     input: Tensor,

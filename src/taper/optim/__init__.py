@@ -1,6 +1,7 @@
 """Optimizers, learning-rate schedulers, and averages of models."""
 
 from taper.optim import lr_scheduler, swa_utils
+from taper.optim import optimizer as optimizer
 from taper.optim._adafactor import Adafactor
 from taper.optim._muon import Muon
 from taper.optim._stateless import swap_in_optimizer_params_and_state

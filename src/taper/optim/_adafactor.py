@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from taper import dtypes
 from taper.autograd.provenance import here
-from taper.optim.optimizer import Optimizer
+from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_lr
 from taper.optim.rule_optimizer import ready_parameters, scalar_state
 from taper.optim.update import count_writes, new_state, plain, run_whole
@@ -71,7 +71,7 @@ class Adafactor(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),
@@ -112,6 +112,10 @@ class Adafactor(Optimizer):
                 if values and not isinstance(values["step"], Tensor):
                     values["step"] = scalar_state(values["step"])
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; returns what `closure` returns."""
         loss = self._evaluated(closure)

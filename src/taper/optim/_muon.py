@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import ml_dtypes
 import numpy as np
 
 from taper.autograd.provenance import here
-from taper.optim.optimizer import Optimizer
+from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_lr
 from taper.optim.rule_optimizer import array_state, ready_parameters
 from taper.optim.update import count_writes, plain, run_whole
@@ -80,7 +80,7 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,
@@ -116,6 +116,10 @@ class Muon(Optimizer):
                         f"{param.size()}"
                     )
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; returns what `closure` returns."""
         loss = self._evaluated(closure)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper.optim.functional_form import check_steps, run_lists
+from taper.optim.optimizer import ParamsT
 from taper.optim.options import check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, moved_square, with_decay
@@ -77,7 +78,7 @@ class Adadelta(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,

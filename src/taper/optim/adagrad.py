@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper.optim.functional_form import check_steps, run_lists
+from taper.optim.optimizer import ParamsT
 from taper.optim.options import check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, with_decay
@@ -66,7 +67,7 @@ class Adagrad(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         lr_decay: float = 0,
         weight_decay: float = 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taper.optim.adam import Adam, adam
+from taper.optim.optimizer import ParamsT
 from taper.tensor import Tensor
 
 
@@ -18,7 +19,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,

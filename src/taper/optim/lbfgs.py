@@ -10,7 +10,7 @@ from taper.ops.complexes import view_as_real
 from taper.ops.creation import zeros
 from taper.ops.split import cat
 from taper.optim.line_search import Point, StrongWolfe
-from taper.optim.optimizer import Optimizer
+from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_lr
 from taper.optim.update import plain
 from taper.tensor import Tensor
@@ -37,7 +37,7 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
@@ -102,7 +102,7 @@ class LBFGS(Optimizer):
 
     # --- the step ------------------------------------------------------------------------------
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Loss]) -> Loss:  # type: ignore[override]
         """Up to `max_iter` iterations; returns the loss before the first."""
         with no_grad():
             return self._minimise(enable_grad()(closure))

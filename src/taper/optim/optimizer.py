@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 from taper import dtypes
 from taper.autograd.grad_mode import enable_grad, set_grad_enabled
@@ -25,6 +25,8 @@ from taper.userwarning import warn_user
 
 # What an optimizer takes: tensors, (name, tensor) pairs, or groups as dicts.
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
+Loss = TypeVar("Loss")  # what a closure returns
 
 
 class _RequiredParameter:
@@ -126,7 +128,7 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = with_step_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hook_tables()
         if isinstance(params, Tensor):
@@ -134,9 +136,9 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or "
                 f"dicts, but got {typename(params)}"
             )
-        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.state: defaultdict[Tensor, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
@@ -169,6 +171,10 @@ class Optimizer:
 
     # --- training ----------------------------------------------------------------------------
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients; every subclass defines it.
 

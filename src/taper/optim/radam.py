@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper.optim.functional_form import check_steps, run_lists
+from taper.optim.optimizer import ParamsT
 from taper.optim.options import check_betas, check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Part, Spare, moved, moved_square, with_decay
@@ -93,7 +94,7 @@ class RAdam(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

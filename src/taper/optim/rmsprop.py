@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper.optim.functional_form import check_steps, run_lists
+from taper.optim.optimizer import ParamsT
 from taper.optim.options import check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Part, Spare, moved, moved_square, with_decay
@@ -91,7 +92,7 @@ class RMSprop(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper.optim.functional_form import check_steps, run_lists
+from taper.optim.optimizer import ParamsT
 from taper.optim.options import check_lr
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, plain, with_decay
@@ -77,7 +78,7 @@ class Rprop(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import bump_version, check_inplace
 from taper.ops.complexes import view_as_real
-from taper.optim.optimizer import Optimizer, _get_scalar_dtype
+from taper.optim.optimizer import Loss, Optimizer, ParamsT, _get_scalar_dtype
 from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
 from taper.optim.update import (
     Numbers,
@@ -62,7 +62,7 @@ class RuleOptimizer(Optimizer):
         "a leaf Variable that requires grad is being used in an in-place operation."
     )
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self._runs: dict[Tensor, Pack | Alone] = {}  # of earlier steps, by their first parameter
         self._last_numbers: dict[Any, tuple[Any, Numbers]] = {}
         super().__init__(params, defaults)
@@ -114,6 +114,10 @@ class RuleOptimizer(Optimizer):
 
     # --- the loop ------------------------------------------------------------------------------
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; returns what `closure` returns."""
         loss = self._evaluated(closure)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taper.optim.functional_form import run_lists
+from taper.optim.optimizer import ParamsT
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import Numbers, Spare, with_decay
 from taper.tensor import Tensor
@@ -86,7 +87,7 @@ class SGD(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,

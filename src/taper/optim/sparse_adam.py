@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
-from taper.optim.optimizer import Optimizer
+from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_betas
 from taper.tensor import Tensor
 
@@ -24,7 +24,7 @@ class SparseAdam(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -50,6 +50,10 @@ class SparseAdam(Optimizer):
                 "parameters"
             )
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Refuse if a parameter has a gradient; returns what `closure` returns."""
         loss = self._evaluated(closure)

@@ -247,7 +247,7 @@ class FlopCounterMode:
                 wanted = [each is not None for each in grad_inputs]
                 self._add(modules, *_BACKWARD[packet](arguments, shape, wanted))
 
-        result.grad_fn.register_hook(count)
+        result.grad_fn.register_hook(count)  # type: ignore[union-attr]
 
     # --- answers -------------------------------------------------------------------------------
 

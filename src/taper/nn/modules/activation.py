@@ -398,6 +398,8 @@ class PReLU(Module):
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """
 
+    weight: Parameter
+
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:

@@ -67,9 +67,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         self.head.reset_parameters()
-        for down, up in self.tail:
-            down.reset_parameters()
-            up.reset_parameters()
+        pair: Any  # of Linear layers
+        for pair in self.tail:
+            for each in pair:
+                each.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """The log-probability of each target, and minus the mean of them."""

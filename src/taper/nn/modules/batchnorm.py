@@ -18,6 +18,17 @@ from taper.tensor import Tensor
 
 
 class _NormBase(Module):
+    num_features: int
+    eps: float
+    momentum: float | None
+    affine: bool
+    track_running_stats: bool
+    weight: Parameter
+    bias: Parameter
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
     """Weight and bias for each channel, and running statistics."""
 
     _version = 2  # since it counts batches
@@ -57,9 +68,9 @@ class _NormBase(Module):
     def reset_running_stats(self) -> None:
         """Forget the statistics: mean 0, variance 1."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            self.running_mean.zero_()  # type: ignore[union-attr]
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, statistics forgotten."""
@@ -177,6 +188,9 @@ class BatchNorm3d(_BatchNorm):
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     weight: Any
     bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
 
     def __init__(
         self,

@@ -32,14 +32,18 @@ _BOTH_KINDS = (
 )
 
 
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    """What the module computes; every subclass defines it."""
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function'
+    )
+
+
 class Calls(Registration):
     """The part of Module that is about being called."""
 
-    def forward(self, *input: Any) -> Any:
-        """What the module computes; every subclass defines it."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+    # To a type checker a variable: a method would forbid subclasses to take other arguments.
+    forward: Callable[..., Any] = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Of the 0.5 us that a call costs, 0.1 are saved by reading the tables from the dictionary.

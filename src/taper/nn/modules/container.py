@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self, overload
 
 from taper.nn.modules.module import Module, indented
 from taper.nn.parameter import Parameter
@@ -34,6 +34,10 @@ class Sequential(Module):
     )
     """
 
+    @overload
+    def __init__(self, *args: Module) -> None: ...
+    @overload
+    def __init__(self, arg: OrderedDict[str, Module], /) -> None: ...
     def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
@@ -51,6 +55,10 @@ class Sequential(Module):
     def _name_at(self, index: Any) -> str:
         return list(self._modules)[position_in(index, len(self))]
 
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
@@ -59,7 +67,7 @@ class Sequential(Module):
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name_at(index), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: int | slice) -> None:
         names = list(self._modules)[index] if isinstance(index, slice) else [self._name_at(index)]
         for name in names:
             delattr(self, name)
@@ -71,14 +79,14 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def __add__(self, other: Any) -> Sequential:
+    def __add__(self, other: Sequential) -> Sequential:
         self._refuse_other(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Any) -> Self:
+    def __iadd__(self, other: Sequential) -> Self:
         self._refuse_other(other)
         return self.extend(list(other))
 
@@ -90,13 +98,13 @@ class Sequential(Module):
                 f"{type(other)} is given."
             )
 
-    def __mul__(self, other: Any) -> Sequential:
+    def __mul__(self, other: int) -> Sequential:
         """The row repeated; the same modules, not copies."""
         return Sequential(*self._repeated(other))
 
     __rmul__ = __mul__
 
-    def __imul__(self, other: Any) -> Self:
+    def __imul__(self, other: int) -> Self:
         return self.extend(self._repeated(other)[len(self) :])
 
     def _repeated(self, other: Any) -> list[Any]:
@@ -106,18 +114,18 @@ class Sequential(Module):
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
         return list(self) * other
 
-    def append(self, module: Any) -> Self:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, sequential: Iterable[Any]) -> Self:
+    def extend(self, sequential: Iterable[Module]) -> Self:
         """Add several modules at the end."""
         for module in sequential:
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Any) -> Self:
+    def insert(self, index: int, module: Module) -> Self:
         """Add a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -128,7 +136,7 @@ class Sequential(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: int | slice) -> Module:
         """Take a module (or, for a slice, several) out and return it."""
         taken = self[key]
         del self[key]
@@ -148,20 +156,24 @@ class ModuleList(Module):
     )
     """
 
-    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
 
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
         return self._modules[str(position_in(index, len(self)))]
 
-    def __setitem__(self, index: int, module: Any) -> None:
+    def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, str(position_in(index, len(self))), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: int | slice) -> None:
         modules = list(self._modules.values())
         if isinstance(index, slice):
             del modules[index]
@@ -175,21 +187,21 @@ class ModuleList(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def __iadd__(self, modules: Iterable[Any]) -> Self:
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
-    def __add__(self, other: Iterable[Any]) -> ModuleList:
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
 
-    def append(self, module: Any) -> Self:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Any]) -> Self:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add several modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(
@@ -200,13 +212,13 @@ class ModuleList(Module):
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Any) -> None:
+    def insert(self, index: int, module: Module) -> None:
         """Add a module before the one at `index`."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: int | slice) -> Module:
         """Take a module (or, for a slice, several) out and return it."""
         taken = self[key]
         del self[key]
@@ -262,15 +274,15 @@ class ModuleDict(Module):
     ['a', 'b']
     """
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: Mapping[str, Module] | Iterable[Any] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Module:
         return self._modules[key]
 
-    def __setitem__(self, key: str, module: Any) -> None:
+    def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
     def __delitem__(self, key: str) -> None:
@@ -289,23 +301,23 @@ class ModuleDict(Module):
         """Remove all modules."""
         self._modules.clear()
 
-    def pop(self, key: str) -> Any:
+    def pop(self, key: str) -> Module:
         """Take a module out and return it."""
         return self._modules.pop(key)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """The names."""
         return self._modules.keys()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Module]:
         """The names with their modules."""
         return self._modules.items()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Module]:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: Mapping[str, Module] | Iterable[Any]) -> None:
         """Add modules from a mapping or from pairs; equal names are replaced."""
         if isinstance(modules, Mapping | ModuleDict):
             pairs = list(modules.items())
@@ -329,6 +341,10 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)([self[each] for each in range(*index.indices(len(self)))])
@@ -472,7 +488,7 @@ class ParameterDict(Module):
         """A new dictionary with the same value for all keys."""
         return ParameterDict((key, default) for key in keys)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """The names."""
         return self._keys.keys()
 

@@ -38,6 +38,18 @@ class _ConvNd(Module):
         "kernel_size",
     )
     _rank: int
+    in_channels: int
+    out_channels: int
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: str | tuple[int, ...]
+    dilation: tuple[int, ...]
+    transposed: bool
+    output_padding: tuple[int, ...]
+    groups: int
+    padding_mode: str
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self,
@@ -320,9 +332,10 @@ class _ConvTransposeNd(_ConvNd):
                 f"{rank + before} elements (got {len(output_size)})"
             )
         sizes = input.size()[before:]
+        padding: Any = self.padding  # never a name here
         smallest = [
             (size - 1) * self.stride[nr]
-            - 2 * self.padding[nr]  # never a name here
+            - 2 * padding[nr]
             + self.dilation[nr] * (self.kernel_size[nr] - 1)
             + 1
             for nr, size in enumerate(sizes)

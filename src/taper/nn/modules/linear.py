@@ -38,6 +38,11 @@ class Linear(Module):
     torch.Size([5, 3])
     """
 
+    in_features: int
+    out_features: int
+    weight: Parameter
+    bias: Parameter  # or None, but as in PyTorch checkers need not ask
+
     def __init__(
         self,
         in_features: int,
@@ -66,7 +71,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         try:  # `self.weight` would cost 0.4 us for each of the two
-            own = self._parameters
+            own: dict[str, Any] = self._parameters
             weight, bias = own["weight"], own["bias"]
         except KeyError:  # replaced by a plain attribute or a property
             weight, bias = self.weight, self.bias
@@ -90,6 +95,12 @@ class Bilinear(Module):
     >>> taper.nn.Bilinear(2, 3, 4)(taper.ones(5, 2), taper.ones(5, 3)).shape
     torch.Size([5, 4])
     """
+
+    in1_features: int
+    in2_features: int
+    out_features: int
+    weight: Parameter
+    bias: Parameter
 
     def __init__(
         self,

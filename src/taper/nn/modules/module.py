@@ -70,7 +70,7 @@ class Module(StateDict, Calls):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def apply(self, fn: Callable[[Any], None]) -> Self:
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` on every submodule, children first, and on the module itself.
 
         >>> from taper import nn

@@ -31,8 +31,13 @@ class MultiheadAttention(Module):
     """
 
     __constants__ = ["batch_first"]  # noqa: RUF012 - as PyTorch's
-    bias_k: Tensor | None
-    bias_v: Tensor | None
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+    in_proj_weight: Parameter
+    in_proj_bias: Parameter
+    q_proj_weight: Parameter
+    k_proj_weight: Parameter
+    v_proj_weight: Parameter
 
     def __init__(
         self,

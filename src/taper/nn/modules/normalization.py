@@ -24,6 +24,9 @@ class LayerNorm(Module):
     tensor([[-1.0000,  1.0000]])
     """
 
+    weight: Parameter
+    bias: Parameter
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -68,6 +71,9 @@ class GroupNorm(Module):
     >>> taper.nn.GroupNorm(1, 2)(taper.tensor([[1.0, 3.0]])).detach()
     tensor([[-1.0000,  1.0000]])
     """
+
+    weight: Parameter
+    bias: Parameter
 
     def __init__(
         self,
@@ -118,6 +124,8 @@ class RMSNorm(Module):
     >>> taper.nn.RMSNorm(2)(taper.tensor([[1.0, 7.0]])).detach()
     tensor([[0.2000, 1.4000]])
     """
+
+    weight: Parameter
 
     def __init__(
         self,

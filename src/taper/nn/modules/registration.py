@@ -10,12 +10,15 @@ import inspect
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.nn.parameter import Buffer, Parameter
 from taper.ops.convert import typename
 from taper.tensor import Tensor
+
+if TYPE_CHECKING:
+    from taper.nn.modules.module import Module
 
 # Called as hook(module, name, value) before a registration; may return another value.
 parameter_registration_hooks = HookDict()
@@ -136,7 +139,7 @@ class Registration:
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def add_module(self, name: str, module: Any) -> None:
+    def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under a name, or the name with None."""
         if module is not None and not isinstance(module, Registration):
             raise TypeError(f"{typename(module)} is not a Module subclass")
@@ -150,7 +153,7 @@ class Registration:
             raise KeyError('module name can\'t be empty string ""')
         self._modules[name] = _after_hooks(module_registration_hooks, self, name, module)
 
-    def register_module(self, name: str, module: Any) -> None:
+    def register_module(self, name: str, module: Module | None) -> None:
         """Another name of `add_module`."""
         self.add_module(name, module)
 
@@ -257,7 +260,7 @@ class Registration:
 
     # --- looking up by path ------------------------------------------------------------------
 
-    def get_submodule(self, target: str) -> Any:
+    def get_submodule(self, target: str) -> Module:
         """The submodule at a dotted path such as "encoder.layers.0"; "" is the module itself."""
         module: Any = self
         for name in target.split(".") if target else ():
@@ -268,7 +271,7 @@ class Registration:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at a dotted path; with `strict` there must be a submodule already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -306,8 +309,8 @@ class Registration:
     # --- iterating ---------------------------------------------------------------------------
 
     def named_modules(
-        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """All modules of the tree with their paths, this one first; shared ones once.
 
         >>> from taper import nn
@@ -315,22 +318,23 @@ class Registration:
         ['', '0', '1']
         """
         memo = set() if memo is None else memo
-        if self in memo:
+        this: Any = self
+        if this in memo:
             return
         if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
+            memo.add(this)
+        yield prefix, this
         for name, module in self._modules.items():
             if module is not None:
                 inner = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(memo, inner, remove_duplicate)
 
-    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """All modules of the tree, this one first."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, Any]]:
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """The direct submodules with their names; shared ones once."""
         seen = set()
         for name, module in self._modules.items():
@@ -338,7 +342,7 @@ class Registration:
                 seen.add(module)
                 yield name, module
 
-    def children(self) -> Iterator[Any]:
+    def children(self) -> Iterator[Module]:
         """The direct submodules."""
         for _, module in self.named_children():
             yield module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import Any
+from typing import Any, overload
 
 from taper.autograd.state import local
 from taper.nn import init
@@ -300,6 +300,12 @@ class RNN(_OneState):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
+    @overload
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def forward(
+        self, input: PackedSequence, hx: Tensor | None = None
+    ) -> tuple[PackedSequence, Tensor]: ...
     def forward(self, input: Any, hx: Tensor | None = None) -> Any:
         return self._whole(input, hx)
 
@@ -321,6 +327,12 @@ class GRU(_OneState):
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
 
+    @overload
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def forward(
+        self, input: PackedSequence, hx: Tensor | None = None
+    ) -> tuple[PackedSequence, Tensor]: ...
     def forward(self, input: Any, hx: Tensor | None = None) -> Any:
         return self._whole(input, hx)
 
@@ -371,6 +383,14 @@ class LSTM(RNNBase):
         width = self.proj_size or self.hidden_size
         return self._zeros(input, batch, width), self._zeros(input, batch, self.hidden_size)
 
+    @overload
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+    @overload
+    def forward(
+        self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]: ...
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
             return self._packed(input, hx)

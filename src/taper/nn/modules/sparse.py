@@ -21,6 +21,8 @@ class Embedding(Module):
     torch.Size([2, 2, 3])
     """
 
+    weight: Parameter
+
     def __init__(
         self,
         num_embeddings: int,
@@ -127,6 +129,8 @@ class EmbeddingBag(Module):
     >>> taper.nn.EmbeddingBag(10, 3)(taper.tensor([1, 2, 4]), taper.tensor([0, 2])).shape
     torch.Size([2, 3])
     """
+
+    weight: Parameter
 
     def __init__(
         self,

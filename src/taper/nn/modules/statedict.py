@@ -35,6 +35,8 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     """What `load_state_dict` returns: the names that one side has and the other has not."""
 
     __slots__ = ()
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
@@ -53,7 +55,7 @@ class StateDict(Registration):
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
+    ) -> dict[str, Any]:
         """All parameters and persistent buffers by full name, as tensors that share memory.
 
         With `keep_vars` they are the parameters themselves instead of detached tensors.

@@ -4,7 +4,7 @@ What needs linear algebra or is rarely used (`parametrizations`, `prune`) loads 
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.nn.utils import parametrize, rnn, stateless
 from taper.nn.utils.clip_grad import (
@@ -56,11 +56,15 @@ __all__ = [
 
 _ON_DEMAND = ("parametrizations", "prune")
 
+if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
+    from taper.nn.utils import parametrizations as parametrizations
+    from taper.nn.utils import prune as prune
+else:
 
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _ON_DEMAND:
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -122,11 +122,11 @@ class LRScheduler:
         """Take over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self) -> list[Any]:
+    def get_last_lr(self) -> list[float | Tensor]:
         """The rates of the groups as the scheduler set them last."""
         return self._last_lr
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float | Tensor]:
         """The next rates, from the present ones; every subclass defines it."""
         raise NotImplementedError
 

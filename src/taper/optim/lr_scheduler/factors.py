@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from taper.optim.lr_scheduler.base import LRScheduler
@@ -15,11 +15,16 @@ from taper.optim.optimizer import Optimizer
 class _OfFunctions(LRScheduler):
     """A scheduler with one function for all groups or one for each; not public."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self.optimizer = optimizer
         groups = len(optimizer.param_groups)
         if not isinstance(lr_lambda, list | tuple):
-            self.lr_lambdas: list[Callable[[int], float]] = [lr_lambda] * groups
+            self.lr_lambdas: list[Any] = [lr_lambda] * groups
         else:
             if len(lr_lambda) != groups:
                 raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")

@@ -10,7 +10,7 @@ import itertools
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
@@ -94,7 +94,7 @@ class DataLoader(Generic[_T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[_T_co] | Sequence[_T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
@@ -114,7 +114,7 @@ class DataLoader(Generic[_T_co]):
         in_order: bool = True,
     ) -> None:
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset = dataset
+        self.dataset = dataset  # type: ignore[assignment]
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
         self.pin_memory = pin_memory

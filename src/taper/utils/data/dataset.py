@@ -165,7 +165,7 @@ class ConcatDataset(Dataset[_T_co]):
         """Where each data set ends."""
         return list(itertools.accumulate(len(each) for each in sequence))
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[Dataset[_T_co] | Sequence[_T_co]]) -> None:
         super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
@@ -231,14 +231,14 @@ class Subset(Dataset[_T_co]):
     ['d', 'a']
     """
 
-    dataset: Any
+    dataset: Dataset[_T_co]
     indices: Sequence[int]
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: Dataset[_T_co] | Sequence[_T_co], indices: Sequence[int]) -> None:
+        self.dataset = dataset  # type: ignore[assignment]
         self.indices = indices
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: Any) -> _T_co:
         if isinstance(idx, list):
             return self.dataset[[self.indices[each] for each in idx]]
         return self.dataset[self.indices[idx]]
@@ -246,8 +246,9 @@ class Subset(Dataset[_T_co]):
     def __getitems__(self, indices: list[int]) -> list[_T_co]:
         """The samples for a list of indices, asked for at once if the data set can."""
         places = [self.indices[each] for each in indices]
-        if callable(getattr(self.dataset, "__getitems__", None)):
-            found: list[_T_co] = self.dataset.__getitems__(places)
+        at_once = getattr(self.dataset, "__getitems__", None)
+        if callable(at_once):
+            found: list[_T_co] = at_once(places)
             return found
         return [self.dataset[each] for each in places]
 
@@ -256,10 +257,10 @@ class Subset(Dataset[_T_co]):
 
 
 def random_split(
-    dataset: Any,
+    dataset: Dataset[_T] | Sequence[_T],
     lengths: Sequence[int | float],
     generator: Generator | None = default_generator,
-) -> list[Subset[Any]]:
+) -> list[Subset[_T]]:
     """Parts of a data set, drawn at random; lengths that sum to 1 are fractions.
 
     What fractions leave over goes to the first parts, one sample each.
@@ -270,9 +271,10 @@ def random_split(
     >>> [list(part) for part in random_split(range(10), [0.3, 0.7], generator)]
     [[2, 6, 1], [8, 4, 5, 0, 9, 3, 7]]
     """
+    count: int = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        lengths = _lengths_of_fractions(len(dataset), lengths)
-    if sum(lengths) != len(dataset):
+        lengths = _lengths_of_fractions(count, lengths)
+    if sum(lengths) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     indices = randperm(sum(lengths), generator=generator).tolist()
     ends: Any = itertools.accumulate(lengths)

@@ -114,7 +114,7 @@ class _Mix(Transform):
 
     def _mixed_labels(self, labels: Tensor, params: dict[str, Any]) -> Tensor:
         if labels.ndim == 1:
-            labels = one_hot(labels, num_classes=self.num_classes)
+            labels = one_hot(labels, num_classes=self.num_classes)  # type: ignore[arg-type]
         if not labels.is_floating_point():
             labels = labels.float()
         return _mixed(labels, params["lam"])
