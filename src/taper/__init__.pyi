@@ -2296,7 +2296,7 @@ def isfinite(input: Tensor) -> Tensor:
     >>> taper.isfinite(taper.tensor([1.0, float("inf")]))
     tensor([ True, False])
     """
-def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: _bool = False, invert: _bool = False, element: Any = None, test_element: Any = None) -> Tensor:
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None, element: Any = None, test_element: Any = None) -> Tensor:
     """Whether each of `elements` is among `test_elements`.
 
     >>> import taper
@@ -3104,7 +3104,7 @@ def negative_(input: Tensor) -> Tensor:
     tensor([-1.,  2.])
     """
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next floating point number from `input` towards `other`; its gradient is zero.
+    """The next floating point number from `input` towards `other`; it moves with `input`.
 
     >>> import taper
     >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
@@ -3626,10 +3626,10 @@ def round_(input: _Operand, *, decimals: _int | None = None) -> Tensor:
     tensor([ 0.,  2., -3.])
     """
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors below each other, vectors as rows.
+    """`vstack` under another name.
 
     >>> import taper
-    >>> taper.vstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+    >>> taper.row_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
     """
@@ -3689,7 +3689,7 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
     >>> taper.scatter_add(taper.zeros(1, 3), 1, taper.tensor([[0, 0]]), taper.ones(1, 2))
     tensor([[2., 0., 0.]])
     """
-def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """A copy with elements of `src` combined by `reduce` where `index` points along `dim`.
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
@@ -3886,7 +3886,7 @@ def split(tensor: Tensor, split_size_or_sections: _Ints, dim: _int = 0) -> tuple
     >>> taper.split(taper.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-def split_copy(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+def split_copy(input: Tensor, split_size: _int, dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Copies of the parts of `split_size` along a dimension.
 
     >>> import taper
@@ -3900,7 +3900,7 @@ def split_with_sizes(input: _Operand, split_sizes: _Ints, dim: _int = 0, *, axis
     >>> taper.split_with_sizes(taper.arange(3), (1, 2))
     (tensor([0]), tensor([1, 2]))
     """
-def split_with_sizes_copy(input: Tensor, split_sizes: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes_copy(input: Tensor, split_sizes: _Ints, dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Copies of parts of these sizes along a dimension.
 
     >>> import taper
@@ -4059,6 +4059,8 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
     """`gather` with broadcasting; without `dim` from the flattened tensor.
+
+    Along a dimension indices are taken modulo its length.
 
     >>> import taper
     >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
@@ -4267,7 +4269,7 @@ def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
-def unbind_copy(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Copies of the slices along a dimension.
 
     >>> import taper

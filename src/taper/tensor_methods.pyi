@@ -131,6 +131,16 @@ class TensorMethods:
     def _grad(self, value: Tensor | None) -> None: ...
     def _is_view(self) -> _bool: ...
     _make_subclass: Any
+    def _neg_view(self) -> Tensor:
+        """The negative as a view: a write to either shows in both.
+
+        >>> import taper
+        >>> x = taper.ones(2)
+        >>> taper._neg_view(x).fill_(3)
+        tensor([3., 3.])
+        >>> x
+        tensor([-3., -3.])
+        """
     @property
     def _post_accumulate_grad_hooks(self) -> Any:
         """The hooks that run after a gradient was added to this leaf's, None if there are none."""
@@ -233,7 +243,7 @@ class TensorMethods:
                 [16., 16.]])
         """
     def addbmm_(self, *args: Any, **kwargs: Any) -> Self:
-        """In-place version of `addbmm`."""
+        """In-place version of `addbmm`; a tensor that broadcasts to the result gets its shape."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Tensor:
         """`input` plus `value` times the quotient of two tensors.
 
@@ -2084,7 +2094,7 @@ class TensorMethods:
         """
     @property
     def mH(self) -> Tensor:
-        """The conjugate transpose of a matrix or of a batch of matrices."""
+        """The conjugate transpose of a matrix or of a batch of matrices; `name` is for errors."""
     @property
     def mT(self) -> Tensor:
         """The transpose of a matrix or of a batch of matrices."""
@@ -2516,7 +2526,7 @@ class TensorMethods:
         tensor([0, 0, 0])
         """
     def nextafter(self, other: Tensor) -> Tensor:
-        """The next floating point number from `input` towards `other`; its gradient is zero.
+        """The next floating point number from `input` towards `other`; it moves with `input`.
 
         >>> import taper
         >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
@@ -3255,6 +3265,8 @@ class TensorMethods:
         """
     def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
         """`gather` with broadcasting; without `dim` from the flattened tensor.
+
+        Along a dimension indices are taken modulo its length.
 
         >>> import taper
         >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
