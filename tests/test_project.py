@@ -39,6 +39,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "dtypes",
             "printing",
             "device",
+            "disturbances",
             "autograd.detours",
             "autograd.handles",
             "autograd.meta",

@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from taper.disturbances import new_lock
+
 __all__ = ["Future", "collect_all", "wait_all"]
 
 T = TypeVar("T")
@@ -28,7 +30,7 @@ class Future(Generic[T]):
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
         for each in devices or ():
             raise ValueError(f"Expected devices to have indices, got {each}")
-        self._lock = threading.Condition()
+        self._lock = threading.Condition(new_lock(threading.RLock))
         self._is_done = False
         self._value: Any = None
         self._error: BaseException | None = None
@@ -127,7 +129,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     False
     """
     result: Future[list[Future[Any]]] = Future()
-    lock = threading.Lock()
+    lock = new_lock()
     missing = len(futures)
 
     def one_done() -> None:

@@ -12,6 +12,7 @@ from taper import cuda, dtypes
 from taper.amp import state
 from taper.amp.state import get_autocast_dtype, is_autocast_enabled
 from taper.device import device
+from taper.disturbances import to_the_end
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -23,6 +24,16 @@ _SUPPORTED = (dtypes.bfloat16, dtypes.float16)
 def _check_type(device_type: Any) -> None:
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+class _Before:
+    """What was set before a block."""
+
+    __slots__ = ("cache_enabled", "dtype", "enabled", "is_open")
+
+    def __init__(self, enabled: bool, dtype: dtypes.dtype, cache_enabled: bool) -> None:
+        self.enabled, self.dtype, self.cache_enabled = enabled, dtype, cache_enabled
+        self.is_open = False  # the block has been counted
 
 
 class autocast:
@@ -78,21 +89,42 @@ class autocast:
     def __enter__(self) -> autocast:
         state.check_block(self._enabled, self.fast_dtype, self._cache_enabled)
         found, name = state.settings(), self._type
-        before = is_autocast_enabled(name), found.dtypes[name], found.cache_enabled
-        found.entered.setdefault(self, []).append(before)
-        found.dtypes[name], found.cache_enabled = self.fast_dtype, self._cache_enabled
-        found.nesting += 1
-        state.switch(name, self._enabled)
+        before = _Before(is_autocast_enabled(name), found.dtypes[name], found.cache_enabled)
+        try:
+            found.entered.setdefault(self, []).append(before)
+            found.dtypes[name], found.cache_enabled = self.fast_dtype, self._cache_enabled
+            found.nesting += 1
+            before.is_open = True
+            state.switch(name, self._enabled)
+        except BaseException:  # Ctrl-C, above all: there will be no __exit__
+            to_the_end(functools.partial(self._leave, before))
+            raise
         return self
 
     def __exit__(self, *raised: object) -> None:
+        before = None
+        try:
+            before = state.settings().entered[self][-1]
+            self._leave(before)
+        except KeyboardInterrupt:
+            self._leave(before or state.settings().entered[self][-1])
+            raise
+
+    def _leave(self, before: _Before) -> None:
+        """Put back what was set before the block; may be called again after an interruption."""
         found, name = state.settings(), self._type
-        enabled, found.dtypes[name], found.cache_enabled = found.entered[self].pop()
-        if not found.entered[self]:
-            del found.entered[self]
-        if not state.autocast_decrement_nesting():
+        found.dtypes[name], found.cache_enabled = before.dtype, before.cache_enabled
+        if before.is_open:
+            found.nesting -= 1
+            before.is_open = False
+        if not found.nesting:
             state.clear_autocast_cache()
-        state.switch(name, enabled)
+        state.switch(name, before.enabled)
+        stack = found.entered.get(self)
+        if stack and stack[-1] is before:
+            del stack[-1]
+        if not stack:
+            found.entered.pop(self, None)
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):

@@ -7,7 +7,6 @@ Owns: the settings of a thread and PyTorch's functions that ask and set them.  W
 from __future__ import annotations
 
 import importlib
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.state import State, local
 from taper.device import device
+from taper.disturbances import new_lock
 from taper.userwarning import warn_user
 
 # The device types that PyTorch has autocast for, with the dtype each starts with.
@@ -60,21 +60,27 @@ def settings() -> Settings:
 
 
 # Threads that have autocast on for the CPU; while there is one, functions are on a detour.
-_lock = threading.Lock()
+_lock = new_lock()
 _active: weakref.WeakSet[State] = weakref.WeakSet()
+_detoured = False  # at least one function is on a detour, or may be
 
 
 def _switch_cpu(on: bool) -> None:
+    """Switch autocast on the CPU; Ctrl-C may come at any time, then it is called again."""
+    global _detoured
     state, found = local.state, settings()
     state.autocast = found.dtypes["cpu"] if on else None
     if found.suspended:
         return  # the block around the function that runs goes on
     with _lock:
-        were_some = len(_active)
         (_active.add if on else _active.discard)(state)
-        if bool(were_some) is not bool(len(_active)):
-            casts = importlib.import_module("taper.amp.casts")
-            casts.start() if on else casts.stop()
+        wanted = bool(len(_active))
+        if wanted is _detoured:
+            return
+        casts = importlib.import_module("taper.amp.casts")
+        _detoured = True
+        casts.start() if wanted else casts.stop()
+        _detoured = wanted
 
 
 # --- device types ----------------------------------------------------------------------------
@@ -158,8 +164,7 @@ def _check_enabled(enabled: Any, position: int) -> None:
 def switch(device_type: str, on: bool) -> None:
     """`set_autocast_enabled` for a type that is known."""
     if device_type == "cpu":
-        if on or local.state.autocast is not None:
-            _switch_cpu(on)
+        _switch_cpu(on)
     elif on:
         settings().enabled.add(device_type)
     else:

@@ -26,6 +26,7 @@ from taper.autograd.meta import (
 from taper.autograd.node import LIVE
 from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.device import contiguous_format
+from taper.disturbances import new_lock
 from taper.strides import empty_with, is_dense, row_major
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
@@ -34,7 +35,7 @@ LAST = 2**64 - 1  # sequence number: runs as soon as it is ready (E12)
 
 # Passes on several threads may end in the same leaf: read, add and write as one step (R6).
 # Re-entrant, because adding under `create_graph` may call the user's saved-tensor hooks.
-lock = threading.RLock()
+lock = new_lock(threading.RLock)
 
 # How many changes of its data a leaf remembers, for graphs that are older.
 _REMEMBERED = 8

@@ -104,9 +104,11 @@ class _Mode:
         state.mode = (state.mode & ~self._bits) | wanted
 
     def __exit__(self, *exception: object) -> None:
+        # No call until all is put back: only then may Ctrl-C raise.
         state = local.state
-        before, state.cut = self._before.pop()
+        before, state.cut = self._before[-1]
         state.mode = (state.mode & ~self._bits) | before
+        del self._before[-1]
 
     def __call__(self, function: _Function) -> _Function:
         return decorated(self.clone, function)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import abc
 import importlib
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,6 +23,7 @@ from taper.autograd.saved_hooks import (
 )
 from taper.autograd.state import local
 from taper.autograd.views import bump_version, gradient_edge, version_counter
+from taper.disturbances import new_lock
 from taper.tensor import Tensor
 
 __all__ = [
@@ -231,7 +231,7 @@ def _collectors(
     nodes: Sequence[TaperNode], fn: Callable[[Any], None]
 ) -> list[Callable[[Tensor], None]]:
     """One hook for each node; the last that a pass reaches calls `fn` with all gradients."""
-    lock = threading.Lock()
+    lock = new_lock()
     # For each pass, which may fail and be forgotten: gradients, and who is still to come.
     passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
     passes = weakref.WeakKeyDictionary()
@@ -257,7 +257,7 @@ def _collectors(
 
 
 def _first_only(fn: Callable[[Any], None]) -> Callable[[Tensor], None]:
-    lock = threading.Lock()
+    lock = new_lock()
     passes: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def first(grad: Tensor) -> None:

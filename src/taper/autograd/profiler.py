@@ -136,12 +136,20 @@ class profile:
             return None
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
-        self._start()
+        try:
+            self._start()
+        except BaseException:  # Ctrl-C, above all: there will be no __exit__
+            self._pause()
+            raise
         return self
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        if self.enabled:
-            self._stop()
+        try:
+            if self.enabled:
+                self._stop()
+        except KeyboardInterrupt:
+            self._pause()
+            raise
 
     def _start(self) -> None:
         self.entered = True

@@ -13,6 +13,7 @@ A formula runs on arrays (D5), so what it calls is part of its node's event; und
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import threading
@@ -33,6 +34,7 @@ from taper.autograd.profiler_names import composite_name, operator_name
 from taper.autograd.profiler_util import BACKWARD_SCOPE, USER_SCOPE
 from taper.autograd.provenance import is_internal, line_of
 from taper.autograd.state import NO_GRAD, State, local
+from taper.disturbances import new_lock, to_the_end
 from taper.opdef import Op, composite_watchers, composites, methods, named_composites
 from taper.tensor import Tensor
 
@@ -264,8 +266,9 @@ def thread_number() -> int:
 
 # --- switching on and off --------------------------------------------------------------------
 
-_lock = threading.Lock()
-_recording = 0  # threads that record
+_lock = new_lock()
+_recording: set[Recorder] = set()  # of the threads that record
+_detoured = False  # at least one function is on a detour, or may be
 _handlers: dict[Any, detours.Handler] = {}  # of composite functions
 _known = 0  # so many of the table are among them
 
@@ -274,13 +277,18 @@ def start(options: Options) -> Recorder:
     """Record on this thread, too, for a profiler; the recorder is shared with others on it."""
     state = local.state
     recorder: Recorder | None = state.recorder
-    if recorder is None:
-        recorder = Recorder(state)
-        _watch_composites()
-        interception.push(recorder)
-        state.recorder = recorder
-    recorder.profilers.append(options)
-    recorder._agree()
+    try:
+        if recorder is None:
+            recorder = Recorder(state)
+            _watch_composites(recorder)
+            interception.push(recorder)
+            state.recorder = recorder
+        recorder.profilers.append(options)
+        recorder._agree()
+    except BaseException:  # Ctrl-C, above all
+        if recorder is not None:
+            to_the_end(functools.partial(_let_go, recorder, options))
+        raise
     return recorder
 
 
@@ -288,39 +296,49 @@ def stop(recorder: Recorder, options: Options) -> None:
     """No longer record for a profiler; the last one ends the recording."""
     if recorder.state is not local.state:
         raise RuntimeError("A profiler must be stopped on the thread on which it was started.")
+    to_the_end(functools.partial(_let_go, recorder, options))
+
+
+def _let_go(recorder: Recorder, options: Options) -> None:
+    """Do what `stop` says; may be called again after an interruption."""
     if options in recorder.profilers:
         recorder.profilers.remove(options)
         recorder._agree()
-        if not recorder.profilers:
-            interception.pop(recorder)
+    if not recorder.profilers:
+        interception.pop(recorder)
+        if recorder.state.recorder is recorder:
             recorder.state.recorder = None
-            _leave_composites()
+        _leave_composites(recorder)
 
 
-def _watch_composites() -> None:
-    global _recording, _known
+def _watch_composites(recorder: Recorder) -> None:
+    global _known, _detoured
     with _lock:
-        _recording += 1
-        if _recording > 1:
+        _recording.add(recorder)
+        if _detoured:
             return
-        if _known != len(named_composites):
-            _known = len(named_composites)
+        _detoured = True
+        count = len(named_composites)
+        if _known != count:
             _handlers[apply_function] = _observing(None, apply_function)
             for table in (named_composites, composites.items(), methods.items()):
                 for name, function in list(table):
                     _watch(name, function)
+            _known = count
         detours.lead_through("profiler", _handlers)
         composite_watchers.append(_watch_at_once)
 
 
-def _leave_composites() -> None:
-    global _recording
+def _leave_composites(recorder: Recorder) -> None:
+    global _detoured
     with _lock:
-        _recording -= 1
-        if _recording:
+        _recording.discard(recorder)
+        if _recording or not _detoured:
             return
-        composite_watchers.remove(_watch_at_once)
+        if _watch_at_once in composite_watchers:
+            composite_watchers.remove(_watch_at_once)
         detours.leave("profiler")
+        _detoured = False
 
 
 def _watch(name: str, function: Any) -> None:

@@ -93,7 +93,11 @@ class saved_tensors_hooks:
         push_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exception: object) -> None:
-        pop_hooks()
+        # As `pop_hooks`, but without a call: Ctrl-C can raise only when all is put back.
+        state = local.state
+        state.saved_hooks = state.saved_hooks[:-1]
+        if not state.saved_hooks:
+            state.mode &= ~SAVED_HOOKS
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -1,0 +1,36 @@
+"""State that stays whole when the process is forked, or interrupted by Ctrl-C.  Knows nobody."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def new_lock(kind: Callable[[], Any] = threading.Lock) -> Any:
+    """A lock that is free in a forked child: a thread that held it in the parent is not there."""
+    lock = kind()
+    _locks.add(lock)
+    return lock
+
+
+def _free_locks() -> None:
+    for lock in list(_locks):
+        lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_locks)
+
+
+def to_the_end(action: Callable[[], None]) -> None:
+    """Run an action that may be repeated; if Ctrl-C comes meanwhile, once more, and then raise."""
+    try:
+        action()
+    except KeyboardInterrupt:
+        action()
+        raise
