@@ -1,7 +1,10 @@
 """dtype objects, promotion and limits; the expected values are PyTorch's."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -249,3 +252,13 @@ def test_names_in_messages():
     assert names == ["Float", "Long", "Byte", "Char", "BFloat16"]
     assert dtypes.type_name(complex64) == "torch.ComplexFloatTensor"
     assert dtypes.type_name(uint16) == "torch.UInt16Tensor"
+
+
+def test_an_old_numpy_is_refused_in_one_sentence():
+    program = "import numpy; numpy.__version__ = '1.26.4'; import taper"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    told = "ImportError: taper needs NumPy 2 or newer, and this is NumPy 1.26.4"
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (1, told)

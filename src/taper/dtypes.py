@@ -16,6 +16,9 @@ from typing import Any, NoReturn, TypeAlias
 import ml_dtypes
 import numpy as np
 
+if int(np.__version__.partition(".")[0]) < 2:  # here, since all other modules come after this one
+    raise ImportError(f"taper needs NumPy 2 or newer, and this is NumPy {np.__version__}")
+
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 """The categories in the order in which promotion prefers them; see ``dtype.category``."""
 

@@ -222,7 +222,7 @@ def test_g13_node_is_a_virtual_base_class(torch):
     for other in (None, 1, Node):
         assert not isinstance(other, Node)
     assert not issubclass(int, Node)
-    assert error(Node).startswith("TypeError: Can't instantiate abstract class Node with ")
+    assert error(Node).startswith("TypeError: Can't instantiate abstract class Node with")
 
 
 def test_g13_the_context_is_a_node(torch):
@@ -256,7 +256,7 @@ def test_g14_nodes_have_the_attributes_that_tools_read(torch):
     assert node._saved_self is x
     assert node._raw_saved_self.unpack() is x
     assert error(lambda: setattr(node, "next_functions", ())).startswith("AttributeError")
-    assert error(lambda: setattr(node, "note", 1)) == (
+    assert error(lambda: setattr(node, "note", 1)).startswith(
         "AttributeError: 'MulBackward0' object has no attribute 'note'"
     )
 

@@ -197,7 +197,8 @@ def _started(job: Job, context: Any) -> _Worker:
     except BaseException as error:
         ours.close()
         if isinstance(error, pickle.PicklingError) or (
-            isinstance(error, (AttributeError, TypeError)) and "pickle" in str(error)
+            isinstance(error, (AttributeError, TypeError))
+            and ("pickle" in str(error) or "local object" in str(error))  # from Python 3.13 on
         ):
             warn_user(
                 "Got pickle error when attempting to start a worker Process. This might be because "
