@@ -78,3 +78,30 @@ def test_neg_view_is_a_method_too():
 def test_orthogonal_refuses_what_its_parts_refuse(dtype, text):
     with pytest.raises(NotImplementedError, match=text):
         taper.nn.init.orthogonal_(taper.zeros(2, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize("lazy", ["conj", "_neg_view"])
+def test_a_part_of_a_lazy_view_is_reshaped_by_copying(lazy):
+    x = taper.tensor([[1 + 1j, 2, 3], [4, 5, 6]], requires_grad=True)
+    part = getattr(x, lazy)()[:, :2]
+    expected = [1 - 1j, 2, 4, 5] if lazy == "conj" else [-1 - 1j, -2, -4, -5]
+    for flat in (part.reshape(-1), part.flatten()):
+        assert flat.tolist() == expected
+        assert type(flat.grad_fn).__name__ == "UnsafeViewBackward0"
+        assert not flat.is_conj() and not flat.is_neg()
+
+
+def test_a_matrix_times_a_stack_of_transposes_is_a_batched_product():
+    stack = taper.ones(5, 4, 3, requires_grad=True)
+    assert type((taper.ones(2, 3) @ stack.mT).grad_fn).__name__ == "UnsafeViewBackward0"
+    with pytest.raises(RuntimeError, match=r"of batch2 tensor to be: \[3, 1\] but got: \[3, 2\]"):
+        taper.ones(1, 1) @ taper.ones(3, 1, 2).mT
+
+
+def test_addmm_looks_at_dtypes_first_and_embedding_names_young_dtypes():
+    with pytest.raises(RuntimeError, match="mat1 and mat2 must have the same dtype, but got Doub"):
+        taper.addmm(taper.ones(2, 3), taper.ones(2).double(), taper.ones(2))
+    with pytest.raises(RuntimeError, match="Long, Int; but got CPUBoolType instead"):
+        F.embedding(taper.zeros(2, dtype=taper.bool), taper.ones(3, 2))
+    with pytest.raises(RuntimeError, match="Float, Double; but got CPUBoolType instead"):
+        F.embedding_bag(taper.zeros(2, 2, dtype=taper.int64), taper.ones(3, 2, dtype=taper.bool))
