@@ -105,3 +105,29 @@ def test_addmm_looks_at_dtypes_first_and_embedding_names_young_dtypes():
         F.embedding(taper.zeros(2, dtype=taper.bool), taper.ones(3, 2))
     with pytest.raises(RuntimeError, match="Float, Double; but got CPUBoolType instead"):
         F.embedding_bag(taper.zeros(2, 2, dtype=taper.int64), taper.ones(3, 2, dtype=taper.bool))
+
+
+X, ONCE = taper.arange(6.0).view(2, 3), taper.zeros(1, 3, dtype=taper.int64)
+WITH_OUT = {
+    "gelu": (lambda out: F.gelu(X, out=out), "Found dtype Double but expected Float"),
+    "logsigmoid": (lambda out: F.logsigmoid(X, out=out), "expected scalar type Float but found Do"),
+    "linear": (lambda out: F.linear(X, taper.ones(3, 3), out=out), "dtype float, but got double"),
+    "avg_pool2d": (lambda out: F.avg_pool2d(X[None], 1, out=out), "dtype float, but got double"),
+    "avg_pool3d": (lambda out: F.avg_pool3d(X[None, None], 1, out=out), "dtype float, but got d"),
+    "scatter": (lambda out: taper.scatter(X, 0, ONCE, 9.0, out=out), "dtype float, but got double"),
+    "scatter_add": (lambda out: taper.scatter_add(X, 0, ONCE, X, out=out), "float, but got double"),
+    "slice_scatter": (
+        lambda out: taper.slice_scatter(X, taper.zeros(1, 3), 0, 0, 1, out=out),
+        "dtype float, but got double",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_functions_take_out_of_their_own_dtype(name):
+    call, text = WITH_OUT[name]
+    out = taper.zeros(0)
+    assert call(out) is out
+    assert out.tolist() == call(None).tolist()
+    with pytest.raises(RuntimeError, match=text):
+        call(taper.zeros(2, 3, dtype=taper.float64))
