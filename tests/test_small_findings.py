@@ -78,3 +78,56 @@ def test_neg_view_is_a_method_too():
 def test_orthogonal_refuses_what_its_parts_refuse(dtype, text):
     with pytest.raises(NotImplementedError, match=text):
         taper.nn.init.orthogonal_(taper.zeros(2, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize("lazy", ["conj", "_neg_view"])
+def test_a_part_of_a_lazy_view_is_reshaped_by_copying(lazy):
+    x = taper.tensor([[1 + 1j, 2, 3], [4, 5, 6]], requires_grad=True)
+    part = getattr(x, lazy)()[:, :2]
+    expected = [1 - 1j, 2, 4, 5] if lazy == "conj" else [-1 - 1j, -2, -4, -5]
+    for flat in (part.reshape(-1), part.flatten()):
+        assert flat.tolist() == expected
+        assert type(flat.grad_fn).__name__ == "UnsafeViewBackward0"
+        assert not flat.is_conj() and not flat.is_neg()
+
+
+def test_a_matrix_times_a_stack_of_transposes_is_a_batched_product():
+    stack = taper.ones(5, 4, 3, requires_grad=True)
+    assert type((taper.ones(2, 3) @ stack.mT).grad_fn).__name__ == "UnsafeViewBackward0"
+    with pytest.raises(RuntimeError, match=r"of batch2 tensor to be: \[3, 1\] but got: \[3, 2\]"):
+        taper.ones(1, 1) @ taper.ones(3, 1, 2).mT
+
+
+def test_addmm_looks_at_dtypes_first_and_embedding_names_young_dtypes():
+    with pytest.raises(RuntimeError, match="mat1 and mat2 must have the same dtype, but got Doub"):
+        taper.addmm(taper.ones(2, 3), taper.ones(2).double(), taper.ones(2))
+    with pytest.raises(RuntimeError, match="Long, Int; but got CPUBoolType instead"):
+        F.embedding(taper.zeros(2, dtype=taper.bool), taper.ones(3, 2))
+    with pytest.raises(RuntimeError, match="Float, Double; but got CPUBoolType instead"):
+        F.embedding_bag(taper.zeros(2, 2, dtype=taper.int64), taper.ones(3, 2, dtype=taper.bool))
+
+
+X, ONCE = taper.arange(6.0).view(2, 3), taper.zeros(1, 3, dtype=taper.int64)
+WITH_OUT = {
+    "gelu": (lambda out: F.gelu(X, out=out), "Found dtype Double but expected Float"),
+    "logsigmoid": (lambda out: F.logsigmoid(X, out=out), "expected scalar type Float but found Do"),
+    "linear": (lambda out: F.linear(X, taper.ones(3, 3), out=out), "dtype float, but got double"),
+    "avg_pool2d": (lambda out: F.avg_pool2d(X[None], 1, out=out), "dtype float, but got double"),
+    "avg_pool3d": (lambda out: F.avg_pool3d(X[None, None], 1, out=out), "dtype float, but got d"),
+    "scatter": (lambda out: taper.scatter(X, 0, ONCE, 9.0, out=out), "dtype float, but got double"),
+    "scatter_add": (lambda out: taper.scatter_add(X, 0, ONCE, X, out=out), "float, but got double"),
+    "slice_scatter": (
+        lambda out: taper.slice_scatter(X, taper.zeros(1, 3), 0, 0, 1, out=out),
+        "dtype float, but got double",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_functions_take_out_of_their_own_dtype(name):
+    call, text = WITH_OUT[name]
+    out = taper.zeros(0)
+    assert call(out) is out
+    assert out.tolist() == call(None).tolist()
+    with pytest.raises(RuntimeError, match=text):
+        call(taper.zeros(2, 3, dtype=taper.float64))

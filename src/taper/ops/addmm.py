@@ -122,15 +122,15 @@ def addmm(self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 
 
 
 def _check_addmm(self: ndarray, mat1: ndarray, mat2: ndarray) -> None:
-    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
-        if matrix.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
     for name, matrix in (("self", self), ("mat1", mat1)):
         if matrix.dtype != mat2.dtype:
             raise RuntimeError(
                 f"{name} and mat2 must have the same dtype, but got {scalar_name(matrix)} and "
                 f"{scalar_name(mat2)}"
             )
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
 
 
 @derivative(addmm, wrt="self")

@@ -15,6 +15,7 @@ from taper.dtype_checks import not_implemented
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.activation import relu
+from taper.ops.matmul import same_dtype
 from taper.ops.pool import max_pool1d, max_pool2d, max_pool3d
 from taper.ops.pool_checks import (
     FLOATS,
@@ -119,7 +120,14 @@ def _backward(grad: ndarray, array: ndarray, rank: int, *settings: Any) -> ndarr
 # --- the operators ---------------------------------------------------------------------------
 
 
-@op(name="avg_pool2d", tangent=LINEAR, upcast=True, public=False, method=False)
+@op(
+    name="avg_pool2d",
+    tangent=LINEAR,
+    upcast=True,
+    out=same_dtype,
+    public=False,
+    method=False,
+)
 def average2d(
     self: Array,
     kernel_size: Shape,
@@ -177,7 +185,15 @@ def avg_pool2d_backward_self(grad):
 _NO_HALF = not_implemented("avg_pool3d_out_frame", "float16", "bfloat16")
 
 
-@op(name="avg_pool3d", tangent=LINEAR, upcast=True, check=_NO_HALF, public=False, method=False)
+@op(
+    name="avg_pool3d",
+    tangent=LINEAR,
+    upcast=True,
+    check=_NO_HALF,
+    out=same_dtype,
+    public=False,
+    method=False,
+)
 def average3d(
     self: Array,
     kernel_size: Shape,
@@ -287,6 +303,8 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The average of each window of the last two dimensions.
 
@@ -299,7 +317,7 @@ def avg_pool2d(
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     settings = _average_settings("avg_pool2d", 2, *values)
     _check_divisor("avg_pool2d", divisor_override)
-    return average2d(tensor("avg_pool2d", input), *settings, divisor_override)
+    return average2d(tensor("avg_pool2d", input), *settings, divisor_override, out=out)
 
 
 @composite(method=False, public=False)
@@ -311,6 +329,8 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The average of each window of the last three dimensions.
 
@@ -322,7 +342,7 @@ def avg_pool3d(
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     settings = _average_settings("avg_pool3d", 3, *values)
     _check_divisor("avg_pool3d", divisor_override)
-    return average3d(tensor("avg_pool3d", input), *settings, divisor_override)
+    return average3d(tensor("avg_pool3d", input), *settings, divisor_override, out=out)
 
 
 # --- averages of powers ----------------------------------------------------------------------

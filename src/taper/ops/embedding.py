@@ -33,7 +33,7 @@ def embedding(
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype not in _INTEGERS:
-        name = dtypes.type_name(dtypes.FROM_NUMPY[indices.dtype])
+        name = dtypes.backend_type_name(dtypes.FROM_NUMPY[indices.dtype])
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {name} instead (while checking arguments for embedding)"

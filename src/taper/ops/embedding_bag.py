@@ -31,8 +31,7 @@ _FLOATING = ("float16", "bfloat16", "float32", "float64")
 
 
 def _wrong_dtype(name: str, array: ndarray, wanted: str) -> RuntimeError:
-    kind = dtypes.FROM_NUMPY[array.dtype]
-    given = f"CPU{kind.scalar_type}Type" if kind.is_complex else dtypes.type_name(kind)
+    given = dtypes.backend_type_name(dtypes.FROM_NUMPY[array.dtype])
     return RuntimeError(
         f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: "
         f"{wanted}; but got {given} instead (while checking arguments for embedding_bag)"

@@ -5,6 +5,8 @@ Owns: the choice between an operator and its in-place twin.
 
 from __future__ import annotations
 
+from numpy import ndarray
+
 from taper.opdef import inplace_function
 from taper.ops import activation, leaky_activation, smooth_activation
 from taper.ops.activation import hardshrink, softshrink
@@ -12,6 +14,8 @@ from taper.ops.leaky_activation import prelu
 from taper.ops.smooth_activation import gelu, log_sigmoid_forward, softplus
 from taper.ops.trigonometry import tanh
 from taper.ops.unary import abs, sigmoid
+from taper.opwrite import compute_into
+from taper.reduction import scalar_type
 from taper.tensor import Tensor
 
 _relu_in_place = inplace_function(activation.relu)
@@ -199,14 +203,22 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - tanh(input)
 
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)).
 
     >>> import taper
     >>> logsigmoid(taper.tensor([0.0, 1.0]))
     tensor([-0.6931, -0.3133])
     """
+    if out is not None:
+        return compute_into("log_sigmoid_forward", logsigmoid, (input,), out, _same_scalar_type)
     return log_sigmoid_forward(input)[0]
+
+
+def _same_scalar_type(out: ndarray, result: ndarray) -> None:
+    if out.dtype != result.dtype:
+        wanted, found = scalar_type(result.dtype), scalar_type(out.dtype)
+        raise RuntimeError(f"expected scalar type {wanted} but found {found}")
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

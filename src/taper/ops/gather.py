@@ -14,8 +14,9 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
+from taper.ops.matmul import same_dtype
 from taper.ops.shape import broadcast_to, reshape
-from taper.opwrite import refuse_overlap, run_inplace
+from taper.opwrite import compute_into, refuse_overlap, run_inplace
 from taper.reduction import combine_at
 from taper.scalars import filler
 from taper.strides import Shape, broadcast_clash, row_major
@@ -302,6 +303,7 @@ def scatter(
     *,
     value: Any = None,
     reduce: str | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with elements of `src`, or a number, written where `index` points along `dim`.
 
@@ -310,6 +312,8 @@ def scatter(
     tensor([[1., 0., 1.]])
     """
     function, arguments = _scatter_call(input, dim, index, src, value, reduce)
+    if out is not None:
+        return compute_into("scatter", function, arguments, out, same_dtype)
     return function(*arguments)
 
 
@@ -346,7 +350,7 @@ def write_scatter_add(target: ndarray, dim: int, index: ndarray, source: ndarray
     through_flat(target, lambda flat: combine_at(np.add.at, flat, places, values))
 
 
-@op(tangent=LINEAR)
+@op(tangent=LINEAR, out=same_dtype)
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy with elements of `src` added where `index` points along `dim`.
 

@@ -16,14 +16,17 @@ from taper.autograd.grad_mode import is_grad_enabled
 from taper.autograd.state import local
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op
 from taper.ops.addmm import addmm
-from taper.ops.matmul import matmul, not_tensors
+from taper.ops.matmul import matmul, not_tensors, same_dtype
 from taper.ops.shape import reshape, t, view_as_shape
+from taper.opwrite import compute_into
 from taper.reduction import not_implemented
 from taper.tensor import Tensor
 
 
 @composite(method=False, public=False)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """`input @ weight.T + bias` over the last dimension of `input`.
 
     >>> import taper
@@ -32,6 +35,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[3.5000],
             [3.5000]])
     """
+    if out is not None:
+        return compute_into("linear", linear, (input, weight, bias), out, same_dtype)
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         raise not_tensors("linear", input=input, weight=weight)
     array = input._array

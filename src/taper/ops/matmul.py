@@ -382,7 +382,7 @@ def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
             return _folded_right(input.squeeze(0), other)
     elif right.ndim <= 2 and (requires_grad(other) or _folds(left)):
         return _folded(input, other)
-    elif left.ndim <= 2 and (requires_grad(input) or _turned_folds(right)):
+    elif left.ndim <= 2 and (requires_grad(input) or (left.ndim == 1 and _turned_folds(right))):
         return _folded_right(input, other)
     return _by_bmm(input, other)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.conjugate import ConjugateView
 from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.views import alias as same_memory
 from taper.autograd.views import wants_grad
@@ -214,7 +215,7 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
         return input.reshape(size)
     if isinstance(input, np.generic):
         return np.reshape(input, size)
-    array = input._array
+    array = input._array if type(input) is not ConjugateView else input._memory
     if not array.flags.c_contiguous:
         size = wanted_shape(size, array.size)
         if view_strides(array.shape, element_strides(array), size) is None:
@@ -246,8 +247,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, (1,))
     if first == last:
         return input
-    if input._array.flags.c_contiguous and last - first == ndim - 1:
-        return view_as_shape(input, (input._array.size,))
     joined = math.prod(shape[first : last + 1])
     return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
 

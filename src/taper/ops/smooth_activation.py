@@ -31,6 +31,7 @@ from taper.ops.complexes import conj
 from taper.ops.join import cat
 from taper.ops.trigonometry import tanh
 from taper.ops.unary import exp, inside, sigmoid
+from taper.reduction import scalar_type
 from taper.tensor import Tensor, wrap_dim
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -256,12 +257,19 @@ def _tanh_argument(values: ndarray) -> Any:
     return inner
 
 
+def _same_float(out: Array, result: Array) -> None:
+    if out.dtype != result.dtype:
+        found, wanted = scalar_type(out.dtype), scalar_type(result.dtype)
+        raise RuntimeError(f"Found dtype {found} but expected {wanted}")
+
+
 @op(
     promote=SAME,
     upcast=True,
     tangent=POINTWISE,
     public=False,
     method=False,
+    out=_same_float,
     check=not_implemented("GeluKernelImpl", *NOT_FLOATING),
 )
 def gelu(self: Array, *, approximate: str = "none") -> Array:

@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.copy import copied
+from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, select_at, slice_dim
 from taper.ops.strided import (
     Geometry,
@@ -77,7 +78,7 @@ def select_scatter_src(grad: Array, dim: int, index: int) -> Array:
 # --- slice_scatter ---------------------------------------------------------------------------
 
 
-@op(tangent=LINEAR)
+@op(tangent=LINEAR, out=same_dtype)
 def slice_scatter(
     self: Array,
     src: Array,
