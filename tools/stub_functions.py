@@ -238,7 +238,7 @@ class Function:
         if parameter.default is parameter.empty:
             return text
         default = parameter.default
-        plain = default is None or type(default) in (bool, int, str)
+        plain = default is None or type(default) in (bool, int, float, str)
         return f"{text} = {default!r}" if plain else f"{text} = ..."
 
     def _type(self, parameter: inspect.Parameter) -> str:

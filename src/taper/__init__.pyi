@@ -388,7 +388,7 @@ def all(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out:
     >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
     tensor([ True, False])
     """
-def allclose(input: _Operand, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> _bool:
+def allclose(input: _Operand, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether `isclose` holds for all elements.
 
     >>> import taper
@@ -943,7 +943,7 @@ def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, 
     >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
     tensor([1, 2, 3])
     """
-def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distance of order `p` of each row of `x1` and each of `x2`, for stacks of matrices.
 
     >>> import taper
@@ -964,14 +964,14 @@ def ceil_(input: Tensor) -> Tensor:
     >>> taper.ceil_(taper.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
     """
-def celu(input: Tensor, alpha: _Number = ...) -> Tensor:
+def celu(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """x above zero, else `alpha * (exp(x / alpha) - 1)`.
 
     >>> import taper
     >>> taper.celu(taper.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-def celu_(input: Tensor, alpha: _Number = ...) -> Tensor:
+def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """In-place version of `celu`.
 
     >>> import taper
@@ -1259,7 +1259,7 @@ def cosh_(input: Tensor) -> Tensor:
     >>> taper.cosh_(taper.tensor([0.0, 1.0]))
     tensor([1.0000, 1.5431])
     """
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor:
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 0) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with the number of a reduction.
 
     >>> import taper
@@ -1267,7 +1267,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     >>> taper.cosine_embedding_loss(a, b, taper.tensor([1]))
     tensor([1.])
     """
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = ...) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 
     Norms below `eps` count as `eps`, which gradients ignore.
@@ -1974,7 +1974,7 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
     >>> taper.grid_sampler_3d(volume, center, 0, 0, True)
     tensor([[[[[3.5000]]]]])
     """
-def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ..., cudnn_enabled: _bool = True) -> Tensor:
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor:
     """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
 
     >>> import taper
@@ -2004,7 +2004,7 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
     tensor([False,  True])
     """
-def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """`alpha - beta * cos`: a raised cosine whose ends are not quite 0.
 
     >>> import taper
@@ -2018,7 +2018,7 @@ def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | 
     >>> taper.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-def hardshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = None) -> Tensor:
+def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x, but zero where its absolute value is at most `lambd`.
 
     >>> import taper
@@ -2039,7 +2039,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
     >>> taper.heaviside(taper.tensor([-1.0, 0.0, 2.0]), taper.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, reduction: _int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss` with the number of a reduction.
 
     >>> import taper
@@ -2282,7 +2282,7 @@ def is_tensor(obj: object) -> TypeIs[Tensor]:
     >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
     (True, False)
     """
-def isclose(input: _Operand, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> Tensor:
+def isclose(input: _Operand, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """Whether two elements differ by at most `atol + rtol * abs(other)`.
 
     >>> import taper
@@ -2346,7 +2346,7 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length
     >>> taper.istft(taper.stft(signal, 4, window=window, return_complex=True), 4, window=window)
     tensor([0., 1., 2., 3., 4., 5., 6., 7.])
     """
-def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = ..., *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """A Bessel function; the larger `beta`, the narrower the window.
 
     >>> import taper
@@ -2374,7 +2374,7 @@ def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, 
     >>> taper.kthvalue(taper.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ..., cudnn_enable: _bool = True) -> Tensor:
+def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
     """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
 
     >>> import taper
@@ -2595,7 +2595,7 @@ def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     >>> taper.logit_(taper.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
-def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """`steps` numbers from `base**start` to `base**end` with evenly spaced exponents.
 
     >>> import taper
@@ -2670,7 +2670,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unp
     tensor([[0., 1.],
             [1., 0.]])
     """
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., reduction: _int = 0) -> Tensor:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 0) -> Tensor:
     """`nn.functional.margin_ranking_loss` with the number of a reduction.
 
     >>> import taper
@@ -3225,7 +3225,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[3., 4.],
             [6., 8.]])
     """
-def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = False) -> Tensor:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
     """The norm of order `p` of the differences of vectors along the last dimension.
 
     `eps` is added to every difference.
@@ -3262,7 +3262,7 @@ def permute_copy(input: Tensor, dims: _Ints, *, out: Tensor | None = None) -> Te
     >>> taper.permute_copy(taper.ones(2, 3), (1, 0)).shape
     torch.Size([3, 2])
     """
-def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """`linalg.pinv` with a fixed relative tolerance.
 
     >>> import taper
@@ -3633,14 +3633,14 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensor([[1, 2],
             [3, 4]])
     """
-def rrelu(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor:
+def rrelu(input: _Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
     """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
 
     >>> import taper
     >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
-def rrelu_(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor:
+def rrelu_(input: _Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
     """In-place version of `rrelu`.
 
     >>> import taper
@@ -4210,7 +4210,7 @@ def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = False, reduction: _int = 0) -> Tensor:
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, reduction: _int = 0) -> Tensor:
     """`nn.functional.triplet_margin_loss` with the number of a reduction.
 
     >>> import taper

@@ -43,7 +43,7 @@ def fft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None
     tensor([[4., 0.],
             [0., 0.]])
     """
-def fftfreq(n: _int, d: _float = ..., *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def fftfreq(n: _int, d: _float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """The frequencies of the points of `fft` of `n` samples that are `d` apart.
 
     >>> import taper
@@ -172,7 +172,7 @@ def rfft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | Non
     >>> taper.fft.rfft2(taper.ones(3, 2, 4)).shape
     torch.Size([3, 2, 3])
     """
-def rfftfreq(n: _int, d: _float = ..., *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def rfftfreq(n: _int, d: _float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """The frequencies of the points of `rfft` of `n` samples that are `d` apart.
 
     >>> import taper

@@ -128,7 +128,7 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     tensor([[1, 3],
             [2, 3]])
     """
-def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distance of order `p` of each row of `x1` and each of `x2`, for stacks of matrices.
 
     >>> import taper

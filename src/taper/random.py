@@ -84,7 +84,7 @@ class Generator(generators.Generator):
         self.set_state(state[2])
 
 
-default_generator = Generator()
+default_generator: Generator = Generator()
 """The generator of every random function that is given none."""
 
 default_generator.seed()

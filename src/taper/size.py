@@ -66,7 +66,8 @@ class Size(tuple[int, ...]):
     def __mul__(self, count: Any) -> Size:
         return of_shape(tuple(self) * count)
 
-    __rmul__ = __mul__
+    def __rmul__(self, count: Any) -> Size:
+        return of_shape(tuple(self) * count)
 
 
 of_shape: Callable[[tuple[int, ...]], Size] = partial(tuple.__new__, Size)

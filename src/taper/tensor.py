@@ -183,7 +183,9 @@ class Tensor(TensorMethods):
         return len(self._array)
 
 
-blank = functools.partial(object.__new__, Tensor)  # 30 ns less than the plain call
+blank: functools.partial[Tensor] = functools.partial(
+    object.__new__, Tensor
+)  # 30 ns less than the plain call
 
 
 def wrap(array: np.ndarray) -> Tensor:

@@ -312,7 +312,7 @@ class TensorMethods:
         >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
         tensor([ True, False])
         """
-    def allclose(self, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> _bool:
+    def allclose(self, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether `isclose` holds for all elements.
 
         >>> import taper
@@ -610,7 +610,7 @@ class TensorMethods:
         >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
         tensor([0., 0., 1.])
         """
-    def bernoulli_(self, p: Any = ..., *, generator: Generator | None = None) -> Self:
+    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones, each with probability `p` (a number or a tensor), and zeros.
 
         >>> import taper
@@ -1471,7 +1471,7 @@ class TensorMethods:
         """In-place version of `gt`."""
     def half(self, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float16; itself if it is that already."""
-    def hardshrink(self, lambd: _Number = ...) -> Tensor:
+    def hardshrink(self, lambd: _Number = 0.5) -> Tensor:
         """x, but zero where its absolute value is at most `lambd`.
 
         >>> import taper
@@ -1747,7 +1747,7 @@ class TensorMethods:
         >>> taper.is_signed(taper.tensor([1], dtype=taper.uint8))
         False
         """
-    def isclose(self, other: _Operand, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = False) -> Tensor:
+    def isclose(self, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Whether two elements differ by at most `atol + rtol * abs(other)`.
 
         >>> import taper
@@ -2635,7 +2635,7 @@ class TensorMethods:
         """
     def pin_memory(self, device: _Device | None = None) -> Tensor:
         """Refused: there is no accelerator to pin memory for."""
-    def pinverse(self, rcond: _float = ...) -> Tensor:
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """`linalg.pinv` with a fixed relative tolerance.
 
         >>> import taper

@@ -65,6 +65,8 @@ x.grad_fn.name()  # union-attr
 sizes: int = x.size()  # assignment
 
 nn.Linaer(3, 4)  # attr-defined
+nn.Linear(3, 4, dtype="float32")  # arg-type
+nn.Conv2d(1, 2, "3")  # arg-type
 nn.Conv2d(1, 2, 3).bias.zero_()  # union-attr
 nn.ModuleList([3])  # list-item
 nn.Sequential(taper.relu)  # call-overload

@@ -221,6 +221,9 @@ class set_grad_enabled(_Mode):
     False
     """
 
+    prev: bool
+    mode: bool
+
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.prev = is_grad_enabled()

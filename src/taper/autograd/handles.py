@@ -26,6 +26,10 @@ class RemovableHandle:
     The handle refers weakly to the hooks, so keeping it keeps nothing else alive.
     """
 
+    id: int
+    hooks_dict_ref: weakref.ref[Any]
+    extra_dict_ref: tuple[weakref.ref[Any], ...]
+
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = next(_next_id)

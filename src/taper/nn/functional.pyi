@@ -45,7 +45,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     tensor([[[0.5000, 0.5000],
              [0.5000, 0.5000]]])
     """
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = ..., is_causal: _bool = False, *, scale: _float | None = None, enable_gqa: _bool = False) -> Tensor:
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = 0.0, is_causal: _bool = False, *, scale: _float | None = None, enable_gqa: _bool = False) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value, for heads and batches of them.
 
     Where a bool `attn_mask` is False there is no attention; a floating one is added.  `is_causal`
@@ -173,7 +173,7 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """
-def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = ..., scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
+def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
     """The rows of `weight` at the numbers in `input`.
 
     Row `padding_idx` gets no gradient.  With `max_norm` the rows that are looked up are first
@@ -240,21 +240,21 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
     torch.Size([4, 1, 1])
     """
-def celu(input: Tensor, alpha: _float = ..., inplace: _bool = False) -> Tensor:
+def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """x above zero, else `alpha * (exp(x / alpha) - 1)`.
 
     >>> import taper
     >>> celu(taper.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-def celu_(input: Tensor, alpha: _Number = ...) -> Tensor:
+def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """In-place version of `celu`.
 
     >>> import taper
     >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
     tensor([-0.7869,  1.0000])
     """
-def elu(input: Tensor, alpha: _float = ..., inplace: _bool = False) -> Tensor:
+def elu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """x above zero, else `alpha * (exp(x) - 1)`.
 
     >>> import taper
@@ -282,7 +282,7 @@ def glu(input: Tensor, dim: _int = -1) -> Tensor:
     >>> glu(taper.tensor([2.0, 0.0]))
     tensor([1.])
     """
-def gumbel_softmax(logits: Tensor, tau: _float = 1, hard: _bool = False, eps: _float = ..., dim: _int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1) -> Tensor:
     """softmax of the logits with random Gumbel noise, at temperature `tau`.
 
     With `hard` the result is one-hot, with the gradient of the soft one.  `eps` has no effect.
@@ -293,7 +293,7 @@ def gumbel_softmax(logits: Tensor, tau: _float = 1, hard: _bool = False, eps: _f
     >>> F.gumbel_softmax(taper.zeros(1, 3), hard=True)
     tensor([[0., 0., 1.]])
     """
-def hardshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = None) -> Tensor:
+def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x, but zero where its absolute value is at most `lambd`.
 
     >>> import taper
@@ -314,28 +314,28 @@ def hardswish(input: Tensor, inplace: _bool = False) -> Tensor:
     >>> hardswish(taper.tensor([-4.0, 1.0]))
     tensor([-0.0000, 0.6667])
     """
-def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplace: _bool = False) -> Tensor:
+def hardtanh(input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0, inplace: _bool = False) -> Tensor:
     """Every element kept within [min_val, max_val].
 
     >>> import taper
     >>> hardtanh(taper.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
-def hardtanh_(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor:
+def hardtanh_(input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0) -> Tensor:
     """In-place version of `hardtanh`.
 
     >>> import taper
     >>> hardtanh_(taper.tensor([-2.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
-def leaky_relu(input: Tensor, negative_slope: _float = ..., inplace: _bool = False) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: _float = 0.01, inplace: _bool = False) -> Tensor:
     """x above zero, else `negative_slope` times x.
 
     >>> import taper
     >>> leaky_relu(taper.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
-def leaky_relu_(input: Tensor, negative_slope: _float = ...) -> Tensor:
+def leaky_relu_(input: Tensor, negative_slope: _float = 0.01) -> Tensor:
     """In-place version of `leaky_relu`.
 
     >>> import taper
@@ -392,14 +392,14 @@ def relu_(input: Tensor) -> Tensor:
     >>> taper.relu_(taper.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = False, inplace: _bool = False) -> Tensor:
+def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
     """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
 
     >>> import taper
     >>> rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
-def rrelu_(input: _Operand, lower: _float = ..., upper: _float = ..., training: _bool = False, generator: Generator | None = None) -> Tensor:
+def rrelu_(input: _Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
     """In-place version of `rrelu`.
 
     >>> import taper
@@ -457,7 +457,7 @@ def softplus(input: Tensor, beta: _Number = 1, threshold: _Number = 20, *, out: 
     >>> taper.nn.functional.softplus(taper.tensor([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
-def softshrink(input: Tensor, lambd: _Number = ..., *, out: Tensor | None = None) -> Tensor:
+def softshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x moved towards zero by `lambd`, and zero where it would pass it.
 
     >>> import taper
@@ -499,7 +499,7 @@ def threshold_(input: Tensor, threshold: _Number, value: _Operand) -> Tensor:
     >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
     tensor([10.,  2.])
     """
-def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = False, inplace: _bool = False) -> Tensor:
+def alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
     """Dropout for SELU networks: keeps mean and variance.
 
     >>> import taper
@@ -508,7 +508,7 @@ def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = False, inpla
     >>> alpha_dropout(taper.ones(4), 0.5, training=True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
     """
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: _bool = False, momentum: _float = ..., eps: _float = ...) -> Tensor:
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: _bool = False, momentum: _float = 0.1, eps: _float = 1e-05) -> Tensor:
     """Each channel with mean 0 and variance 1, by the batch if `training`, else by running values.
 
     >>> import taper
@@ -520,7 +520,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     >>> mean, var
     (tensor([0.2000]), tensor([1.1000]))
     """
-def dropout(input: Tensor, p: _float = ..., training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
     """Elements become zero with probability `p`; the others are divided by `1 - p`.
 
     >>> import taper
@@ -529,7 +529,7 @@ def dropout(input: Tensor, p: _float = ..., training: _bool = True, inplace: _bo
     >>> dropout(taper.ones(4), 0.5)
     tensor([0., 0., 2., 0.])
     """
-def dropout1d(input: Tensor, p: _float = ..., training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout1d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
     """Dropout of whole channels of an input (C, L) or (N, C, L).
 
     >>> import taper
@@ -540,7 +540,7 @@ def dropout1d(input: Tensor, p: _float = ..., training: _bool = True, inplace: _
             [0., 0.],
             [2., 2.]])
     """
-def dropout2d(input: Tensor, p: _float = ..., training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout2d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
     """Dropout of whole channels of an input (N, C, H, W).
 
     >>> import taper
@@ -549,7 +549,7 @@ def dropout2d(input: Tensor, p: _float = ..., training: _bool = True, inplace: _
     >>> dropout2d(taper.ones(1, 3, 1, 1)).flatten()
     tensor([0., 0., 2.])
     """
-def dropout3d(input: Tensor, p: _float = ..., training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout3d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
     """Dropout of whole channels of an input (C, D, H, W) or (N, C, D, H, W).
 
     >>> import taper
@@ -558,7 +558,7 @@ def dropout3d(input: Tensor, p: _float = ..., training: _bool = True, inplace: _
     >>> dropout3d(taper.ones(1, 3, 1, 1, 1)).flatten()
     tensor([0., 0., 2.])
     """
-def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = False, inplace: _bool = False) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
     """`alpha_dropout` of whole channels.
 
     >>> import taper
@@ -567,7 +567,7 @@ def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = Fals
     >>> feature_alpha_dropout(taper.ones(1, 3, 2), 0.5, training=True)[0, :, 0]
     tensor([-0.7792, -0.7792,  1.6656])
     """
-def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ...) -> Tensor:
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
     """Each group of channels of each sample with mean 0 and variance 1.
 
     >>> import taper
@@ -575,7 +575,7 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bi
     >>> group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: _bool = True, momentum: _float = ..., eps: _float = ...) -> Tensor:
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: _bool = True, momentum: _float = 0.1, eps: _float = 1e-05) -> Tensor:
     """Each channel of each sample with mean 0 and variance 1.
 
     >>> import taper
@@ -583,7 +583,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     >>> instance_norm(taper.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
-def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = ...) -> Tensor:
+def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
     """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
 
     >>> import taper
@@ -592,7 +592,7 @@ def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = N
     tensor([[-1.0000,  1.0000],
             [ 1.0000, -1.0000]])
     """
-def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ...) -> Tensor:
+def local_response_norm(input: Tensor, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0) -> Tensor:
     """Each element divided by a power of the mean square of its neighbours among the channels.
 
     Differs: the graph has one node in the place of PyTorch's padding and pooling.
@@ -603,7 +603,7 @@ def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _f
     tensor([[[0.5000],
              [0.3780]]])
     """
-def normalize(input: Tensor, p: _float = ..., dim: _Ints | None = 1, eps: _float = ..., out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor, p: _float = 2.0, dim: _Ints | None = 1, eps: _float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Vectors along `dim` divided by their p-norm, at least by `eps`.
 
     >>> import taper
@@ -643,7 +643,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     >>> taper.nn.functional.cosine_embedding_loss(a, b, taper.tensor([1]))
     tensor(1.)
     """
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = ...) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along a dimension.
 
     Norms below `eps` count as `eps`, which gradients ignore.
@@ -653,7 +653,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = ...) 
     >>> taper.cosine_similarity(a, b)
     tensor([0.7071])
     """
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean', label_smoothing: _float = ...) -> Tensor:
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean', label_smoothing: _float = 0.0) -> Tensor:
     """The cross entropy of logits with target classes, or with target probabilities.
 
     The input has shape (batch, classes, ...) or (classes,); a floating point target of the same
@@ -675,7 +675,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
     >>> ctc_loss(log_probs, taper.tensor([1]), taper.tensor(2), taper.tensor(1))
     tensor(0.2877)
     """
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | _float, full: _bool = False, eps: _float = ..., reduction: str = 'mean') -> Tensor:
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | _float, full: _bool = False, eps: _float = 1e-06, reduction: str = 'mean') -> Tensor:
     """The negative log-likelihood of targets under normal distributions of mean `input`.
 
     The variance is at least `eps`, which its gradient ignores; `full` adds the constant.
@@ -685,7 +685,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | _float, full:
     >>> taper.nn.functional.gaussian_nll_loss(taper.tensor([3.0]), one, one)
     tensor(2.)
     """
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """The input where the target is 1, what it lacks to `margin` where the target is -1.
 
     >>> import taper
@@ -693,7 +693,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., si
     >>> f(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]), reduction="none")
     tensor([0.5000, 0.7500])
     """
-def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: _float = ..., weight: Tensor | None = None) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: _float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Half the squared difference where it is at most `delta`, `delta` times the rest above.
 
     >>> import taper
@@ -732,7 +732,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, r
     >>> taper.nn.functional.mse_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
     tensor(2.)
     """
-def multi_margin_loss(input: Tensor, target: Tensor, p: _int = 1, margin: _float = ..., weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: _int = 1, margin: _float = 1.0, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far other classes come within `margin` of the target class, to the power `p` (1 or 2).
 
     >>> import taper
@@ -767,7 +767,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     >>> taper.nn.functional.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
     tensor(2.)
     """
-def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = False) -> Tensor:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
     """The norm of order `p` of the differences of vectors along the last dimension.
 
     `eps` is added to every difference.
@@ -783,7 +783,7 @@ def pdist(input: Tensor, p: _float = 2) -> Tensor:
     >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = ..., reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """The negative log-likelihood of counts under Poisson distributions.
 
     The input is the logarithm of the rate, without `log_input` the rate itself; `full` adds
@@ -793,7 +793,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = True, ful
     >>> taper.nn.functional.poisson_nll_loss(taper.tensor([0.0]), taper.tensor([2.0]))
     tensor(1.)
     """
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', beta: _float = ...) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', beta: _float = 1.0) -> Tensor:
     """The difference of input and target, squared where it is below `beta` and absolute above.
 
     >>> import taper
@@ -807,7 +807,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None =
     >>> taper.nn.functional.soft_margin_loss(taper.tensor([0.0]), taper.tensor([1.0]))
     tensor(0.6931)
     """
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = 2, eps: _float = ..., swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2, eps: _float = 1e-06, swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far the negative fails to be farther from the anchor than the positive by `margin`.
 
     With `swap` the distance of positive and negative counts if it is smaller.
@@ -817,7 +817,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     >>> taper.nn.functional.triplet_margin_loss(a, b, c, margin=2.0)
     tensor(0.5858)
     """
-def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: _float = ..., swap: _bool = False, reduction: str = 'mean') -> Tensor:
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: _float = 1.0, swap: _bool = False, reduction: str = 'mean') -> Tensor:
     """As `triplet_margin_loss`, with a distance of the caller's.
 
     >>> import taper

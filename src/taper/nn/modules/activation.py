@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from taper.nn import functional as F
 from taper.nn import init
@@ -11,6 +11,10 @@ from taper.nn.parameter import Parameter
 from taper.ops.creation import empty
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class _Inplace(Module):
@@ -401,7 +405,11 @@ class PReLU(Module):
     weight: Parameter
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from taper import dtypes
 from taper.nn import functional as F
@@ -12,6 +12,10 @@ from taper.nn.modules.container import ModuleList, Sequential
 from taper.nn.modules.linear import Linear
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class _ASMoutput(NamedTuple):
@@ -42,10 +46,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
-        factory = {"device": device, "dtype": dtype}
+        factory: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         cutoffs = list(cutoffs)
         _check_cutoffs(cutoffs, n_classes)

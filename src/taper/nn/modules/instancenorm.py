@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.nn import functional as F
 from taper.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from taper.nn.modules.statedict import writes_last
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class _InstanceNorm(_NormBase):
@@ -19,8 +23,8 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.autograd.grad_mode import no_grad
 from taper.nn import functional as F
@@ -13,6 +13,10 @@ from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter, UninitializedParameter
 from taper.ops.creation import empty
 from taper.tensor import Tensor
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class Identity(Module):
@@ -48,8 +52,8 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features
@@ -108,8 +112,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.in1_features = in1_features
@@ -157,7 +161,11 @@ class LazyLinear(LazyModuleMixin, Linear):
     bias: Any
 
     def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(0, 0, False, device, dtype)
         self.weight = UninitializedParameter(device=device, dtype=dtype)

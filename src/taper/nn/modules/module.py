@@ -7,7 +7,7 @@ tree at once: conversion, training mode, gradients, and `repr`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
@@ -29,6 +29,10 @@ from taper.nn.parameter import is_lazy
 from taper.ops.creation import empty_like
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class Module(StateDict, Calls):
@@ -148,7 +152,7 @@ class Module(StateDict, Calls):
         """Move to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: Device = None) -> Self:
         """Move to a CUDA device."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
@@ -222,8 +226,8 @@ class Module(StateDict, Calls):
 
 def _parse_to(
     *args: Any,
-    device: Any = None,
-    dtype: Any = None,
+    device: Device = None,
+    dtype: DType | None = None,
     non_blocking: bool = False,
     tensor: Tensor | None = None,
     memory_format: Any = None,

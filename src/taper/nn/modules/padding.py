@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from taper.nn import functional as F
@@ -9,7 +10,7 @@ from taper.nn.modules.module import Module
 from taper.tensor import Tensor
 
 
-def _widths(padding: Any, count: int) -> tuple[Any, ...]:
+def _widths(padding: int | Sequence[int], count: int) -> tuple[Any, ...]:
     """One width for each side of each dimension."""
     return tuple(padding) if isinstance(padding, list | tuple) else (padding,) * count
 
@@ -17,7 +18,7 @@ def _widths(padding: Any, count: int) -> tuple[Any, ...]:
 class _ConstantPadNd(Module):
     _sides: int
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__()
         self.padding = _widths(padding, self._sides)
         self.value = value
@@ -71,7 +72,7 @@ class ZeroPad1d(ConstantPad1d):
     tensor([[0., 1., 1., 0., 0.]])
     """
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -86,7 +87,7 @@ class ZeroPad2d(ConstantPad2d):
     tensor(1.)
     """
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -101,7 +102,7 @@ class ZeroPad3d(ConstantPad3d):
     torch.Size([1, 4, 4, 4])
     """
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -112,7 +113,7 @@ class _BorderNd(Module):
     _sides: int
     _mode: str
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = _widths(padding, self._sides)
 

@@ -21,10 +21,10 @@ def _repeated(value: Any, count: int) -> tuple[Any, ...]:
 class _MaxPoolNd(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -96,7 +96,12 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(Module):
     _rank: int
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+    ) -> None:
         super().__init__()
         self.kernel_size = _repeated(kernel_size, self._rank)
         self.stride = _repeated(stride if stride is not None else kernel_size, self._rank)
@@ -183,9 +188,9 @@ class AvgPool1d(_AvgPoolNd):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -210,9 +215,9 @@ class AvgPool1d(_AvgPoolNd):
 class _AvgPoolWithDivisor(_AvgPoolNd):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -262,7 +267,11 @@ class AvgPool3d(_AvgPoolWithDivisor):
 
 class _LPPoolNd(Module):
     def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+        self,
+        norm_type: float,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.norm_type = norm_type
@@ -287,7 +296,7 @@ class LPPool1d(_LPPoolNd):
 
     def forward(self, input: Tensor) -> Tensor:
         norm_type = float(self.norm_type)
-        return F.lp_pool1d(input, norm_type, self.kernel_size, self.stride, self.ceil_mode)
+        return F.lp_pool1d(input, norm_type, self.kernel_size, self.stride, self.ceil_mode)  # type: ignore[arg-type]
 
 
 class LPPool2d(_LPPoolNd):
@@ -320,7 +329,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -365,7 +374,9 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(
+        self, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+    ) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -418,8 +429,8 @@ class _FractionalMaxPoolNd(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        output_size: Any = None,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int | None] | None = None,
         output_ratio: Any = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,

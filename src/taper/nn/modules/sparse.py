@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from taper.autograd.grad_mode import no_grad
 from taper.nn import functional as F
@@ -11,6 +11,10 @@ from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
 from taper.ops.creation import empty
 from taper.tensor import Tensor
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class Embedding(Module):
@@ -34,8 +38,8 @@ class Embedding(Module):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
@@ -144,8 +148,8 @@ class EmbeddingBag(Module):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings

@@ -12,9 +12,9 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from taper.autograd.grad_mode import no_grad
 from taper.autograd.handles import RemovableHandle
@@ -31,12 +31,17 @@ _UNREACHABLE = (
 )
 
 
-class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` returns: the names that one side has and the other has not."""
+class IncompatibleKeys(NamedTuple):
+    """The names that one side has and the other has not."""
 
-    __slots__ = ()
     missing_keys: list[str]
     unexpected_keys: list[str]
+
+
+class _IncompatibleKeys(IncompatibleKeys):
+    """What `load_state_dict` returns."""
+
+    __slots__ = ()
 
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:

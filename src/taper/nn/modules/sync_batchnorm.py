@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.nn.modules.batchnorm import _BatchNorm
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
+
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -25,8 +29,8 @@ class SyncBatchNorm(_BatchNorm):
         affine: bool = True,
         track_running_stats: bool = True,
         process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taper.autograd.grad_mode import is_grad_enabled
 from taper.backends import mha
@@ -29,6 +29,10 @@ from taper.ops.triangle import triu
 from taper.tensor import Tensor
 from taper.userwarning import warn_once, warn_user
 
+if TYPE_CHECKING:
+    from taper.dtypes import dtype as DType
+    from taper.types import Device
+
 Activation = str | Callable[[Tensor], Tensor]
 
 _NESTED = (
@@ -41,7 +45,7 @@ _NESTED = (
 # --- masks -----------------------------------------------------------------------------------
 
 
-def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
+def _causal_mask(size: int, device: Device = None, dtype: DType | None = None) -> Tensor:
     """-inf above the diagonal, 0 elsewhere."""
     return triu(full((size, size), -math.inf, dtype=dtype, device=device), 1)
 
@@ -141,10 +145,10 @@ class TransformerEncoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
-        factory = {"device": device, "dtype": dtype}
+        factory: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory
@@ -202,10 +206,10 @@ class TransformerDecoderLayer(_Layer):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
-        factory = {"device": device, "dtype": dtype}
+        factory: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         for name in ("self_attn", "multihead_attn"):
             attention = MultiheadAttention(
@@ -449,8 +453,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
@@ -512,7 +516,9 @@ class Transformer(Module):
         return result
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: Device = None, dtype: DType | None = None
+    ) -> Tensor:
         """The causal mask: a place sees itself and those before it.
 
         >>> import taper
