@@ -87,7 +87,7 @@ def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
 
 @derivative(cumprod, wrt="self")
 def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not self.ndim:
+    if not self.ndim or 0 in self.shape or self.shape[dim] == 1:
         return grad
     if not has_zero(self):
         return reverse_cumsum(grad * conj(result), dim) / conj(self)
@@ -228,7 +228,7 @@ def logcumsumexp(self: Array, dim: int) -> Array:
 
 @derivative(logcumsumexp, wrt="self")
 def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not self.ndim:
+    if not self.ndim or 0 in self.shape:
         return grad
     if _is_complex(self):
         return reverse_cumsum(grad * conj(exp(-result)), dim) * conj(exp(self))
