@@ -236,7 +236,7 @@ def lerp_tensor_end(grad, weight):
 
 
 @derivative(lerp_tensor, wrt="weight")
-def lerp_tensor_weight(grad, self, end):
+def lerp_tensor_weight(grad, self, end, weight):  # which PyTorch saves for any gradient
     return grad * conj(end - self)
 
 
@@ -342,7 +342,7 @@ def addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> A
 
 
 @derivative(addcdiv, wrt="self")
-def addcdiv_self(grad):
+def addcdiv_self(grad, tensor2):  # which PyTorch saves for any gradient
     return grad
 
 

@@ -88,7 +88,7 @@ def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
 
 @derivative(cumprod, wrt="self")
 def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not self.ndim:
+    if not self.ndim or 0 in self.shape or self.shape[dim] == 1:
         return grad
     if not has_zero(self):
         return reverse_cumsum(grad * conj(result), dim) / conj(self)
@@ -232,7 +232,7 @@ def logcumsumexp(self: Array, dim: int) -> Array:
 
 @derivative(logcumsumexp, wrt="self")
 def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not self.ndim:
+    if not self.ndim or 0 in self.shape:
         return grad
     if _is_complex(self):
         remaining = logcumsumexp(_flipped(log(conj(grad)) - result, dim), dim)

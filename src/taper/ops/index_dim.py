@@ -455,7 +455,7 @@ def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> A
 
 
 @derivative(put, wrt="self")
-def put_self(grad: Array, index: Array, source: Array, accumulate: bool) -> Array:
+def put_self(grad: Array, index: Array, accumulate: bool) -> Array:
     return grad if accumulate else cleared_places(grad, index)
 
 

@@ -28,6 +28,7 @@ from taper.opdef import (
 )
 from taper.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.complexes import conj
+from taper.ops.scalar import mul_scalar
 from taper.ops.unary import exp2, inside, log, zeros_like
 from taper.special_functions import complex_logaddexp
 from taper.tensor import Tensor
@@ -112,11 +113,11 @@ def _unusual_power(self: ndarray, exponent: Any) -> Any:
 
 @derivative(pow_scalar, wrt="self")
 def pow_scalar_self(grad, self, exponent):
-    if exponent == 2:
+    if exponent == 2 and type(self) is ndarray:
         return grad * conj(self + self)
     if exponent == 0:
         return zeros_like(grad)
-    return grad * conj(pow_scalar(self, exponent - 1) * exponent)
+    return grad * conj(mul_scalar(pow_scalar(self, exponent - 1), exponent))
 
 
 @op(

@@ -372,30 +372,30 @@ def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: Any = None) ->
 
 @derivative(prod_all, wrt="self")
 def prod_all_self(grad: Any, self: Any, result: Any) -> Any:
+    if not self.ndim:
+        return grad
     self = in_dtype_of(self, grad)
     if not has_zero(self):
-        return (grad * conj(result)) / conj(self)
-    if isinstance(self, Tensor):
-        others = prod_dim(leave_one_out(reshape(self, (-1,)), 0), 1)
-        return reshape(grad * conj(others), self.shape)
-    return grad * conj(_product_of_others(self, None))
+        return grad * conj(result / self)
+    return reshape(prod_dim_self(grad, reshape(self, (-1,)), result, 0, False), self.shape)
 
 
 @derivative(prod_dim, wrt="self")
 def prod_dim_self(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
     if not self.ndim:
         return grad
-    grad = unreduced(grad, self.shape, (dim,), keepdim)
-    self = in_dtype_of(self, grad)
+    self, grad = in_dtype_of(self, grad), unreduced(grad, self.shape, (dim,), keepdim)
     if not has_zero(self):
-        return (grad * conj(unreduced(result, self.shape, (dim,), keepdim))) / conj(self)
+        return grad * conj(unreduced(result, self.shape, (dim,), keepdim) / self)
     axis = wrap_dim(dim, self.ndim)
+    if self.shape[axis] == 1:
+        return reshape(grad, self.shape)
     if isinstance(self, Tensor):
         return grad * conj(prod_dim(leave_one_out(self, axis), axis + 1))
     return grad * conj(_product_of_others(self, axis))
 
 
-def _product_of_others(array: np.ndarray, axis: int | None) -> np.ndarray:
+def _product_of_others(array: np.ndarray, axis: int) -> np.ndarray:
     """The product of all elements but each one, when some are zero."""
     zeros = array == 0
     count = _add(zeros, axis, INT64, None, True)
