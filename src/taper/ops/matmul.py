@@ -382,21 +382,20 @@ def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
             return _folded_right(input.squeeze(0), other)
     elif right.ndim <= 2 and (requires_grad(other) or _folds(left)):
         return _folded(input, other)
-    elif left.ndim <= 2 and (requires_grad(input) or _turned_folds(right)):
+    elif left.ndim <= 2 and (
+        # One matrix: the result would have to be turned, and copied, for nothing.
+        requires_grad(input) or (left.ndim == 1 and _folds(right.swapaxes(-2, -1)))
+    ):
         return _folded_right(input, other)
     return _by_bmm(input, other)
 
 
 def _folds(stack: ndarray) -> bool:
     """Whether the leading dimensions are one dimension without a copy, by their strides alone."""
-    return all(
+    return not stack.size or all(
         stack.strides[dim] == stack.strides[dim + 1] * stack.shape[dim + 1]
         for dim in range(stack.ndim - 2)
     )
-
-
-def _turned_folds(stack: ndarray) -> bool:
-    return stack.size > 0 and _folds(stack.swapaxes(-2, -1))
 
 
 def _folded(stack: Tensor, other: Tensor) -> Tensor:
