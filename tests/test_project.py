@@ -51,6 +51,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "cpu",
             "generator",
             "kernels",
+            "layouts",
             "left_out",
             "memory",
             "mps",

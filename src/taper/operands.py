@@ -90,14 +90,14 @@ def run_low(op: Op, arguments: Sequence[Any]) -> Any:
     """An `upcast` kernel on float16 or bfloat16 arrays of a formula: in float32, rounded once."""
     low = arguments[0].dtype
     if low not in LOW_PRECISION:
-        return op.call(op.kernel, arguments)
+        return op.call(op.forward, arguments)
     given = [
         each.astype(FLOAT32)
         if isinstance(each, np.ndarray | np.generic) and each.dtype in LOW_PRECISION
         else each
         for each in arguments
     ]
-    return to_low(op.call(op.kernel, given), low)
+    return to_low(op.call(op.forward, given), low)
 
 
 def to_low(result: Any, low: np.dtype) -> Any:
@@ -129,7 +129,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
         if not any(isinstance(each, Tensor) for each in flat(arguments)):
-            return op.call(op.kernel, arguments)
+            return op.call(op.forward, arguments)
     plain = tuple([python_number(each) for each in arguments])
     if any(a is not b for a, b in zip(plain, arguments, strict=True)):
         return op.call(op.function, plain)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.layouts import FIRST
 from taper.opdef import SAME, Array, derivative, inplace_as_function, methods, op, tangent_of
 from taper.ops.matmul import (
     adjoint,
@@ -321,7 +322,7 @@ def addbmm_tangent(batch1, batch2, self_t, batch1_t, batch2_t, beta, alpha):
 # --- addr ------------------------------------------------------------------------------------
 
 
-@op(promote=SAME, upcast=True, out=True, inplace=True)
+@op(promote=SAME, upcast=True, out=True, inplace=True, layout=FIRST)
 def addr(self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """`beta * self + alpha * outer(vec1, vec2)`.
 

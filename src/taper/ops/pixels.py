@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, derivative, op
-from taper.ops.pool_kernels import laid_out_like
 
 
 def _check_number(function: str, name: str, number: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from taper import special_functions
 from taper.dtype_checks import COMPLEX, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import (
     FLOAT,
     POINTWISE,
@@ -32,6 +33,7 @@ _SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero
     inplace=True,
     out=True,
     check=not_implemented("erf_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erf(self: Array) -> Array:
     """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
@@ -55,6 +57,7 @@ def erf_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("erfc_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erfc(self: Array) -> Array:
     """1 - erf(x), accurate where that is small.
@@ -78,6 +81,7 @@ def erfc_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("erfinv_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erfinv(self: Array) -> Array:
     """The inverse of the error function.
@@ -102,6 +106,7 @@ def erfinv_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("lgamma_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def lgamma(self: Array) -> Array:
     """The logarithm of the absolute value of the gamma function.
@@ -125,6 +130,7 @@ def lgamma_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("digamma", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def digamma(self: Array) -> Array:
     """The derivative of lgamma.
@@ -152,6 +158,7 @@ def digamma_self(grad, self):
     public=False,
     method=False,
     check=not_implemented("polygamma", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def derived_digamma(self: Array, n: int) -> Array:
     """The derivative of order `n` of digamma."""
