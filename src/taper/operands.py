@@ -15,8 +15,8 @@ import numpy as np
 
 from taper import dtypes
 from taper.opdef import FLOAT, Op
-from taper.strides import broadcast_clash
-from taper.tensor import Tensor, wrap
+from taper.strides import broadcast_clash, empty_with, preserved_strides
+from taper.tensor import Tensor, element_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
 FLOAT32 = np.dtype(np.float32)
@@ -82,8 +82,18 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
         elif value.dtype is dtype or (op.promote is None and low is None):
             converted.append(value)
         else:
-            converted.append(value.astype(dtype))
+            converted.append(_in_dtype(value, dtype))
     return (*converted, low) if op.upcast else tuple(converted)
+
+
+def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array in another dtype; an expanded one becomes dense in PyTorch's order, not NumPy's."""
+    if 0 not in array.strides or not array.size:
+        return array.astype(dtype)
+    shape = array.shape
+    result = empty_with(shape, preserved_strides(shape, element_strides(array)), dtype)
+    result[...] = array
+    return result
 
 
 def run_low(op: Op, arguments: Sequence[Any]) -> Any:
