@@ -52,6 +52,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "cpu",
             "generator",
             "kernels",
+            "layouts",
             "left_out",
             "memory",
             "mps",

@@ -667,7 +667,7 @@ def _add_quick_write(source: Source, op: Op) -> None:
     call = _kernel_call(op)
     if op.ufunc is not None:
         arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
-        call = call.replace(f"U_{op.name}({arrays})", f"U_{op.name}({arrays}, out=a_{first})")
+        call = call.replace(f"U_{op.name}({arrays})", f"W_{op.name}({arrays}, out=a_{first})")
     source.add(f"r = {call}", 4)
     source.add(f"except (ValueError, TypeError):\n    {_slow_inplace(op)}", 3)
     source.add(f"if r.shape == a_{first}.shape and r.dtype is FLOAT32:", 3)
@@ -681,8 +681,9 @@ def _slow_inplace(op: Op) -> str:
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
     """The real function for a lazy one: `variant` is "", "dunder" or "inplace"."""
-    NAMESPACE[f"K_{op.name}"] = op.kernel
-    NAMESPACE[f"U_{op.name}"] = op.ufunc
+    NAMESPACE[f"K_{op.name}"] = op.forward
+    NAMESPACE[f"U_{op.name}"] = op.quick
+    NAMESPACE[f"W_{op.name}"] = op.ufunc  # for results that are written to a given array
     NAMESPACE[f"F_{op.name}"] = op.function
     NAMESPACE[f"R_{op.name}"] = op.returns
     node_class(op)

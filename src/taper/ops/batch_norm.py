@@ -20,6 +20,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.transforms import whole
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.operands import scalar_array
 from taper.ops.matmul import not_tensors
@@ -155,22 +156,11 @@ def native_batch_norm(
     if bias is not None:
         result += spread(bias, array)
     if array is not input:
-        result = _laid_out(result.reshape(input.shape), input)
+        result = laid_out_like(result.reshape(input.shape), input)
     if training:
         return result, mean, inverse, variance
     nothing = np.empty(0, input.dtype)
     return result, nothing, nothing, variance
-
-
-def _laid_out(result: ndarray, like: ndarray) -> ndarray:
-    """The result row-major, or with the channels last where the input is so."""
-    if like.ndim < 4 or like.flags.c_contiguous:
-        return result
-    order = (0, *range(2, like.ndim), 1)
-    if not like.transpose(order).flags.c_contiguous:
-        return result
-    back = (0, like.ndim - 1, *range(1, like.ndim - 1))
-    return np.ascontiguousarray(result.transpose(order)).transpose(back)
 
 
 def _check(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
@@ -222,7 +212,7 @@ def native_batch_norm_all(
         np.multiply(grad, spread(scale, array), out=centered)
     count = array.size // array.shape[1]
     return (
-        _laid_out(centered.reshape(input.shape), input) if needs[0] else None,
+        laid_out_like(centered.reshape(input.shape), input) if needs[0] else None,
         along * count if needs[1] else None,
         average * count if needs[2] else None,
     )

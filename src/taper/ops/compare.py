@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
+from taper.layouts import ELEMENTWISE
 from taper.opdef import SAME, Array, Operand, alias, composite, op
 from taper.operands import python_number
 from taper.opwrite import compute_into
@@ -143,12 +144,13 @@ def isclose(
     if equal_nan and first.dtype.kind not in "biu":
         close = close | (np.isnan(first) & np.isnan(second))
     if rtol == 0 and atol == 0:
-        return wrap(np.asarray(close))
+        return wrap(ELEMENTWISE(np.asarray(close), (first, second)))
     if first.dtype.kind in "bu":
         first, second = first.astype(np.int64), second.astype(np.int64)
     allowed = np.abs(second) * rtol + atol
     error = np.abs(first - second)
-    return wrap(np.asarray(close | (np.isfinite(error) & (error <= allowed))))
+    close = close | (np.isfinite(error) & (error <= allowed))
+    return wrap(ELEMENTWISE(np.asarray(close), (input._array, other._array)))
 
 
 @composite(arrays=True)

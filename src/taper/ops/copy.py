@@ -14,6 +14,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
 from taper.factory import check_memory_format
+from taper.layouts import FIRST
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
 from taper.opwrite import refuse_overlap, refuse_shared_memory, run_inplace
@@ -386,7 +387,9 @@ def fill_with_tensor(self: Array, value: Array) -> Array:
 
 
 def _declare_fill(kernel: Any, name: str, node: str) -> Any:
-    declared = op(name=name, node=node, tangent=LINEAR, public=False, method=False)(kernel)
+    declared = op(name=name, node=node, tangent=LINEAR, public=False, method=False, layout=FIRST)(
+        kernel
+    )
     derivative(declared, wrt="self")(copy_self)
     return declared
 
@@ -444,7 +447,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return input
 
 
-@op(name="zero", public=False, method=False, tangent=LINEAR)
+@op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def zero(self: Array) -> Array:
     """Zeros of the same shape and dtype."""
     return np.zeros(self.shape, self.dtype)

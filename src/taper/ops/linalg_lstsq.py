@@ -128,7 +128,7 @@ def _solve(
     U, values, Vh = np.linalg.svd(A, full_matrices=False)
     largest = values[..., :1]
     kept = values > rcond * largest
-    rank = np.asarray(np.count_nonzero(kept, axis=-1)).astype(np.int64)
+    rank = np.asarray(np.count_nonzero(kept, axis=-1)).astype(np.int64, order="C")
     if driver == "gelsy" and not bool((values[..., -1:] > 10 * rcond * largest).all()):
         solution, rank = _by_exchanges(A, right, rcond, batch)
         return solution, rank, values

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.factory import refuse, shape_argument
+from taper.layouts import ROW_MAJOR, laid_out_like, suggested_format
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.operands import scalar_array
 from taper.ops.batch_norm import (
@@ -287,7 +288,8 @@ def native_group_norm(
         result *= weight[:, None]
     if bias is not None:
         result += bias[:, None]
-    return result.reshape(input.shape), mean.reshape(N, group), inverse.reshape(N, group)
+    result = laid_out_like(result.reshape(input.shape), input)
+    return result, mean.reshape(N, group), inverse.reshape(N, group)
 
 
 @derivative(native_group_norm, wrt=("input", "weight", "bias"))
@@ -440,7 +442,8 @@ def plain_group_norm(
     samples, channels, *spatial = shape
     check_groups(shape, channels, num_groups, weight, bias)
     sizes = (samples, channels, math.prod(spatial), num_groups)
-    return native_group_norm(input.contiguous(), weight, bias, *sizes, eps)[0]
+    dense = input.contiguous(memory_format=suggested_format(input._array))
+    return native_group_norm(dense, weight, bias, *sizes, eps)[0]
 
 
 def check_groups(
@@ -493,7 +496,9 @@ def rms_norm(
     result = input * add_scalar(squares, eps).rsqrt()
     if weight is not None:
         result = result * weight
-    return result if result.dtype is given else result.to(given)
+    result = result if result.dtype is given else result.to(given)
+    result._array = laid_out_like(result._array, input._array)
+    return result
 
 
 def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
@@ -534,7 +539,7 @@ def _check_windows(array: ndarray) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{found.scalar_type}'")
 
 
-@op(name="channel_window_mean", tangent=LINEAR, public=False, method=False)
+@op(name="channel_window_mean", tangent=LINEAR, public=False, method=False, layout=ROW_MAJOR)
 def channel_window_mean(self: Array, before: int, after: int) -> Array:
     """For each channel the mean of its window of channels; beyond the ends there are zeros."""
     if self.dtype != np.float32:

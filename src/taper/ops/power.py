@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
+from taper.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.opdef import (
     FLOAT,
     FUNCTION,
@@ -177,6 +178,7 @@ def _is_complex(value: Any) -> bool:
     public=False,
     method=False,
     signatures=_OVERLOADS,
+    layout=ROW_MAJOR,
 )
 def pow_base(self: Any, exponent: Array) -> Array:
     """Number to the power of a tensor."""
@@ -357,6 +359,11 @@ def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
         not_implemented("ldexp_cpu_exp", kinds[1].name)(kinds[1], ())
 
 
+def _as_the_factor(result: Any, given: Sequence[Any]) -> Any:
+    """The layout of `self * 2**other`, where the power of a number is row-major."""
+    return ELEMENTWISE(result, (given[0], np.empty(given[1].shape, bool)))
+
+
 @op(
     promote=FLOAT,
     upcast=True,
@@ -364,6 +371,7 @@ def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     inplace=FUNCTION,
     out=True,
     check=_refuse_exponents,
+    layout=_as_the_factor,
 )
 def ldexp(self: Array, other: Array) -> Array:
     """`input` times 2 to the power of `other`.
