@@ -44,7 +44,7 @@ from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import freed_error
 from taper.autograd.state import INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
-from taper.reduction import column_sums
+from taper.reduction import column_sums, sum_array
 from taper.strides import broadcast_clash
 from taper.tensor import Tensor
 
@@ -524,4 +524,4 @@ def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         for dim, length in enumerate(shape)
         if length == 1 and array.shape[lead + dim] != 1
     )
-    return np.asarray(np.add.reduce(array, axis=axes, keepdims=True)).reshape(shape)
+    return np.asarray(sum_array(array, axes, True, array.dtype)).reshape(shape)

@@ -29,7 +29,7 @@ from taper.ops.reshape import (
 )
 from taper.ops.shape import unsqueeze
 from taper.ops.split import cat, common_dtype, stack
-from taper.reduction import not_implemented
+from taper.reduction import not_implemented, sum_array
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 from taper.userwarning import warn_once
@@ -75,7 +75,8 @@ def repeat_self(grad: Array, self_shape: Shape, repeats: Shape) -> Array:
 def repeat_backward(self: Array, input_sizes: Shape, repeats: Shape) -> Array:
     """The sum over all copies."""
     wide = self.reshape(_interleaved(input_sizes, repeats))
-    return wide.sum(axis=tuple(range(0, wide.ndim, 2))).reshape(input_sizes)
+    axes = tuple(range(0, wide.ndim, 2))
+    return np.asarray(sum_array(wide, axes, False, wide.dtype)).reshape(input_sizes)
 
 
 @derivative(repeat_backward, wrt="self")
