@@ -169,7 +169,7 @@ def to(
         if type(args[0]) is dtypes.dtype and len(args) == 1:
             dtype = args[0]
         else:
-            found = _to_arguments(args)
+            found = to_arguments(args)
             device, dtype = found[0] or device, found[1] or dtype
             non_blocking, copy = found[2] or non_blocking, found[3] or copy
     if other is not None:
@@ -180,7 +180,7 @@ def to(
     return as_type(input, wanted, copy, memory_format)
 
 
-def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
+def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
     """Device, dtype, non_blocking and copy of a call `to(*args)`."""
     first: Any = args[0]
     device: Any = None
@@ -190,13 +190,41 @@ def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
     elif type(first) is dtypes.dtype or isinstance(first, type):
         dtype, rest = first, args[1:]
     else:
-        device, rest = first, args[1:]
-        if rest and not isinstance(rest[0], bool):
-            dtype, rest = rest[0], rest[1:]
+        device, dtype, rest = first, args[1] if len(args) > 1 else None, args[2:]
     flags = (*rest, False, False)
-    if len(rest) > 2:
-        raise TypeError(f"to() takes at most 4 positional arguments ({len(args)} given)")
-    return device, dtype, bool(flags[0]), bool(flags[1])
+    if (
+        len(rest) > 2
+        or not all(isinstance(each, bool) for each in rest)
+        or not (dtype is None or type(dtype) is dtypes.dtype or isinstance(dtype, type))
+    ):
+        raise refuse_to(args)
+    return device, dtype, flags[0], flags[1]
+
+
+_TO = tuple(
+    f"({first}, bool non_blocking = False, bool copy = False, *, torch.memory_format "
+    "memory_format = None)"
+    for first in (
+        "torch.device device = None, torch.dtype dtype = None",
+        "torch.dtype dtype",
+        "Tensor tensor",
+    )
+)
+
+
+def refuse_to(args: tuple[Any, ...]) -> TypeError:
+    """The error of `to` for arguments that fit none of its overloads."""
+    names = [f"torch.{each}" for each in ("dtype", "device")]
+    given = [
+        next((name for name in names if name == f"torch.{type(each).__name__}"), None)
+        or type(each).__name__
+        for each in args
+    ]
+    listed = "".join(f" * {each}\n" for each in _TO)
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but "
+        f"expected one of:\n{listed}"
+    )
 
 
 @composite(public=False)

@@ -2,7 +2,8 @@
 
 Owns: the operator.  `gels` takes a full rank for granted; `gelsd` and `gelss` cut small singular
 values off; `gelsy` cuts a QR decomposition with column exchanges.  The rank that `gelsy` sees is
-found by singular values of the triangle, where LAPACK estimates them.
+found by singular values of the triangle, where LAPACK estimates them.  PyTorch gives LAPACK
+uninitialised pivots for `gelsy`: whether it exchanges columns changes from call to call.
 """
 
 from __future__ import annotations

@@ -395,6 +395,10 @@ def _folds(stack: ndarray) -> bool:
     )
 
 
+def _turned_folds(stack: ndarray) -> bool:
+    return stack.size > 0 and _folds(stack.swapaxes(-2, -1))
+
+
 def _folded(stack: Tensor, other: Tensor) -> Tensor:
     """A stack of matrices times a matrix or vector, as one product."""
     *lead, inner = stack._array.shape
