@@ -13,11 +13,12 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
+from taper.factory import finish
 from taper.opdef import SAME, Array, Operand, alias, composite, op
 from taper.operands import python_number
 from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 
 _OVERLOADS = (
     "(Tensor input, Tensor other, *, Tensor out = None)",
@@ -143,12 +144,12 @@ def isclose(
     if equal_nan and first.dtype.kind not in "biu":
         close = close | (np.isnan(first) & np.isnan(second))
     if rtol == 0 and atol == 0:
-        return wrap(np.asarray(close))
+        return finish(np.asarray(close))
     if first.dtype.kind in "bu":
         first, second = first.astype(np.int64), second.astype(np.int64)
     allowed = np.abs(second) * rtol + atol
     error = np.abs(first - second)
-    return wrap(np.asarray(close | (np.isfinite(error) & (error <= allowed))))
+    return finish(np.asarray(close | (np.isfinite(error) & (error <= allowed))))
 
 
 @composite(arrays=True)
@@ -215,7 +216,7 @@ def isin(
     first, second = (array.astype(common.numpy, copy=False) for array in arrays)
     if common is dtypes.bfloat16:
         first, second = first.astype(np.float32), second.astype(np.float32)
-    found = wrap(np.asarray(np.isin(first, second, invert=invert)))
+    found = finish(np.asarray(np.isin(first, second, invert=invert)))
     return found if out is None else compute_into(None, lambda: found, (), out, _expect_bool)
 
 
