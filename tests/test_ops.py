@@ -42,6 +42,7 @@ def _plain(args):
     return [each.array if hasattr(each, "array") else each for each in args]
 
 
+@pytest.mark.filterwarnings("ignore:torch.searchsorted.* tensor is non-contiguous")
 @pytest.mark.parametrize("case", ANY_LAYOUT, ids=case_id)
 def test_layout_of_the_inputs_does_not_matter(case):
     for sample in samples_of(case):

@@ -131,3 +131,55 @@ def test_functions_take_out_of_their_own_dtype(name):
     assert out.tolist() == call(None).tolist()
     with pytest.raises(RuntimeError, match=text):
         call(taper.zeros(2, 3, dtype=taper.float64))
+
+
+def test_copy_takes_no_more_dimensions_than_there_are():
+    with pytest.raises(
+        RuntimeError, match=r"shape \[3\] doesn't match the broadcast shape \[1, 3\]"
+    ):
+        taper.zeros(3).copy_(taper.ones(1, 3))
+    x = taper.zeros(3)
+    x[:] = taper.ones(1, 3)
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_conj_physical_of_a_real_tensor_in_place_is_a_write():
+    x = taper.ones(2, requires_grad=True)
+    y = x * 1
+    assert y.conj_physical_()._version == 1
+    assert type(y.grad_fn).__name__ == "ConjPhysicalBackward1"
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):
+        x.conj_physical_()
+    out = taper.zeros(2, dtype=taper.bool)
+    assert taper.conj_physical(taper.tensor([True, False]), out=out).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: F.one_hot(taper.tensor([1])),
+        lambda: taper.isin(taper.tensor([1]), 1),
+        lambda: taper.isclose(taper.ones(1), taper.ones(1)),
+        lambda: taper.tril_indices(2, 2),
+    ],
+    ids=["one_hot", "isin", "isclose", "tril_indices"],
+)
+def test_what_is_made_in_inference_mode_is_an_inference_tensor(make):
+    with taper.inference_mode():
+        assert make().is_inference()
+
+
+def test_checks_come_in_pytorchs_order():
+    with pytest.raises(RuntimeError, match="Index to scalar can have only 1 value, got 2 value"):
+        taper.index_select(taper.tensor(1.0), 0, taper.tensor([0, 0]))
+    with pytest.raises(IndexError, match="their dimensionality must match. Source dimensionality"):
+        taper.ones(3).index_copy(0, taper.tensor([0]), taper.ones(1, 1).double())
+    with pytest.raises(NotImplementedError, match="\"trace\" not implemented for 'Bool'"):
+        taper.tensor(True).trace()
+
+
+def test_only_parts_that_are_lost_are_warned_about():
+    taper.ones(0, dtype=taper.complex64).long()
+    taper.ones(2, dtype=taper.complex64).sum(dtype=taper.bool)
+    with pytest.warns(UserWarning, match="input value tensor is non-contiguous, this will lower"):
+        taper.bucketize(taper.ones(2, 3).t(), taper.arange(3.0))

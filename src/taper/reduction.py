@@ -134,8 +134,9 @@ def scalar_type(dtype: np.dtype) -> str:
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """An array in another dtype, with PyTorch's warning if imaginary parts are lost."""
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        warn_user("Casting complex values to real discards the imaginary part")
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        if array.size:
+            warn_user("Casting complex values to real discards the imaginary part")
         array = array.real
     return array.astype(dtype)
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from taper.device import legacy_contiguous_format
-from taper.factory import integer, tensor_argument
+from taper.factory import finish, integer, tensor_argument
 from taper.opdef import composite
 from taper.ops.creation import empty_like, zeros_like
 from taper.ops.softmax import softmax
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 
@@ -34,7 +34,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if not numbers.size:
         if count <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return wrap(np.empty((*numbers.shape, count), np.int64))
+        return finish(np.empty((*numbers.shape, count), np.int64))
     if numbers.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if count == -1:
@@ -43,7 +43,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be smaller than num_classes.")
     result = np.zeros((*numbers.shape, count), np.int64)
     np.put_along_axis(result, numbers[..., None], 1, -1)
-    return wrap(result)
+    return finish(result)
 
 
 @composite(method=False, public=False)

@@ -13,12 +13,13 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
+from taper.factory import finish
 from taper.layouts import ELEMENTWISE
 from taper.opdef import SAME, Array, Operand, alias, composite, op
 from taper.operands import python_number
 from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 
 _OVERLOADS = (
     "(Tensor input, Tensor other, *, Tensor out = None)",
@@ -144,13 +145,13 @@ def isclose(
     if equal_nan and first.dtype.kind not in "biu":
         close = close | (np.isnan(first) & np.isnan(second))
     if rtol == 0 and atol == 0:
-        return wrap(ELEMENTWISE(np.asarray(close), (first, second)))
+        return finish(ELEMENTWISE(np.asarray(close), (first, second)))
     if first.dtype.kind in "bu":
         first, second = first.astype(np.int64), second.astype(np.int64)
     allowed = np.abs(second) * rtol + atol
     error = np.abs(first - second)
     close = close | (np.isfinite(error) & (error <= allowed))
-    return wrap(ELEMENTWISE(np.asarray(close), (input._array, other._array)))
+    return finish(ELEMENTWISE(np.asarray(close), (input._array, other._array)))
 
 
 @composite(arrays=True)
@@ -217,7 +218,7 @@ def isin(
     first, second = (array.astype(common.numpy, copy=False) for array in arrays)
     if common is dtypes.bfloat16:
         first, second = first.astype(np.float32), second.astype(np.float32)
-    found = wrap(np.asarray(np.isin(first, second, invert=invert)))
+    found = finish(np.asarray(np.isin(first, second, invert=invert)))
     return found if out is None else compute_into(None, lambda: found, (), out, _expect_bool)
 
 

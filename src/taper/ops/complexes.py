@@ -98,7 +98,7 @@ def _lazy_view(input: Tensor, compute: Any, function: Any, change: Any) -> Tenso
 )
 def _conj_physical(self: Array) -> Array:
     """Complex conjugate of a complex tensor, named as PyTorch names computing it."""
-    return np.conjugate(self)
+    return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
 
 
 @op(
@@ -110,8 +110,8 @@ def _conj_physical(self: Array) -> Array:
     method=False,
 )
 def _conjugated_in_place(self: Array) -> Array:
-    """`_conj_physical` as the operator that PyTorch records in place."""
-    return np.conjugate(self)
+    """`_conj_physical` as the operator that PyTorch records in place, of real tensors too."""
+    return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
 
 
 @derivative(_conj_physical, wrt="self")
@@ -139,7 +139,7 @@ def conj_physical(input: Any, *, out: Any = None) -> Any:
 @composite(name="conj_physical_")
 def conj_physical_in_place(input: Any) -> Any:
     """In-place version of `conj_physical`."""
-    return _conj_physical_in_place(input) if input.dtype.is_complex else input
+    return _conj_physical_in_place(input)
 
 
 @op(name="_neg_view", node="NegViewBackward0", tangent=LINEAR, public=False, method=False)

@@ -42,7 +42,7 @@ def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> n
 def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
     """A row-major copy in another dtype."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
-        discard_imaginary()
+        discard_imaginary(array)
         array = array.real
     return array.astype(dtype, order="C")
 
@@ -50,13 +50,14 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
 def write(target: ndarray, values: ndarray) -> None:
     """Put values of any dtype into an array."""
     if values.dtype.kind == "c" and target.dtype.kind not in "cb":
-        discard_imaginary()
+        discard_imaginary(values)
         values = values.real
     np.copyto(target, values, casting="unsafe")
 
 
-def discard_imaginary() -> None:
-    warn_once("Casting complex values to real discards the imaginary part")
+def discard_imaginary(values: ndarray) -> None:
+    if values.size:
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 @op(tangent=LINEAR)
@@ -336,6 +337,8 @@ def copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 
 def write_copy(target: ndarray, src: ndarray) -> None:
     """Put `src`, broadcast and converted, into an array."""
+    if src.ndim > target.ndim:  # NumPy drops leading dimensions of length 1
+        raise _no_room(target.shape, src.shape)
     try:
         write(target, src)
     except ValueError:

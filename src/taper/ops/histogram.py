@@ -16,6 +16,7 @@ from taper.ops.ranges import evenly_spaced
 from taper.opwrite import compute_into
 from taper.reduction import INT64, LOW_PRECISION, no_forward_mode, not_implemented, scalar_type
 from taper.tensor import Tensor, wrap
+from taper.userwarning import warn_once
 
 # --- searchsorted, bucketize -----------------------------------------------------------------
 
@@ -111,6 +112,14 @@ def searchsorted(
     order = None if sorter is None else sorter._array
     _check_search(sorted_sequence._array, values._array, not values.ndim, order)
     _check_side(side, right)
+    for name, each in (("input value", input), ("boundary", sorted_sequence), ("sorter", sorter)):
+        if isinstance(each, Tensor) and not each.is_contiguous():
+            warn_once(
+                f"torch.searchsorted(): {name} tensor is non-contiguous, this will lower the "
+                "performance due to extra data copy when converting non-contiguous tensor to "
+                f"contiguous, please use contiguous {name} tensor if possible. This message will "
+                "only appear once per program."
+            )
     if values._array.dtype is not sorted_sequence._array.dtype:
         given = values._array if isinstance(input, Tensor) else input
         common = dtypes.result_type((sorted_sequence._array, given)).numpy

@@ -56,6 +56,10 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     size = self.shape[position] if self.ndim else 1
+    if not self.ndim and index.size != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        )
     if index.size and index.view(f"u{index.itemsize}").max() >= size:  # negative or too large
         raise IndexError("index out of range in self")
     if not self.ndim:
@@ -186,12 +190,12 @@ def write_index_copy(target: ndarray, dim: int, index: ndarray, source: ndarray)
         raise RuntimeError(
             f"index_copy_(): Expected a long tensor for index, but got {_name(index)}"
         )
+    _check_copy_shapes(target, position, index, source)
     if target.dtype != source.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{_name(target)} and (source) {_name(source)}"
         )
-    _check_copy_shapes(target, position, index, source)
     size = target.shape[position] if target.ndim else 1
     if index.size and ((index < 0) | (index >= size)).any():
         wrong = index[(index < 0) | (index >= size)].flat[0]

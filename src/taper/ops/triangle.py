@@ -8,14 +8,14 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.factory import options
+from taper.factory import finish, options
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, diagonal_backward
 from taper.ops.reshape import expand, reshape
 from taper.reduction import sum_array
 from taper.strides import Shape
-from taper.tensor import Tensor, wrap, wrap_dim
+from taper.tensor import Tensor, wrap_dim
 
 # --- triangles -------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ def triu_self(grad: Array, diagonal: int) -> Array:
 
 
 def _coordinates(mask: ndarray, dtype: Any) -> Tensor:
-    return wrap(np.array(np.nonzero(mask)).astype(dtype.numpy))
+    return finish(np.array(np.nonzero(mask)).astype(dtype.numpy))
 
 
 def _check_lengths(row: int, col: int) -> None:
@@ -198,10 +198,10 @@ def trace(self: Array) -> Array:
     >>> taper.trace(taper.tensor([[1, 2], [3, 4]]))
     tensor(5)
     """
-    if self.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype == np.bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.asarray(sum_array(diagonal(self, 0, 0, 1), None, False, None))
 
 
