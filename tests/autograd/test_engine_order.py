@@ -373,3 +373,14 @@ def test_e26_an_edge_keeps_the_graph_and_cannot_be_materialized(torch):
     assert error(lambda: torch.autograd.grad(x * x, [other], materialize_grads=True)) == (
         "RuntimeError: materialize_grads cannot be used when the given input is a GradientEdge"
     )
+
+
+def test_e17_a_gradient_that_several_share_is_copied_with_its_values(torch):
+    x, y = (torch.zeros(2, 3).t().requires_grad_() for _ in range(2))
+    grad = torch.arange(6.0).reshape(3, 2)
+    (x + y).backward(grad)
+    for leaf in (x, y):
+        assert leaf.grad.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+        assert leaf.grad.stride() == (1, 3)
+    x.grad.zero_()
+    assert grad.sum().item() == y.grad.sum().item() == 15.0

@@ -198,6 +198,17 @@ def test_h5_post_accumulate_hooks_are_for_leaves_and_return_nothing(torch):
     assert values(x.grad) == [3.0, 3.0]
 
 
+def test_h5_a_post_accumulate_hook_fires_under_create_graph(torch):
+    x = torch.tensor([2.0], requires_grad=True)
+    seen = []
+    x.register_post_accumulate_grad_hook(
+        lambda leaf: seen.append((leaf.grad.item(), leaf.grad.requires_grad))
+    )
+    for _ in range(2):
+        (x * x).sum().backward(create_graph=True)
+    assert seen == [(4.0, True), (8.0, True)]
+
+
 def test_h5_a_post_accumulate_hook_fires_for_an_undefined_gradient(torch):
     class Stop(torch.autograd.Function):
         @staticmethod
