@@ -665,7 +665,8 @@ def _add_quick_write(source: Source, op: Op) -> None:
     checks.append(f"type({first}) is not ConjugateView")
     source.add(f"if {' and '.join(checks)}:\n    try:", 2)
     call = _kernel_call(op)
-    if op.ufunc is not None:
+    # NumPy 2.4's negative is wrong from strides of 16 (64) bytes to the same: it copies then.
+    if op.ufunc is not None and op.ufunc is not np.negative:
         arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
         call = call.replace(f"U_{op.name}({arrays})", f"W_{op.name}({arrays}, out=a_{first})")
     source.add(f"r = {call}", 4)

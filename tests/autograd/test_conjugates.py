@@ -263,3 +263,9 @@ def test_e6_a_conjugate_made_in_no_grad_hands_its_gradient_to_nobody(torch, befo
         assert view.requires_grad and view.is_leaf
         view.real.sum().backward()
         assert leaf.grad is None and view.grad is None
+
+
+def test_w1_an_expanded_conjugate_is_not_written(torch):
+    wide = matrix(torch)[:1].conj().expand(3, 2)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        wide.mul_(2)
