@@ -6,7 +6,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from taper.autograd.state import local
 from taper.nn import init
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from taper.types import Device
 
 _P = ParamSpec("_P")
+_Input = TypeVar("_Input", Tensor, PackedSequence)
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _FUNCTIONS = {"GRU": gru, "RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu}
 
@@ -248,13 +249,7 @@ class _OneState(RNNBase):
 
     _dimensions = "{}: Expected input to be 2D or 3D, got {}D instead"
 
-    @overload
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def forward(
-        self, input: PackedSequence, hx: Tensor | None = None
-    ) -> tuple[PackedSequence, Tensor]: ...
-    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+    def _whole(self, input: Any, hx: Tensor | None) -> Any:
         if isinstance(input, PackedSequence):
             return self._packed(input, hx)
         if input.dim() not in (2, 3):
@@ -319,6 +314,9 @@ class RNN(_OneState):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
+    def forward(self, input: _Input, hx: Tensor | None = None) -> tuple[_Input, Tensor]:
+        return self._whole(input, hx)
+
 
 class GRU(_OneState):
     """Layers of gated recurrent units.
@@ -337,6 +335,9 @@ class GRU(_OneState):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
+
+    def forward(self, input: _Input, hx: Tensor | None = None) -> tuple[_Input, Tensor]:
+        return self._whole(input, hx)
 
 
 class LSTM(RNNBase):
