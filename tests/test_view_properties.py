@@ -115,9 +115,8 @@ def test_view_exists_where_numpy_needs_no_copy(shape, steps, data):
     if size == 0:
         assert tuple(view.view(wanted).shape) == tuple(wanted)
         return
-    try:
-        reference = np.reshape(expected, wanted, copy=False)
-    except ValueError:
+    reference = expected.reshape(wanted)
+    if not np.may_share_memory(reference, expected):  # NumPy 2.0 cannot be told not to copy
         with pytest.raises(RuntimeError, match="view size is not compatible"):
             view.view(wanted)
         result = view.reshape(wanted)

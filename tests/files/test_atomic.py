@@ -75,3 +75,14 @@ def test_c10_a_file_that_was_removed_before_it_was_locked_is_made_again(tmp_path
         file.write(b"whole")
     assert removed
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_c10_without_locks_an_open_file_is_not_removed_by_the_system(tmp_path, monkeypatch):
+    """On Windows, which has no such locks, unlinking a file that is open anywhere fails."""
+    monkeypatch.setattr(atomic, "fcntl", None)
+    left = tmp_path / f".a.{'0' * 16}.tmp"
+    left.touch()
+    with atomic.replacing(tmp_path / "a") as file:
+        file.write(b"whole")
+    assert os.listdir(tmp_path) == ["a"]
+    assert not left.exists()

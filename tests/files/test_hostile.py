@@ -350,3 +350,20 @@ def test_c5_the_clock_alone_refuses_nothing(monkeypatch):
     taper.save(dict.fromkeys(range(3000)), file)
     file.seek(0)
     assert len(taper.load(file)) == 3000
+
+
+# --- what mutations of the code showed that nobody had asked -----------------------------------
+
+
+def test_an_expanded_negative_view_is_not_computed():
+    """Its elements are computed when it is read: a few bytes must not become a terabyte."""
+    made = tensor(size=(1 << 40,), stride=(0,))
+    file = checkpoint(Call(REBUILD, *made.arguments, {"neg": True}))
+    with pytest.raises(NotImplementedError, match="larger than its storage"):
+        taper.load(file)
+
+
+@pytest.mark.parametrize("size", [(True,), (1.0,), ("1",), (None,)])
+def test_sizes_are_integers_and_nothing_like_them(size):
+    refused(checkpoint(tensor(size=size)), "sizes must be integers")
+    refused(checkpoint(tensor(size=(1,), stride=size)), "strides must be integers")

@@ -341,3 +341,70 @@ def test_refusals(make, error, text):
     with pytest.raises(error) as caught:
         make([param])
     assert str(caught.value) == text
+
+
+def test_a_large_parameter_is_updated_in_pieces_that_stay_in_the_cache():
+    """Every element once, also where memory lies in columns and a state is not in use."""
+    for order in "CF":
+        param = np.zeros((3, update.BLOCK), order=order)
+        sizes = []
+
+        def rule(ops, numbers, spare, param, grad, state, sizes=sizes):
+            sizes.append((param.shape, len(spare[0])))
+            assert state is None
+            param += grad
+
+        update.run_rule(rule, None, param, np.ones_like(param), None)
+        assert sizes == [((update.BLOCK,), update.BLOCK)] * 3
+        assert (param == 1).all()
+
+
+def test_a_small_parameter_is_updated_at_once():
+    shapes = []
+    for shape in ((), (2, 3), (update.BLOCK,)):
+        param = np.zeros(shape)
+        update.run_rule(
+            lambda ops, numbers, spare, param, grad: shapes.append((param.shape, spare)),
+            None, param, param,
+        )  # fmt: skip
+    assert shapes == [(s, update.NO_SPARE) for s in ((1,), (2, 3), (update.BLOCK,))]
+
+
+WHOLE_RULES = {
+    optim.Adam: {"weight_decay": 0.1, "amsgrad": True},
+    optim.AdamW: {"weight_decay": 0.1},
+    optim.NAdam: {"weight_decay": 0.1},
+    optim.RAdam: {"weight_decay": 0.1},
+    optim.Adagrad: {"weight_decay": 0.1},
+    optim.Adadelta: {"weight_decay": 0.1},
+    optim.Adamax: {"weight_decay": 0.1},
+    optim.ASGD: {"weight_decay": 0.1},
+    optim.RMSprop: {"weight_decay": 0.1, "centered": True, "momentum": 0.9},
+    optim.Rprop: {},
+    optim.SGD: {"weight_decay": 0.1, "momentum": 0.9, "nesterov": True},
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE_RULES)
+def test_pieces_of_a_large_parameter_are_updated_like_small_ones(kind):
+    """What a rule keeps in the spare arrays must not be overwritten before it is used."""
+    rng = np.random.default_rng(0)
+    size = update.BLOCK + 7
+    optimizer = kind([nn.Parameter(taper.ones(1))], maximize=True, **WHOLE_RULES[kind])
+    group = optimizer.param_groups[0]
+    names = tuple(optimizer._arrays(group))
+    scalars = tuple(5.0 for _ in optimizer._scalars)
+    arrays = [rng.random(size) + 0.1 for _ in range(2 + len(names))]
+    pieces = [[each[part].copy() for each in arrays] for part in (slice(9), slice(9, size))]
+    for each in (arrays, *pieces):
+        numbers = optimizer._numbers(group, scalars, np.dtype(np.float64))
+        update.run_rule(type(optimizer)._rule, numbers, *each)
+    for whole, first, second in zip(arrays, *pieces, strict=True):
+        np.testing.assert_array_equal(whole[:9], first)
+        np.testing.assert_array_equal(whole[9:], second)
+
+
+@pytest.mark.parametrize("kind", WHOLE_RULES)
+def test_a_negative_rate_is_refused(kind):
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        kind([nn.Parameter(taper.ones(1))], lr=-1)

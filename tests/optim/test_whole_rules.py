@@ -272,3 +272,24 @@ def test_search_gives_up():
     point, evaluations = search.run(1.0)
     assert float(point.step) > 1
     assert evaluations == 4
+
+
+@pytest.mark.parametrize(
+    ("beta2", "expected"),
+    [
+        (0.5, [0.9675402959451643, 0.9789500560721464, 0.8914903142783607, 0.7202819742674439]),
+        (0.9, [0.8500851983244715, 0.8516422150126045, 0.8392250850099631, 0.8147136079912783]),
+        (0.99, [0.8392552734004385, 0.8397801821430023, 0.8355679235176885, 0.8271549972606049]),
+    ],
+)
+def test_radam_from_the_step_on_at_which_the_variance_is_bounded(beta2, expected):
+    """The first five steps are without the mean square; with 0.5 all are.  PyTorch's numbers."""
+    param = nn.Parameter(taper.tensor([1.0], dtype=taper.float64))
+    optimizer = optim.RAdam([param], lr=0.1, betas=(0.8, beta2))
+    found = []
+    for step in range(9):
+        param.grad = taper.full((1,), 0.5 * (step + 1) * (-1) ** (step // 3), dtype=taper.float64)
+        optimizer.step()
+        found.append(param.item())
+    assert found[4] == pytest.approx(0.8336778620827304, abs=1e-12)
+    assert found[5:] == pytest.approx(expected, abs=1e-12)

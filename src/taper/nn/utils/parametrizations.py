@@ -315,6 +315,7 @@ def spectral_norm(
 
     >>> import taper
     >>> from taper import nn
+    >>> generator = taper.manual_seed(0)
     >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2), n_power_iterations=20)
     >>> taper.allclose(taper.linalg.matrix_norm(layer.weight, 2), taper.tensor(1.0))
     True
