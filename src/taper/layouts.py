@@ -55,7 +55,13 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
         result = kernel(first, second)
         return result if usual else rule(result, (first, second))
 
-    return of_two if isinstance(kernel, np.ufunc) and kernel.nin == 2 else call
+    def of_one(only: ndarray) -> Any:
+        result = kernel(only)
+        return result if only.flags.c_contiguous else rule(result, (only,))
+
+    if not isinstance(kernel, np.ufunc) or kernel.nin > 2:
+        return call
+    return of_one if kernel.nin == 1 else of_two
 
 
 def _row_major(value: Any) -> bool:
@@ -81,6 +87,11 @@ def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
 def FIRST(result: Any, given: Sequence[Any]) -> Any:
     """The order of dimensions of the first operand alone."""
     return ELEMENTWISE(result, arrays_in(given)[:1])
+
+
+def BY_KIND(result: Any, given: Sequence[Any]) -> Any:
+    """What an operator without a rule of its own declares; `opdef` puts another in its place."""
+    return result
 
 
 def ROW_MAJOR(result: Any, given: Sequence[Any]) -> Any:

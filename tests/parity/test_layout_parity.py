@@ -41,6 +41,13 @@ def random_strides(rng, shape):
     return tuple(strides), int(rng.integers(3)) if kind == "gaps" else 0
 
 
+def strided_tensor(package, rng, shape, dtype):
+    """Ones in a random layout."""
+    strides, offset = random_strides(rng, shape)
+    memory = package.ones(1 + offset + extent(shape, strides), dtype=getattr(package, dtype))
+    return memory.as_strided(shape, strides, offset)
+
+
 class StridedCall(Call):
     """A call whose tensors have random layouts, the same for the same seed."""
 
@@ -120,3 +127,40 @@ def test_e1_layouts_of_results_and_leaf_gradients(case):
             backward(taper, found)
             grads = [[each.grad for each in call.leaves] for call in (ours, theirs)]
             assert_same_layouts(*grads, f"gradients of {what}")
+
+
+PROGRAMS = {
+    "add": lambda p, a, b, c: a + b,
+    "div": lambda p, a, b, c: a / b,
+    "rsub": lambda p, a, b, c: p.rsub(a, b),
+    "gt": lambda p, a, b, c: a > b,
+    "where": lambda p, a, b, c: p.where(a > 0, b, c),
+    "addcmul": lambda p, a, b, c: p.addcmul(a, b, c),
+    "pow": lambda p, a, b, c: a**b,
+    "number": lambda p, a, b, c: a * 2,
+    "exp": lambda p, a, b, c: a.exp(),
+    "index": lambda p, a, b, c: a[p.tensor([[0, 0], [0, 0]]).t()],
+    "index two": lambda p, a, b, c: a[p.tensor([0, 0]), :, p.tensor([0, 0])],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_e1_operands_that_are_broadcast_and_of_several_dtypes(name):
+    """The first operand that has an order decides, as in PyTorch's iterator over tensors."""
+    for seed in range(150):
+        operands = []
+        for package in (taper, torch):
+            rng = np.random.default_rng(seed)
+            shape = [int(length) for length in rng.integers(2, 5, rng.integers(3, 6))]
+            operands.append([])
+            for _ in range(3):
+                own = [1 if rng.random() < 0.15 else length for length in shape]
+                own = own[int(rng.integers(3)) :] if operands[-1] else shape
+                dtype = str(rng.choice(["float32", "float32", "float64", "int64"]))
+                operands[-1].append(strided_tensor(package, rng, own, dtype))
+        found, expected = (
+            PROGRAMS[name](package, *given)
+            for package, given in zip((taper, torch), operands, strict=True)
+        )
+        what = f"{name} of {[(tuple(each.shape), each.stride()) for each in operands[1]]}"
+        assert_same_layouts([found], [expected], what)

@@ -38,7 +38,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from taper.autograd.transforms import seen_whole
-from taper.layouts import ELEMENTWISE, Rule, settled
+from taper.layouts import BY_KIND, ELEMENTWISE, Rule, settled
 from taper.numpy_names import with_numpy_names
 
 Array: TypeAlias = Any
@@ -194,9 +194,10 @@ class Op:
             for each in self.params
             if each.kind not in ("plain", "tensors", "indices")
         )
-        pointwise = self.ufunc is not None or self.tangent == POINTWISE
-        several = pointwise and len(self.tensor_names) > 1
-        self.layout: Rule | None = options["layout"] or (ELEMENTWISE if several else None)
+        several = self.tangent == POINTWISE and len(self.tensor_names) > 1
+        self.layout: Rule | None = options["layout"]
+        if self.layout is BY_KIND:
+            self.layout = ELEMENTWISE if several or self.ufunc is not None else None
         self.formulas: list[Formula] = []
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
@@ -333,7 +334,7 @@ def op(
     nondifferentiable: tuple[int, ...] = (),
     returns: Any = None,
     ufunc: Any = None,
-    layout: Rule | None = None,
+    layout: Rule | None = BY_KIND,
     public: bool = True,
     method: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -364,8 +365,9 @@ def op(
     ufunc              the NumPy ufunc that the kernel is while its plain parameters have their
                        defaults; called without the Python function
     layout             a rule of `layouts` for how the results lie in memory, where what the kernel
-                       gives for operands that are not row-major is not PyTorch's; a POINTWISE
-                       operator of several tensors is ELEMENTWISE
+                       gives for operands that are not row-major is not PyTorch's; None: as the
+                       kernel gives them.  By default ELEMENTWISE for a ufunc and for what is
+                       POINTWISE in several tensors, else None
     public, method     whether it shows in the `taper` namespace and on Tensor
     """
     options = dict(locals())

@@ -70,7 +70,7 @@ def relu(self: Array) -> Array:
     return np.maximum(self, zero_of(self.dtype))
 
 
-@op(node="ThresholdBackwardBackward0", tangent=POINTWISE, public=False, method=False)
+@op(node="ThresholdBackwardBackward0", tangent=POINTWISE, public=False, method=False, layout=None)
 def threshold_backward(grad_output: Array, self: Array, threshold: Any) -> Array:
     """The gradient where the input was above the threshold (or nan), else zero."""
     if native is not None:

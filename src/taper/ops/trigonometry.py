@@ -171,7 +171,14 @@ def tanh_self(grad, result):
     return tanh_backward(grad, result)
 
 
-@op(node="TanhBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
+@op(
+    node="TanhBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=None,  # hot, and right for operands of one layout
+)
 def tanh_backward(grad_output: Array, output: Array) -> Array:
     """The gradient of tanh."""
     slope = np.square(output)

@@ -379,7 +379,14 @@ def sigmoid(self: Array) -> Array:
     return logistic(self)
 
 
-@op(node="SigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
+@op(
+    node="SigmoidBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=None,  # hot, and right for operands of one layout
+)
 def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     """The gradient of sigmoid."""
     slope = np.subtract(ONE, output)
