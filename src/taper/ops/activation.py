@@ -278,7 +278,7 @@ def hardswish_backward(grad_output: Array, self: Array) -> Array:
     """The gradient of hardswish."""
     three = scalar_array(3, self.dtype)
     slope = grad_output * (self / three + scalar_array(0.5, self.dtype))
-    return select(self >= three, grad_output, masked(slope, ~(self <= -three)))
+    return select(~(self < three), grad_output, masked(slope, ~(self <= -three)))
 
 
 @derivative(hardswish_backward, wrt="grad_output")

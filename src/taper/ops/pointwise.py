@@ -303,7 +303,10 @@ def _floor_in_steps(self: ndarray, other: ndarray) -> Any:
     quotient = np.where((rest != 0) & ((other < 0) != (rest < 0)), quotient - 1, quotient)
     quotient = quotient.astype(self.dtype, copy=False)
     floor = np.floor(quotient)
-    return np.where(quotient - floor > 0.5, floor + 1, floor).astype(self.dtype, copy=False)
+    floor = np.where(quotient - floor > 0.5, floor + 1, floor)
+    exact = self / other
+    floor = np.where(quotient == 0, np.copysign(np.zeros_like(exact), exact), floor)
+    return np.where(other == 0, exact, floor).astype(self.dtype, copy=False)
 
 
 def refuse_zero(dividend: ndarray, divisor: ndarray) -> None:

@@ -263,7 +263,9 @@ def _sampled(
 
 def _powers(start: Any, end: Any, steps: int, base: float, which: dtypes.dtype) -> np.ndarray:
     if which.category == dtypes.INTEGER:
-        line = evenly_spaced(int(start), int(end), steps, dtypes.float64)
+        if steps != 1:  # PyTorch cuts the ends to integers, but not a single one
+            start, end = int(start), int(end)
+        line = evenly_spaced(start, end, steps, dtypes.float64)
     else:
         line = evenly_spaced(start, end, steps, which)
         if line.dtype.itemsize == 2:

@@ -200,7 +200,7 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
 # --- roots and quotients ---------------------------------------------------------------------
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.reciprocal)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def reciprocal(self: Array) -> Array:
     """1 / x of every element.
 
@@ -208,7 +208,7 @@ def reciprocal(self: Array) -> Array:
     >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
     tensor([0.5000, 0.2500])
     """
-    return np.reciprocal(self)
+    return inverted(self)
 
 
 @derivative(reciprocal, wrt="self")
@@ -240,7 +240,12 @@ def rsqrt(self: Array) -> Array:
     >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
     tensor([0.5000, 0.2500])
     """
-    return np.reciprocal(np.sqrt(self))
+    return inverted(np.sqrt(self))
+
+
+def inverted(array: Any) -> Any:
+    """1 / x; of complex zero infinite, where NumPy's reciprocal is NaN."""
+    return np.reciprocal(array) if array.dtype.kind != "c" else array.dtype.type(1) / array
 
 
 @derivative(rsqrt, wrt="self")
