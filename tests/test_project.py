@@ -111,6 +111,8 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "operands",
             "opnodes",
             "opwrite",
+            "outrules",
+            "guards",
             "autograd.tangents",
         ),
     ),

@@ -53,7 +53,8 @@ def test_the_public_list_is_the_table():
     table |= composites
     assert taper._FUNCTIONS.split() == sorted(table)
     for name, function in table.items():
-        assert getattr(taper, name) is function
+        public = getattr(taper, name)  # a composite has a guard, see `taper.guards`
+        assert function in (public, getattr(public, "__wrapped__", None))
 
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=by_name)

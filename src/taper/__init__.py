@@ -42,6 +42,7 @@ from taper.dlpack import from_dlpack, to_dlpack
 from taper.dtypes import DTYPES as _DTYPES
 from taper.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from taper.errors import AcceleratorError, OutOfMemoryError
+from taper.guards import guarded as _guarded
 from taper.opdef import composites as _composites
 from taper.opdef import registry as _registry
 from taper.ops import on_demand as _on_demand
@@ -183,7 +184,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(importlib.import_module("taper.foreach"), name)
     if name in _on_demand.FAMILY_OF and name in _NAMES:
         _on_demand.load_function(name)
-        globals().update({each: _function(each) for each in _NAMES if _is_loaded(each)})
+        fresh = [each for each in _NAMES if each not in globals() and _is_loaded(each)]
+        globals().update({each: _function(each) for each in fresh})
         return globals()[name]
     if name in _DEPRECATED:
         return getattr(importlib.import_module("taper.top_level"), name)
@@ -206,7 +208,9 @@ def _is_loaded(name: str) -> _Any:
 
 
 def _function(name: str) -> _Any:
-    return _composites[name] if name in _composites else _registry[name].function
+    if name in _composites:
+        return _guarded(name, _composites[name], __name__)
+    return _registry[name].function
 
 
 _NAMES = frozenset(_FUNCTIONS.split())

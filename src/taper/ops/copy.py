@@ -16,7 +16,8 @@ from taper.device import contiguous_format, preserve_format, usable
 from taper.factory import check_memory_format
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
-from taper.opwrite import refuse_overlap, refuse_shared_memory, run_inplace
+from taper.opwrite import run_inplace
+from taper.outrules import refuse_overlap, refuse_shared_memory
 from taper.scalars import filler
 from taper.strides import empty_with, format_strides, has_format, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
@@ -350,16 +351,22 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     target = self._array
     sources = () if target.dtype.kind in "biu" else (other,)  # integers carry no gradient
     if not needs_record(self, *sources):
-        refuse_shared_memory(self, other)
+        _refuse_source(self, other)
         write_copy(target, other._array)
         bump_version(self)
         return self
 
     def write_source(array: ndarray) -> None:
-        refuse_shared_memory(self, other)  # after what the history forbids
+        _refuse_source(self, other)  # after what the history forbids
         write_copy(array, other._array)
 
     return run_inplace(copy.op, (self, other, non_blocking), write_source)
+
+
+def _refuse_source(target: Tensor, source: Tensor) -> None:
+    if target is not source:
+        refuse_overlap(target._array)
+        refuse_shared_memory(target, source)
 
 
 def fill_with_number(self: Array, value: Any) -> Array:

@@ -15,7 +15,8 @@ from numpy import ndarray
 from taper import dtypes
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.ops.shape import broadcast_to, reshape
-from taper.opwrite import refuse_overlap, run_inplace
+from taper.opwrite import run_inplace
+from taper.outrules import refuse_overlap
 from taper.scalars import filler
 from taper.strides import Shape, row_major
 from taper.tensor import Tensor, wrap_dim

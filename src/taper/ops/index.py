@@ -19,6 +19,7 @@ from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
 from taper.ops.copy import needs_record
 from taper.opwrite import run_inplace
+from taper.outrules import refuse_written_input
 from taper.strides import Shape, row_major
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -334,6 +335,9 @@ def write_index(
         warn_expanded("index_put_", "tensor[indices] = tensor")
         if not values._array.ndim and not accumulate and any(map(_is_mask, arrays)):
             warn_expanded("masked_fill_", "tensor[mask] = scalar")
+    filled = values._array.size == 1 and not accumulate and all(map(_is_mask, arrays))
+    if not filled:
+        refuse_written_input(put_at.op, target, (indices, values, accumulate))
     if not needs_record(target, values):
         write_at(target._array, arrays, values._array, accumulate)
         bump_version(target)

@@ -11,7 +11,8 @@ from taper import dtypes
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.operands import broadcast_clash
 from taper.ops.reshape import reshape
-from taper.opwrite import refuse_overlap, run_inplace
+from taper.opwrite import run_inplace
+from taper.outrules import refuse_overlap
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor

@@ -13,6 +13,7 @@ from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, diagonal_backward
 from taper.ops.reshape import expand, reshape
+from taper.opwrite import compute_into
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
 
@@ -173,8 +174,9 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     ndim = input._array.ndim
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    result = diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal, 0, 1)
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    if out is not None:
+        return compute_into("diag", diag, (input, diagonal), out)
+    return diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal, 0, 1)
 
 
 @composite()
