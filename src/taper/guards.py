@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.detours import original_of
+from taper.factory import no_memory
 from taper.opbackward import Source, define
 from taper.opdef import NAMESPACE, REQUIRED, Param, parameters_of
 from taper.scalars import type_name
 from taper.tensor import Tensor
 
 # What an argument that is no tensor leads to; PyTorch says TypeError.
-LEAKS = (AttributeError, KeyError)
+LEAKS = (AttributeError, KeyError, MemoryError)
 _TENSORS = ("Tensor", "Tensor | None")
 _FIRST = ("condition", "input", "self", "sorted_sequence", "tensor")
 _STARRED = 0x04 | 0x08  # *args, **kwargs
@@ -37,9 +38,16 @@ def _tensor_names(function: Any) -> dict[str, bool]:
     }
 
 
+def _innermost(function: Any) -> Any:
+    """The function behind those that rename its arguments or show it to transforms."""
+    while isinstance(getattr(function, "__wrapped__", None), types.FunctionType):
+        function = function.__wrapped__
+    return function
+
+
 def guarded(label: str, function: Any, module: str) -> Any:
     """The public form of a function; itself if there is nothing to look at."""
-    inner = getattr(function, "__wrapped__", function)
+    inner = _innermost(function)
     if not isinstance(inner, types.FunctionType) or not isinstance(function, types.FunctionType):
         return function
     if not _tensor_names(inner) and "tensors" not in inner.__annotations__:
@@ -75,7 +83,7 @@ def _first_guard(key: str) -> Any:
     """Compile a guard and put the code into that very function, as operators do."""
     guard = _waiting[key]
     function = guard.__wrapped__
-    inner = getattr(function, "__wrapped__", function)
+    inner = _innermost(function)
     original = original_of(inner)
     number = f"G{len(NAMESPACE)}"
     NAMESPACE[number] = function
@@ -147,11 +155,13 @@ def refused(
                 return TypeError(
                     f"expected Tensor as element {number} in argument 0, but got {type_name(each)}"
                 )
-    if several is not None and not isinstance(several, tuple | list):
+    if "tensors" in given and not isinstance(several, tuple | list):
         return TypeError(
             f"{label}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type_name(several)}"
         )
+    if isinstance(error, MemoryError):
+        return no_memory(error)
     return error or TypeError(f"{label}(): the arguments do not fit")
 
 

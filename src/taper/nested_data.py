@@ -147,6 +147,8 @@ def _inferred(data: Any) -> dtypes.dtype:
         raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     result = None
     for index in range(len(data)):
+        if data[index] is data:
+            raise TypeError("new(): self-referential lists are incompatible")
         found = _inferred(data[index])
         result = found if result is None else dtypes.promote_types(result, found)
     return dtypes.default.float if result is None else result

@@ -284,7 +284,8 @@ def _add_kernel(source: Source, op: Op) -> None:
     arrays = "".join(f"a_{p.public_name}, " for p in op.params if p.kind != "plain")
     source.add(
         f"try:\n    r = {_kernel_call(op)}\n"
-        f"except ValueError as error:\n    raise explain(OP_{op.name}, ({arrays}), error) from None"
+        f"except (ValueError, MemoryError) as error:\n"
+        f"    raise explain(OP_{op.name}, ({arrays}), error) from None"
     )
     if op.upcast:
         source.add("if low is not None:\n    r = to_low(r, low)")

@@ -16,6 +16,7 @@ import numpy as np
 
 from taper import dtypes, opdef
 from taper.autograd.provenance import is_internal
+from taper.factory import no_memory
 from taper.opdef import FLOAT, Op, files_of_declarations
 from taper.scalars import type_name
 from taper.strides import broadcast_clash
@@ -145,14 +146,18 @@ def to_low(result: Any, low: np.dtype) -> Any:
 # --- errors ----------------------------------------------------------------------------------
 
 
-def explain(op: Op, arrays: Sequence[Any], error: ValueError) -> Exception:
+def explain(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     """PyTorch's words for what NumPy refused."""
+    if isinstance(error, MemoryError):
+        return no_memory(error)
     shapes = [each.shape for each in arrays if isinstance(each, np.ndarray)]
     text = str(error)
     if "broadcast" in text and len(shapes) >= 2:
         clash = broadcast_clash(shapes)
         if clash is not None:
             return clash
+    if "too big" in text or "too large" in text or "Maximum allowed" in text:
+        return RuntimeError("Storage size calculation overflowed")
     return RuntimeError(f"{op.label}: {text}")
 
 
@@ -164,7 +169,9 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     takes a number for the first tensor, it becomes one.
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
-        if not any(isinstance(each, Tensor) for each in flat(arguments)):
+        first = arguments[0] if op.params[0].kind == "tensor" else None
+        unfit = first is not None and not isinstance(first, np.ndarray | np.generic)
+        if not unfit and not any(isinstance(each, Tensor) for each in flat(arguments)):
             if takes_arrays(_caller_file(sys._getframe(2))):
                 return op.call(op.kernel, arguments)
     plain = tuple([python_number(each) for each in arguments])
@@ -172,7 +179,8 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
         return op.call(op.function, plain)
     if dunder:
         return NotImplemented
-    if op.numbers and arguments[0].__class__ in NUMBERS:
+    two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
+    if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
         others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
         common = dtypes.result_type([arguments[0], *others])
         if op.promote == FLOAT and common.category < dtypes.FLOATING:

@@ -45,6 +45,7 @@ from taper.operands import flat
 from taper.opnodes import TableNode, make_node, node_class_of
 from taper.outrules import (
     refuse_dtype,
+    refuse_other_types,
     refuse_overlap,
     refuse_shared_output,
     refuse_written_input,
@@ -80,6 +81,8 @@ def run_inplace(
     }
     others = any(need for name, need in needs.items() if name != first)
     record = check_inplace(target, others, state)
+    if write is not None:
+        refuse_other_types(op, arguments[1:])
     refuse_written_input(op, target, arguments[1:])
     if write is None:
         try:

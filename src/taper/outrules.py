@@ -14,6 +14,7 @@ import numpy as np
 from taper import dtypes
 from taper.opdef import Op
 from taper.sampling.fill import C_NAMES
+from taper.scalars import type_name
 from taper.strides import is_dense
 from taper.tensor import Tensor, element_strides
 
@@ -60,7 +61,7 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
     """
     to, of = target._array, source._array
     if target is source:
-        shared = apart
+        shared = apart  # PyTorch looks at this even if there are no elements
     elif to.base is None and of.base is None and to is not of:
         return  # both own what they have; to ask NumPy takes 0.3 us
     elif not np.may_share_memory(to, of):
@@ -70,7 +71,7 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
     else:
         shared = apart or to.ctypes.data != of.ctypes.data or to.nbytes != of.nbytes
         shared = shared or to.shape != of.shape or to.strides != of.strides
-    if shared and to.size:
+    if shared:
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to "
             "tensor refer to a single memory location. Please clone() the tensor before "
@@ -80,10 +81,10 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
 
 def refuse_written_input(op: Op, target: Tensor, others: Sequence[Any], first: int = 1) -> None:
     """Raise if an input that begins at parameter `first` would change while it is read."""
-    if op.name in _ANYWHERE or (op.name.endswith("_copy") and op.name not in _APART):
-        return
+    free = op.name in _ANYWHERE or (op.name.endswith("_copy") and op.name not in _APART)
     for param, value in zip(op.params[first:], others, strict=True):
-        if param.kind == "plain" or param.name == "value":  # a 0-d tensor is read at the start
+        at_start = param.name == "value"  # a 0-d tensor
+        if free or at_start or param.kind == "plain":
             continue
         apart = op.name in _APART or param.name in _INDICES
         if op.name == "gather" and param.name == "index":  # it is read in the order of the output
@@ -93,12 +94,24 @@ def refuse_written_input(op: Op, target: Tensor, others: Sequence[Any], first: i
                 refuse_shared_memory(target, each, apart)
 
 
+def refuse_other_types(op: Op, others: Sequence[Any]) -> None:
+    """For an operator in place that writes at once: raise for an argument that is no tensor."""
+    for position, (param, value) in enumerate(zip(op.params[1:], others, strict=True), 1):
+        if param.kind == "tensor" and not isinstance(value, Tensor):
+            raise TypeError(
+                f"{op.inplace_name}(): argument '{param.public_name}' (position {position}) must "
+                f"be Tensor, not {type_name(value)}"
+            )
+
+
 def refuse_shared_output(
     op: Op | None, label: str | None, outs: Sequence[Tensor], inputs: Sequence[Any]
 ) -> None:
     """For `out=`: raise if an input would change while it is read."""
     first = int(op is not None and op.name in _START_AS_SELF)
     for out in outs:
+        if op is not None and op.name in _APART:
+            refuse_overlap(out._array)
         if op is None and label in _COMPOSITES:
             for each in inputs:
                 if isinstance(each, Tensor):

@@ -10,8 +10,14 @@ import numpy as np
 from taper.dtype_checks import BOOL, WIDE, require_whole
 from taper.opdef import SAME, Array, Operand, op
 
+_OVERLOADS = (
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Number self, Tensor other)",
+    "(Tensor input, Number other, *, Tensor out = None)",
+)
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+
+@op(promote=SAME, inplace=True, out=True, numbers=True, signatures=_OVERLOADS)
 def bitwise_and(self: Array, other: Operand) -> Array:
     """The bits that both elements have; for bool logical and.
 
@@ -23,7 +29,7 @@ def bitwise_and(self: Array, other: Operand) -> Array:
     return np.bitwise_and(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, signatures=_OVERLOADS)
 def bitwise_or(self: Array, other: Operand) -> Array:
     """The bits that one of the elements has; for bool logical or.
 
@@ -35,7 +41,7 @@ def bitwise_or(self: Array, other: Operand) -> Array:
     return np.bitwise_or(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, signatures=_OVERLOADS)
 def bitwise_xor(self: Array, other: Operand) -> Array:
     """The bits that exactly one of the elements has; for bool logical xor.
 
@@ -59,7 +65,7 @@ def bitwise_not(self: Array) -> Array:
     return np.invert(self)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, signatures=_OVERLOADS)
 def bitwise_left_shift(self: Array, other: Operand) -> Array:
     """The bits moved up by `other` places; none is left if there are not so many.
 
@@ -71,7 +77,7 @@ def bitwise_left_shift(self: Array, other: Operand) -> Array:
     return np.left_shift(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, signatures=_OVERLOADS)
 def bitwise_right_shift(self: Array, other: Operand) -> Array:
     """The bits moved down by `other` places; the sign stays.
 

@@ -13,7 +13,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
-from taper.factory import check_memory_format
+from taper.factory import check_memory_format, refuse
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
 from taper.opwrite import run_inplace
@@ -97,7 +97,10 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
         if input._array.flags.c_contiguous:
             return input
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    elif has_format(input._array, memory_format._name):
+    if memory_format is None:
+        refuse("contiguous", "memory_format", 0, "torch.memory_format", None)
+    check_memory_format("contiguous", memory_format)
+    if has_format(input._array, memory_format._name):
         return input
     return clone(input, memory_format=memory_format)
 
@@ -112,6 +115,9 @@ def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool
     """
     if memory_format is contiguous_format:
         return input._array.flags.c_contiguous
+    if memory_format is None:
+        refuse("is_contiguous", "memory_format", 0, "torch.memory_format", None)
+    check_memory_format("is_contiguous", memory_format)
     return has_format(input._array, memory_format._name)
 
 
@@ -202,6 +208,8 @@ def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
 @composite(public=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of another."""
+    if not isinstance(other, Tensor):
+        refuse("type_as", "other", 1, "Tensor", other)
     return as_type(input, other.dtype)
 
 
@@ -220,6 +228,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
             raise TypeError("dtype must be a type, str, or dtype object")
         given = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
         name = given.removeprefix("torch.")
+        if name == "Tensor":  # the default type
+            return as_type(input, dtypes.default.float)
         for each in dtypes.FROM_NUMPY.values():
             if name == f"{each.scalar_type}Tensor":
                 return as_type(input, each)
@@ -230,7 +240,11 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def _conversion(name: str, dtype: dtypes.dtype) -> None:
     """The method that converts to one dtype."""
 
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, *more: Any, memory_format: Any = None) -> Tensor:
+        if more:
+            raise TypeError(f"{name}() takes 0 positional arguments but {len(more)} was given")
+        if memory_format is not None:
+            check_memory_format(name, memory_format)
         if self._array.dtype is dtype.numpy and memory_format is None:
             return self
         return as_type(self, dtype, False, memory_format)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.ops.shape import broadcast_to, reshape
 from taper.opwrite import run_inplace
@@ -172,6 +173,8 @@ def take_along_dim(
     tensor([[1],
             [4]])
     """
+    if not isinstance(indices, Tensor):
+        refuse("take_along_dim", "indices", 1, "Tensor", indices)
     if indices._array.dtype != np.int64:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got "

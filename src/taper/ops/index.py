@@ -330,6 +330,11 @@ def write_index(
     target: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """Write values at an index, in place."""
+    if not isinstance(values, Tensor):
+        raise TypeError(
+            f"index_put_(): argument 'values' (position 2) must be Tensor, not "
+            f"{type(values).__name__}"
+        )
     arrays = [None if each is None else each._array for each in indices]
     if is_expanded(target._array):
         warn_expanded("index_put_", "tensor[indices] = tensor")

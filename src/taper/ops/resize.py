@@ -19,6 +19,7 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.device import preserve_format
+from taper.factory import allocate, check_memory_format, refuse
 from taper.memory import all_bytes
 from taper.opdef import composite
 from taper.ops.reshape import sizes
@@ -47,7 +48,7 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     if needed * array.itemsize <= memory.nbytes and array.size:
         tensor._array = strided_view.op.kernel(array, shape, strides, offset)
     else:
-        larger = np.empty(needed, array.dtype)
+        larger = allocate((needed,), array.dtype)
         kept = memory[: larger.nbytes]
         larger.view(np.uint8)[: kept.size] = kept
         tensor._array = strided_view.op.kernel(larger, shape, strides, offset)
@@ -65,6 +66,7 @@ def resize_(self: Tensor, *shape: Any, size: Any = None, memory_format: Any = No
             [2, 3]])
     """
     wanted = sizes("resize_", "size", shape if size is None else (size,))
+    check_memory_format("resize_", memory_format)
     if memory_format is None or memory_format is preserve_format:
         strides = row_major(wanted)
     else:
@@ -81,6 +83,9 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
     tensor([[0, 1],
             [2, 3]])
     """
+    if not isinstance(the_template, Tensor):
+        refuse("resize_as_", "the_template", 1, "Tensor", the_template)
+    check_memory_format("resize_as_", memory_format)
     array = the_template._array
     strides = row_major(array.shape)
     if memory_format is preserve_format:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.factory import options
+from taper.factory import options, refuse_size
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, diagonal_backward
@@ -91,6 +91,7 @@ def tril_indices(
     """
     which = options("tril_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
+    refuse_size((row, col), np.dtype(bool))
     return _coordinates(np.tri(row, col, offset, bool), which)
 
 
@@ -114,6 +115,7 @@ def triu_indices(
     """
     which = options("triu_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
+    refuse_size((row, col), np.dtype(bool))
     return _coordinates(~np.tri(row, col, offset - 1, bool), which)
 
 

@@ -26,6 +26,7 @@ from taper.nn.modules.registration import (
 )
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
 from taper.nn.parameter import is_lazy
+from taper.operands import invalid_combination
 from taper.ops.creation import empty_like
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -220,6 +221,24 @@ class Module(StateDict, Calls):
         return f"{self._get_name()}(\n  {body}\n)"
 
 
+_TO = tuple(
+    f"({head}bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)"
+    for head in (
+        "torch.device device = None, torch.dtype dtype = None, ",
+        "torch.dtype dtype, ",
+        "Tensor tensor, ",
+    )
+)
+
+
+def _kind_of_argument(value: Any) -> int:
+    """The order in which positional arguments of `to` stand; flags may be repeated."""
+    if isinstance(value, bool):
+        return 3
+    return 2 if isinstance(value, dtypes.dtype) else 0 if isinstance(value, Tensor) else 1
+
+
 def _parse_to(
     *args: Any,
     device: Any = None,
@@ -229,6 +248,9 @@ def _parse_to(
     memory_format: Any = None,
 ) -> tuple[Any, Any, bool, Any]:
     """Device, dtype, non_blocking and memory format of the arguments of `to`."""
+    kinds = [_kind_of_argument(each) for each in args]
+    if kinds != sorted(kinds) or len(set(kinds) - {3}) != len([each for each in kinds if each < 3]):
+        raise invalid_combination("to", args, _TO)
     for value in (*args, tensor):
         if isinstance(value, Tensor):
             device, dtype = value.device, value.dtype
