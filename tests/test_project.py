@@ -113,6 +113,8 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
             "operands",
             "opnodes",
             "opwrite",
+            "outrules",
+            "guards",
             "autograd.tangents",
         ),
     ),

@@ -42,6 +42,7 @@ from taper.dlpack import from_dlpack, to_dlpack
 from taper.dtypes import DTYPES as _DTYPES
 from taper.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from taper.errors import AcceleratorError, OutOfMemoryError
+from taper.guards import guarded as _guarded
 from taper.opdef import composites as _composites
 from taper.opdef import registry as _registry
 from taper.ops import on_demand as _on_demand
@@ -124,7 +125,7 @@ def __getattr__(name: str) -> _Any:
         return getattr(importlib.import_module("taper.foreach"), name)
     if name in _on_demand.FUNCTIONS:
         _on_demand.load(name)
-        globals().update(_loaded_functions())
+        _publish()
         return globals()[name]
     if name in _DEPRECATED:
         return getattr(importlib.import_module("taper.top_level"), name)
@@ -148,9 +149,21 @@ def _loaded_functions() -> dict[str, _Any]:
     return public | _composites
 
 
+_published: set[str] = set()
+
+
+def _publish() -> None:
+    """Show the functions of families that have been loaded since; composites behind guards."""
+    for name, function in _loaded_functions().items():
+        if name not in _published:
+            _published.add(name)
+            guard = name in _composites
+            globals()[name] = _guarded(name, function, __name__) if guard else function
+
+
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
 globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
-globals().update(_loaded_functions())
+_publish()
 
 autograd.torch = importlib.import_module(__name__)  # as PyTorch (Z6)

@@ -32,6 +32,8 @@ def run_deprecated(
     is_method = inplace or (len(op.keyword_names) == 2 and isinstance(arguments[0], Tensor))
     warn_once(_warning(op, function, is_method, list(numbers)), once="a deprecated overload")
     if inplace:
+        if not isinstance(tensors[0], Tensor):
+            raise TypeError(f"{function}(): argument 'self' must be Tensor")
         return getattr(tensors[0], function)(*tensors[1:], **numbers)
     more = {} if out is None else {"out": out}
     return op.function(*tensors, **numbers, **more)

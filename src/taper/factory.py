@@ -77,8 +77,10 @@ def shape_argument(function: str, name: str, position: int, value: Any) -> Shape
 
 def is_integer(value: Any) -> bool:
     """Whether a value counts as an integer: also NumPy's, and integer tensors of one element."""
-    if isinstance(value, (bool, np.bool_, np.ndarray)):
+    if isinstance(value, (bool, np.bool_)):
         return False
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
     if isinstance(value, Tensor):
         return value._array.ndim == 0 and value._array.dtype.kind in "iu"
     return hasattr(value, "__index__")
@@ -171,6 +173,9 @@ def check_memory_format(function: str, memory_format: Any) -> None:
 # Memory.
 
 
+_LARGE = 2**28  # elements; below that NumPy's own error is as quick
+
+
 def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarray:
     """A new array of a shape that the user gave, uninitialised or filled with one number."""
     if shape and min(shape) < 0:
@@ -200,6 +205,20 @@ def fill_uninitialised(array: np.ndarray) -> None:
     if settings.fills_memory and array.size:
         kind = array.dtype.kind
         array.fill(np.iinfo(array.dtype).max if kind in "iu" else True if kind == "b" else math.nan)
+
+
+def refuse_size(shape: Shape, dtype: np.dtype[Any]) -> None:
+    """Raise if an array of this size cannot be had; before work is done that it would be for."""
+    if math.prod(shape) >= _LARGE:
+        allocate(shape, dtype)
+
+
+def no_memory(error: MemoryError) -> RuntimeError:
+    """PyTorch's words for memory that NumPy, or Python, did not get."""
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    if shape is None or dtype is None:
+        return RuntimeError("std::bad_alloc")
+    return out_of_memory(math.prod(shape) * dtype.itemsize)
 
 
 def out_of_memory(nbytes: int) -> RuntimeError:

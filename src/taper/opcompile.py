@@ -126,7 +126,13 @@ def wrapper_source(op: Op, dunder: bool = False) -> str:
                 f"{on_arrays} if {first.public_name}.itemsize != 2 "
                 f"else run_low(OP_{name}, {everything})"
             )
-        source.add(f"if type({first.public_name}) is ndarray:\n    return {on_arrays}")
+        source.add(
+            f"if type({first.public_name}) is ndarray:\n"
+            f"    filename = getframe(1).f_code.co_filename\n"
+            f"    if internal.get(filename) is not True:\n"
+            f"        refuse_array(OP_{name}, {everything}, filename)\n"
+            f"    return {on_arrays}"
+        )
     source.add("state = local.state\nmode = state.mode")
     source.add(f"if mode > 1:\n    return run_in_mode(OP_{name}, state, {everything})")
     _add_unpacking(source, op, everything, dunder)
@@ -283,7 +289,8 @@ def _add_kernel(source: Source, op: Op) -> None:
     arrays = "".join(f"a_{p.public_name}, " for p in op.params if p.kind != "plain")
     source.add(
         f"try:\n    r = {_kernel_call(op)}\n"
-        f"except ValueError as error:\n    raise explain(OP_{op.name}, ({arrays}), error) from None"
+        f"except (ValueError, MemoryError) as error:\n"
+        f"    raise explain(OP_{op.name}, ({arrays}), error) from None"
     )
     if op.upcast:
         source.add("if low is not None:\n    r = to_low(r, low)")
@@ -652,17 +659,21 @@ def _add_quick_write(source: Source, op: Op) -> None:
     first = op.params[0].public_name
     checks = [f"a_{first}.dtype is FLOAT32"]
     flags = [f"{first}._requires_grad"]
+    apart = []
     for param in op.params[1:]:
         value = param.public_name
         if param.kind == "operand":
             checks.append(f"a_{value} is not None and a_{value}.dtype is FLOAT32")
             flags.append(f"(not p_{value} and {value}._requires_grad)")
+            apart.append(f"(p_{value} or {_apart(first, value)})")
         elif param.kind == "tensor":
             checks.append(f"a_{value}.dtype is FLOAT32")
             flags.append(f"{value}._requires_grad")
+            apart.append(_apart(first, value))
     checks.append(f"(mode or not ({' or '.join(flags)}))")
     checks.append(f"0 not in a_{first}.strides and {first}._counter is not INFERENCE_COUNTER")
     checks.append(f"type({first}) is not ConjugateView")
+    checks += apart
     source.add(f"if {' and '.join(checks)}:\n    try:", 2)
     call = _kernel_call(op)
     # NumPy 2.4's negative is wrong from strides of 16 (64) bytes to the same: it copies then.
@@ -674,6 +685,11 @@ def _add_quick_write(source: Source, op: Op) -> None:
     source.add(f"if r.shape == a_{first}.shape and r.dtype is FLOAT32:", 3)
     source.add(f"if r is not a_{first}:\n    copyto(a_{first}, r)", 4)
     source.add(_COUNT_WRITE.replace("input", first), 4)
+
+
+def _apart(target: str, other: str) -> str:
+    """An expression for: they have no elements in common, or all, as far as counters tell."""
+    return f"({target}._counter is not {other}._counter or {target}._counter is None)"
 
 
 def _slow_inplace(op: Op) -> str:
@@ -693,10 +709,15 @@ def compile_operator(op: Op, variant: str) -> FunctionType:
     return define(op.name, wrapper_source(op, dunder=variant == "dunder"))
 
 
-def first_use(label: str) -> Any:
-    """Compile the operator behind a lazy function and put the code into that very function."""
+def first_use(label: str, args: tuple[Any, ...] = ()) -> Any:
+    """Compile the operator behind a lazy function and put the code into that very function.
+
+    The first call comes through here and not from its caller, so that arrays are refused here.
+    """
     name, _, variant = label.partition(":")
     op = registry[name]
+    if args and not variant and type(args[0]) is np.ndarray:
+        operands.refuse_array(op, args, sys._getframe(2).f_code.co_filename)
     compiled = compile_operator(op, variant)
     lazy = original_of(op.lazy_functions[variant])
     lazy.__code__ = compiled.__code__
@@ -744,6 +765,7 @@ NAMESPACE.update(
     run_deprecated=deprecated_overloads.run_deprecated,
     prepare=operands.prepare,
     record=record,
+    refuse_array=operands.refuse_array,
     release_packed=opnodes.release_packed,
     run_in_mode=opwrite.run_in_mode,
     run_inplace=opwrite.run_inplace,

@@ -6,6 +6,7 @@ arguments and shapes.  Knows the table, not its compiler.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -13,8 +14,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from taper import dtypes
-from taper.opdef import FLOAT, Op
+from taper import dtypes, opdef
+from taper.autograd.provenance import is_internal
+from taper.factory import no_memory
+from taper.opdef import FLOAT, Op, files_of_declarations
+from taper.scalars import type_name
 from taper.strides import broadcast_clash, empty_with, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
 
@@ -96,6 +100,38 @@ def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return result
 
 
+# Files whose functions may pass arrays to operators: the library's, and those with formulas (D5).
+_array_files: dict[str, bool] = {}
+
+
+def takes_arrays(filename: str) -> bool:
+    """Whether the functions of a file may pass arrays to operators."""
+    known = _array_files.get(filename)
+    if known is None:
+        known = is_internal(filename) or filename in files_of_declarations
+        _array_files[filename] = known
+    return known
+
+
+def _caller_file(frame: Any) -> str:
+    """The file of a caller, behind the first call of a lazy function."""
+    while frame.f_code.co_filename == opdef.__file__ and frame.f_back is not None:
+        frame = frame.f_back
+    filename: str = frame.f_code.co_filename
+    return filename
+
+
+def refuse_array(op: Op, arguments: tuple[Any, ...], filename: str) -> None:
+    """Raise for an array as first argument, if the caller may not pass it."""
+    if not takes_arrays(filename):
+        if op.signatures:
+            raise invalid_combination(op.label, arguments, op.signatures)
+        raise TypeError(
+            f"{op.label}(): argument '{op.params[0].public_name}' (position 1) must be Tensor, "
+            f"not {type_name(arguments[0])}"
+        )
+
+
 def run_low(op: Op, arguments: Sequence[Any]) -> Any:
     """An `upcast` kernel on float16 or bfloat16 arrays of a formula: in float32, rounded once."""
     low = arguments[0].dtype
@@ -120,32 +156,41 @@ def to_low(result: Any, low: np.dtype) -> Any:
 # --- errors ----------------------------------------------------------------------------------
 
 
-def explain(op: Op, arrays: Sequence[Any], error: ValueError) -> Exception:
+def explain(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     """PyTorch's words for what NumPy refused."""
+    if isinstance(error, MemoryError):
+        return no_memory(error)
     shapes = [each.shape for each in arrays if isinstance(each, np.ndarray)]
     text = str(error)
     if "broadcast" in text and len(shapes) >= 2:
         clash = broadcast_clash(shapes)
         if clash is not None:
             return clash
+    if "too big" in text or "too large" in text or "Maximum allowed" in text:
+        return RuntimeError("Storage size calculation overflowed")
     return RuntimeError(f"{op.label}: {text}")
 
 
 def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     """What an operator does when an argument is neither Tensor nor number.
 
-    Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5).  Beside a Tensor,
-    a NumPy scalar is a number.  Where PyTorch takes a number for the first tensor, it becomes one.
+    Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5), if the call comes
+    from where operators are declared.  Beside a Tensor, a NumPy scalar is a number.  Where PyTorch
+    takes a number for the first tensor, it becomes one.
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
-        if not any(isinstance(each, Tensor) for each in flat(arguments)):
-            return op.call(op.forward, arguments)
+        first = arguments[0] if op.params[0].kind == "tensor" else None
+        unfit = first is not None and not isinstance(first, np.ndarray | np.generic)
+        if not unfit and not any(isinstance(each, Tensor) for each in flat(arguments)):
+            if takes_arrays(_caller_file(sys._getframe(2))):
+                return op.call(op.forward, arguments)
     plain = tuple([python_number(each) for each in arguments])
     if any(a is not b for a, b in zip(plain, arguments, strict=True)):
         return op.call(op.function, plain)
     if dunder:
         return NotImplemented
-    if op.numbers and arguments[0].__class__ in NUMBERS:
+    two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
+    if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
         others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
         common = dtypes.result_type([arguments[0], *others])
         if op.promote == FLOAT and common.category < dtypes.FLOATING:
@@ -164,7 +209,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
             if not allowed and not (value is None and "optional" in param.kind):
                 raise TypeError(
                     f"{op.label}(): argument '{param.public_name}' (position {position}) must be "
-                    f"Tensor, not {type(value).__name__}"
+                    f"Tensor, not {type_name(value)}"
                 )
         elif param.kind == "tensors":
             refuse_sequence(op.label, param.public_name, position, value)
@@ -179,7 +224,7 @@ def invalid_combination(
 ) -> TypeError:
     """The error for arguments that fit none of a function's overloads."""
     named = [f"{name}={type(each).__name__}" for name, each in keywords.items()]
-    given = ", ".join([type(each).__name__ for each in arguments] + named)
+    given = ", ".join([type_name(each) for each in arguments] + named)
     listed = "".join(f" * {each}\n" for each in signatures)
     return TypeError(
         f"{label}() received an invalid combination of arguments - got ({given}), but expected "
@@ -211,7 +256,7 @@ def refuse_sequence(label: str, name: str, position: int, value: Any) -> None:
         if not isinstance(each, Tensor):
             raise TypeError(
                 f"expected Tensor as element {index} in argument {position - 1}, "
-                f"but got {type(each).__name__}"
+                f"but got {type_name(each)}"
             )
 
 

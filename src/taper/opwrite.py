@@ -43,8 +43,15 @@ from taper.autograd.views import (
 from taper.opdef import Op
 from taper.operands import flat
 from taper.opnodes import TableNode, make_node, node_class_of
-from taper.strides import is_dense
-from taper.tensor import Tensor, element_strides
+from taper.outrules import (
+    refuse_dtype,
+    refuse_other_types,
+    refuse_overlap,
+    refuse_shared_output,
+    refuse_written_input,
+)
+from taper.scalars import type_name
+from taper.tensor import Tensor
 
 # --- in place and out= -----------------------------------------------------------------------
 
@@ -58,6 +65,11 @@ def run_inplace(
     is a shorter way, which changes its array at once or raises.
     """
     target: Tensor = arguments[0]
+    if not isinstance(target, Tensor):
+        raise TypeError(
+            f"{op.inplace_name}(): argument 'input' (position 1) must be Tensor, not "
+            f"{type_name(target)}"
+        )
     state = local.state
     if state.mode > 1:
         return run_inplace_in_mode(op, state, arguments, write)
@@ -69,10 +81,10 @@ def run_inplace(
     }
     others = any(need for name, need in needs.items() if name != first)
     record = check_inplace(target, others, state)
+    if write is not None:
+        refuse_other_types(op, arguments[1:])
+    refuse_written_input(op, target, arguments[1:])
     if write is None:
-        for value in arguments[1:]:
-            if isinstance(value, Tensor) and value._counter is target._counter is not None:
-                refuse_shared_memory(target, value)
         try:
             result = compute(op, arguments)
         except NotImplementedError:
@@ -117,6 +129,7 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 
 def check_destination(target: np.ndarray, result: np.ndarray) -> None:
     """Whether `result` may be written into `target` (V16)."""
+    refuse_overlap(target)
     if result.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
@@ -129,8 +142,6 @@ def check_destination(target: np.ndarray, result: np.ndarray) -> None:
                 f"result type {dtypes.scalar_type_name(source)} can't be cast to the desired "
                 f"output type {dtypes.scalar_type_name(wanted)}"
             )
-    if 0 in target.strides:
-        refuse_overlap(target)
 
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
@@ -145,35 +156,6 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
         check_destination(operands[0], np.empty(operands[0].shape, common.numpy))
 
 
-def refuse_shared_memory(target: Tensor, source: Tensor) -> None:
-    """Raise if the source would change while it is read; the very same elements are fine."""
-    to, of = target._array, source._array
-    shared = target._counter is not None and target._counter is source._counter and to.size
-    if shared and to.ctypes.data == of.ctypes.data:
-        if to.shape == of.shape and to.strides == of.strides:
-            return
-    refuse_overlap(to)
-    if shared and of.size and np.may_share_memory(to, of):
-        if all(is_dense(each.shape, element_strides(each)) for each in (to, of)):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location. Please clone() the tensor before "
-                "performing the operation."
-            )
-
-
-def refuse_overlap(target: np.ndarray) -> None:
-    """An expanded tensor has several elements in one place; writing it makes no sense."""
-    if 0 not in target.strides:
-        return
-    pairs = zip(target.shape, target.strides, strict=True)
-    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
-
-
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     """`out=` of an operator of the table."""
     state = local.state
@@ -184,7 +166,11 @@ def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     label = op.label if op.differentiable else None
     if label is None and state.mode & DUAL:
         tangents.refuse_out(op.label, (*flat(arguments), *flat((out,))))
-    outs = compute_into(label, lambda *given: op.call(op.function, given), arguments, out, check)
+
+    def function(*given: Any) -> Any:
+        return op.call(op.function, given)
+
+    outs = compute_into(label, function, arguments, out, check, op)
     return outs if op.returns is None else op.returns.out_type(outs)
 
 
@@ -194,6 +180,7 @@ def compute_into(
     arguments: Sequence[Any],
     out: Any,
     check: Callable[[np.ndarray, np.ndarray], None] | None = None,
+    op: Op | None = None,
 ) -> Any:
     """`out=`: the results are written into given tensors, which are resized if need be (V20).
 
@@ -224,13 +211,31 @@ def compute_into(
     finally:
         state.mode = mode
     results = results if isinstance(results, tuple) else (results,)
+    _check_outs(op, label, outs, results, check)
+    refuse_shared_output(op, label, outs, arguments)
     for each, result in zip(outs, results, strict=True):
-        if check is not None:
-            check(each._array, result._array)
         if mode & INTERCEPT:
             announce_write(each)
         write_out(each, result._array)
     return out
+
+
+def _check_outs(
+    op: Op | None,
+    label: str | None,
+    outs: Sequence[Tensor],
+    results: Sequence[Tensor],
+    check: Callable[[np.ndarray, np.ndarray], None] | None,
+) -> None:
+    """Raise if one of the results may not be written into its tensor."""
+    name = op.name if op is not None else label or ""
+    for number, (each, result) in enumerate(zip(outs, results, strict=True)):
+        if check is not None:
+            check(each._array, result._array)
+        output = op.outputs[number] if op is not None else "result"
+        refuse_dtype(name, each._array, result._array, output)
+        if each._array.shape == result._array.shape:
+            refuse_overlap(each._array)
 
 
 def write_out(out: Tensor, result: np.ndarray) -> None:
@@ -247,12 +252,8 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        source, wanted = dtypes.FROM_NUMPY[result.dtype], out.dtype
-        if not dtypes.can_cast(source, wanted):
-            check_destination(np.empty(result.shape, out._array.dtype), result)
         out._array = result.astype(out._array.dtype)
     else:
-        check_destination(out._array, result)
         write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
     bump_version(out)
 

@@ -31,12 +31,17 @@ _C_NAMES = {
 }
 
 
+_PYTORCH_TYPES = frozenset(("Size", "device", "dtype", "finfo", "iinfo", "layout", "memory_format"))
+
+
 def type_name(value: Any) -> str:
     """The name of a value's type in messages: with its module, unless built in or `Tensor`."""
     kind = type(value)
     module = kind.__module__
     # C types carry their module in the name that PyTorch prints, Python classes do not.
     heap = bool(kind.__flags__ & (1 << 9))
+    if heap and module.startswith("taper.") and kind.__name__ in _PYTORCH_TYPES:
+        return f"torch.{kind.__name__}"
     if heap or module == "builtins":
         return kind.__name__
     return f"{module}.{kind.__name__}"

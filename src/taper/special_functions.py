@@ -311,6 +311,9 @@ def polygamma(order: int, x: ndarray) -> ndarray:
 
 def _polygamma64(order: int, x: ndarray) -> ndarray:
     sign = -1.0 if order % 2 == 0 else 1.0
+    if order > 170:  # the factorial is infinite, and NaN where the sum is zero, as in PyTorch
+        with np.errstate(all="ignore"):
+            return np.asarray(sign * np.inf * np.power(x, -(order + 1.0)))
     negative = x < 0.5
     result = sign * math.factorial(order) * _zeta(order + 1, np.where(negative, 1.0 - x, x))
     if np.any(negative):

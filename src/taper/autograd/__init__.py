@@ -63,6 +63,16 @@ def variable(*args: Any, **kwargs: Any) -> None:
 variable.Variable = Variable  # type: ignore[attr-defined]
 
 
+def kineto_available() -> bool:
+    """Whether `profile` works; it always does.
+
+    >>> import taper
+    >>> taper.autograd.kineto_available()
+    True
+    """
+    return True
+
+
 def _get_sequence_nr() -> int:
     """The sequence number that the next node recorded on this thread will have."""
     return local.state.sequence
@@ -113,6 +123,7 @@ __all__ = [
     "inference_mode",
     "is_multithreading_enabled",
     "is_view_replay_enabled",
+    "kineto_available",
     "no_grad",
     "probes",
     "profiler",

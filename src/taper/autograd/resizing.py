@@ -46,6 +46,8 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """The tensor in the shape of another; deprecated: use `reshape`."""
     warn_user("non-inplace resize_as is deprecated")
+    if not isinstance(tensor, Tensor):
+        raise AttributeError(f"'{type(tensor).__name__}' object has no attribute 'size'")
     return Resize.apply(self, tuple(tensor.shape))
 
 

@@ -3,6 +3,7 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
+from taper.guards import guard_all as _guard_all
 from taper.nn.linear_cross_entropy import linear_cross_entropy
 from taper.ops.adaptive_pool import (
     adaptive_avg_pool1d,
@@ -296,3 +297,5 @@ __all__ = [
 # What `taper` itself does not have under these names is found here, when it is pickled.
 for _function in (celu_, elu_, gelu, leaky_relu_, softplus, softshrink, threshold_):
     _function.__module__ = __name__
+
+_guard_all(globals())

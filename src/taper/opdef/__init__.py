@@ -277,6 +277,8 @@ class Op:
 
 
 registry: dict[str, Op] = {}
+# Where kernels and formulas stand: these files may pass arrays to operators (D5).
+files_of_declarations: set[str] = set()
 # Names of composite functions (written in terms of operators), for documentation and tests.
 composites: dict[str, Callable[..., Any]] = {}
 # All of them with their names, also those that are not public: the profiler shows them, and is
@@ -291,7 +293,7 @@ NAMESPACE: dict[str, Any] = {"__name__": "taper.opdef.generated"}
 
 
 def _stub_template(*args: Any, **kwargs: Any) -> Any:
-    return first_use("@name@")(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+    return first_use("@name@", args)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 def lazy_function(entry: Op, variant: str = "") -> Any:
@@ -377,6 +379,7 @@ def op(
         if entry.name in registry:
             raise DeclarationError(f"operator {entry.name} is declared twice")
         registry[entry.name] = entry
+        files_of_declarations.add(kernel.__code__.co_filename)
         entry.node_name = entry.node_name or camel_case(entry.name) + "Backward0"
         function = lazy_function(entry)
         function.op = entry
@@ -424,6 +427,7 @@ def derivative(
         names = (wrt,) if isinstance(wrt, str) else wrt
         entry.formulas.append(Formula(entry, formula, names, real))
         entry.wrt.update(names)
+        files_of_declarations.add(formula.__code__.co_filename)
         return formula
 
     return declare

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.factory import refuse
+from taper.factory import refuse, refuse_size
 from taper.layouts import channels_are_last, laid_out_like
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.pool import at_indices
@@ -102,6 +102,10 @@ def _check_average(shape: Shape, rank: int, output_size: Shape) -> None:
     for dim in range(len(shape) - rank, len(shape)):
         if shape[dim] == 0:
             raise _empty(name, shape, dim)
+    refuse_size((*shape[: len(shape) - rank], *output_size), _SINGLE)
+
+
+_SINGLE = np.dtype(np.float32)
 
 
 def _empty(name: str, shape: Shape, dim: int) -> RuntimeError:
@@ -228,6 +232,7 @@ def _check_maximum(shape: Shape, rank: int, output_size: Shape) -> None:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {length}: {list(wanted)}"
             )
+    refuse_size(wanted, _SINGLE)
 
 
 @op(

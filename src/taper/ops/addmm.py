@@ -29,6 +29,7 @@ from taper.ops.matmul import (
     mm_like,
     mv,
     mv_sizes_clash,
+    not_tensors,
     product,
     same_dtype,
     scalar_name,
@@ -421,6 +422,8 @@ def _checked_addr(
     """In-place version of `addr`."""
     if more:  # numbers before the vectors: a deprecated overload
         return _addr_inplace(self, vec1, vec2, *more)
+    if not isinstance(vec1, Tensor) or not isinstance(vec2, Tensor):
+        raise not_tensors("addr_", vec1=vec1, vec2=vec2)
     shape, vectors = self._array.shape, (vec1._array, vec2._array)
     if len(shape) != 2:
         raise RuntimeError(f"2D tensor expected, got {len(shape)}D tensor for input")

@@ -11,8 +11,21 @@ from taper.dtype_checks import BOOL, WIDE, require_whole
 from taper.layouts import ELEMENTWISE
 from taper.opdef import FUNCTION, SAME, Array, Operand, op
 
+_OVERLOADS = (
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Number self, Tensor other)",
+    "(Tensor input, Number other, *, Tensor out = None)",
+)
 
-@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
+
+@op(
+    promote=SAME,
+    inplace=True,
+    out=True,
+    numbers=True,
+    signatures=_OVERLOADS,
+    layout=ELEMENTWISE,
+)
 def bitwise_and(self: Array, other: Operand) -> Array:
     """The bits that both elements have; for bool logical and.
 
@@ -24,7 +37,14 @@ def bitwise_and(self: Array, other: Operand) -> Array:
     return np.bitwise_and(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
+@op(
+    promote=SAME,
+    inplace=True,
+    out=True,
+    numbers=True,
+    signatures=_OVERLOADS,
+    layout=ELEMENTWISE,
+)
 def bitwise_or(self: Array, other: Operand) -> Array:
     """The bits that one of the elements has; for bool logical or.
 
@@ -36,7 +56,14 @@ def bitwise_or(self: Array, other: Operand) -> Array:
     return np.bitwise_or(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
+@op(
+    promote=SAME,
+    inplace=True,
+    out=True,
+    numbers=True,
+    signatures=_OVERLOADS,
+    layout=ELEMENTWISE,
+)
 def bitwise_xor(self: Array, other: Operand) -> Array:
     """The bits that exactly one of the elements has; for bool logical xor.
 
@@ -60,7 +87,14 @@ def bitwise_not(self: Array) -> Array:
     return np.invert(self)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
+@op(
+    promote=SAME,
+    inplace=True,
+    out=True,
+    numbers=True,
+    signatures=_OVERLOADS,
+    layout=ELEMENTWISE,
+)
 def bitwise_left_shift(self: Array, other: Operand) -> Array:
     """The bits moved up by `other` places; none is left if there are not so many.
 
@@ -72,7 +106,14 @@ def bitwise_left_shift(self: Array, other: Operand) -> Array:
     return np.left_shift(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
+@op(
+    promote=SAME,
+    inplace=True,
+    out=True,
+    numbers=True,
+    signatures=_OVERLOADS,
+    layout=ELEMENTWISE,
+)
 def bitwise_right_shift(self: Array, other: Operand) -> Array:
     """The bits moved down by `other` places; the sign stays.
 

@@ -309,6 +309,8 @@ def multilabel_soft_margin_loss(
     """
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
+    if not input.ndim:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     positive, negative = log_sigmoid_forward(input)[0], log_sigmoid_forward(-input)[0]
     losses = -(target * positive + (1 - target) * negative)
     if weight is not None:

@@ -16,7 +16,7 @@ from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
 from taper.factory import finish
 from taper.layouts import ELEMENTWISE
 from taper.opdef import SAME, Array, Operand, alias, composite, op
-from taper.operands import python_number
+from taper.operands import invalid_combination, python_number
 from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor
@@ -185,6 +185,16 @@ def equal(input: Any, other: Any) -> bool:
     return first.shape == second.shape and bool(np.equal(first, second).all())
 
 
+_ISIN = tuple(
+    f"({pair}, *, bool assume_unique = False, bool invert = False, Tensor out = None)"
+    for pair in (
+        "Tensor elements, Tensor test_elements",
+        "Number element, Tensor test_elements",
+        "Tensor elements, Number test_element",
+    )
+)
+
+
 @composite(method=False, arrays=True)
 def isin(
     elements: Any = None,
@@ -205,9 +215,13 @@ def isin(
     arrays = []
     first_given = elements if element is None else element
     second_given = test_elements if test_element is None else test_element
-    for each in (first_given, second_given):
-        if each is None:
-            raise TypeError("isin() received an invalid combination of arguments")
+    given = (first_given, second_given)
+    fits = [isinstance(each, Tensor | bool | int | float | complex | np.generic) for each in given]
+    if not all(fits) or not any(isinstance(each, Tensor) for each in given):
+        raise invalid_combination("isin", given, _ISIN)
+    for each in given:
+        if isinstance(each, int) and not -(2**63) <= each < 2**64:
+            raise OverflowError("int too big to convert")
         array = each._array if isinstance(each, Tensor) else np.array(python_number(each))
         kind = dtypes.FROM_NUMPY[array.dtype]
         if kind is dtypes.bool_ or kind.is_complex:

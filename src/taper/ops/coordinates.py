@@ -8,6 +8,7 @@ import numpy as np
 
 from taper.factory import integer, refuse
 from taper.opdef import composite
+from taper.ops.find import write_places
 from taper.tensor import Tensor, wrap
 
 
@@ -34,7 +35,7 @@ def nonzero_static(
         found = np.argwhere(array)[:count]
         result[: len(found)] = found
     made = wrap(result)
-    return made if out is None else out.resize_(made.shape).copy_(made)
+    return made if out is None else write_places("nonzero_static", lambda: made, (), out)
 
 
 @composite(method=False)

@@ -13,11 +13,12 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
-from taper.factory import check_memory_format
+from taper.factory import check_memory_format, refuse
 from taper.layouts import FIRST
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
-from taper.opwrite import refuse_overlap, refuse_shared_memory, run_inplace
+from taper.opwrite import run_inplace
+from taper.outrules import refuse_overlap, refuse_shared_memory
 from taper.scalars import filler
 from taper.strides import empty_with, format_strides, has_format, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
@@ -98,7 +99,10 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
         if input._array.flags.c_contiguous:
             return input
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    elif has_format(input._array, memory_format._name):
+    if memory_format is None:
+        refuse("contiguous", "memory_format", 0, "torch.memory_format", None)
+    check_memory_format("contiguous", memory_format)
+    if has_format(input._array, memory_format._name):
         return input
     return clone(input, memory_format=memory_format)
 
@@ -113,6 +117,9 @@ def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool
     """
     if memory_format is contiguous_format:
         return input._array.flags.c_contiguous
+    if memory_format is None:
+        refuse("is_contiguous", "memory_format", 0, "torch.memory_format", None)
+    check_memory_format("is_contiguous", memory_format)
     return has_format(input._array, memory_format._name)
 
 
@@ -231,6 +238,8 @@ def refuse_to(args: tuple[Any, ...]) -> TypeError:
 @composite(public=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of another."""
+    if not isinstance(other, Tensor):
+        refuse("type_as", "other", 1, "Tensor", other)
     return as_type(input, other.dtype)
 
 
@@ -267,7 +276,11 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def _conversion(name: str, dtype: dtypes.dtype) -> None:
     """The method that converts to one dtype."""
 
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, *more: Any, memory_format: Any = None) -> Tensor:
+        if more:
+            raise TypeError(f"{name}() takes 0 positional arguments but {len(more)} was given")
+        if memory_format is not None:
+            check_memory_format(name, memory_format)
         if self._array.dtype is dtype.numpy and memory_format is None:
             return self
         return as_type(self, dtype, False, memory_format)
@@ -390,16 +403,22 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     target = self._array
     sources = () if target.dtype.kind in "biu" else (other,)  # integers carry no gradient
     if not needs_record(self, *sources):
-        refuse_shared_memory(self, other)
+        _refuse_source(self, other)
         write_copy(target, other._array)
         bump_version(self)
         return self
 
     def write_source(array: ndarray) -> None:
-        refuse_shared_memory(self, other)  # after what the history forbids
+        _refuse_source(self, other)  # after what the history forbids
         write_copy(array, other._array)
 
     return run_inplace(copy.op, (self, other, non_blocking), write_source)
+
+
+def _refuse_source(target: Tensor, source: Tensor) -> None:
+    if target is not source:
+        refuse_overlap(target._array)
+        refuse_shared_memory(target, source)
 
 
 def fill_with_number(self: Array, value: Any) -> Array:

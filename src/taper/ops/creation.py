@@ -24,6 +24,7 @@ from taper.factory import (
     number,
     options,
     out_dtype,
+    refuse_size,
     shape_argument,
     shape_of,
     tensor_argument,
@@ -302,6 +303,7 @@ def eye(
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     which = options("eye", dtype, layout, device, pin_memory)
+    refuse_size((rows, columns), which.numpy)
     if out is not None:
         which = out_dtype("eye", out, dtype, requires_grad)
         return into(out, np.eye(rows, columns, dtype=which.numpy), requires_grad)

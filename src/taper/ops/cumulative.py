@@ -320,6 +320,8 @@ def diff(
 
 
 def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
+    if not isinstance(end, Tensor):
+        raise TypeError(f"diff(): argument 'prepend' must be Tensor, not {type(end).__name__}")
     if end.ndim != input.ndim:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     for nr, (length, other) in enumerate(zip(input.shape, end.shape, strict=True)):

@@ -17,7 +17,8 @@ from taper.factory import finish, integer, options, refuse, shape_argument
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
 from taper.operands import broadcast_clash, invalid_combination
 from taper.ops.random import check_generator
-from taper.opwrite import compute_into, refuse_overlap, run_inplace
+from taper.opwrite import compute_into, run_inplace
+from taper.outrules import refuse_overlap
 from taper.sampling import continuous, discrete, integers
 from taper.strides import Shape
 from taper.tensor import Tensor

@@ -111,7 +111,20 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     tensor([[0.6000, 0.8000]])
     """
     table = input._array
+    if table.ndim != 2:
+        raise RuntimeError(
+            f"Expected 2-dimensional tensor, but got {table.ndim}-dimensional tensor for argument "
+            "#1 'self' (while checking arguments for embedding_renorm_)"
+        )
+    if indices._array.dtype.kind not in "iu":
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {indices.type()} instead (while checking arguments for "
+            "embedding_renorm_)"
+        )
     rows = np.unique(indices._array)
+    if rows.size and not -len(table) <= rows[0] <= rows[-1] < len(table):
+        raise IndexError("index out of range in self")
     if table.dtype.kind in "biu" and rows.size:
         raise no_norm(table.dtype)
     found = table[rows].astype(np.float32 if table.dtype.itemsize == 2 else table.dtype)
@@ -146,7 +159,7 @@ def functional_embedding(
             [1., 2.],
             [3., 4.]])
     """
-    count = weight._array.shape[0]
+    count = weight._array.shape[0] if weight._array.ndim else 0
     if padding_idx is None:
         padding_idx = -1
     elif not -count <= padding_idx < count:

@@ -14,6 +14,7 @@ import numpy as np
 from taper import return_types
 from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.operands import invalid_combination
 from taper.ops.along import put_along, take_along
 from taper.ops.clamping import maximum, minimum
 from taper.ops.reduce import sum_all, sum_dim, unreduced
@@ -219,6 +220,13 @@ def min(
     return _public(min_all, min_dim, minimum, input, dim, keepdim, other, out, axis)
 
 
+_OVERLOADS = (
+    "(Tensor input, *, Tensor out = None)",
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
+)
+
+
 def _public(
     whole: Any,
     along: Any,
@@ -234,13 +242,10 @@ def _public(
         dim = axis if other is ABSENT else other
     if dim is ABSENT:
         return whole(input) if out is None else run_out(whole.op, (input,), out)
-    if isinstance(dim, Tensor):
+    if isinstance(dim, Tensor) and isinstance(input, Tensor):
         return binary(input, dim) if out is None else run_out(binary.op, (input, dim), out)
-    if not isinstance(dim, int):
-        raise TypeError(
-            f"{whole.op.label}() received an invalid combination of arguments - got "
-            f"({type(dim).__name__})"
-        )
+    if not isinstance(dim, int) or not isinstance(input, Tensor | np.ndarray):
+        raise invalid_combination(whole.op.label, (input, dim), _OVERLOADS)
     if out is not None:
         return run_out(along.op, (input, dim, keepdim), out)
     return along(input, dim, keepdim)

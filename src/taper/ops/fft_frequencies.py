@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper.device import strided
-from taper.factory import finish, integer, into, options, out_dtype, refuse
+from taper.factory import finish, integer, into, options, out_dtype, refuse, refuse_size
 from taper.opdef import composite
 from taper.ops.fft_functions import integers
 from taper.ops.flip import roll
@@ -63,6 +63,7 @@ def fft_fftfreq(
     points = integer("fft_fftfreq", "n", 1, n)
     if points < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {points}: [{points}]")
+    refuse_size((points,), np.dtype(np.int64))
     counts = np.arange(points)
     counts[(points + 1) // 2 :] -= points
     return _frequencies(
@@ -89,6 +90,7 @@ def fft_rfftfreq(
     tensor([0.0000, 0.2500, 0.5000])
     """
     points = integer("fft_rfftfreq", "n", 1, n)
+    refuse_size((points // 2 + 1,), np.dtype(np.int64))
     counts = np.arange(points // 2 + 1)
     return _frequencies(
         "rfftfreq", counts, points, d, out, dtype, layout, device, pin_memory, requires_grad
@@ -102,6 +104,8 @@ def _moved(function: str, input: Any, dim: Any, back: bool) -> Tensor:
         dims = tuple(range(input.dim()))
     else:
         given = integers(f"fft_{function}", "dim", 2, dim)
+        if given and not input.dim():
+            raise IndexError(f"Dimension specified as {given[0]} but tensor has no dimensions")
         dims = tuple([wrap_dim(each, input.dim()) for each in given])
     shifts = tuple([(input.shape[each] + back) // 2 for each in dims])
     return roll(input, shifts, dims)

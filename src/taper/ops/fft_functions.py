@@ -107,6 +107,8 @@ def _shape(function: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], D
     dims = None
     if dim is not None:
         given = integers(name, "dim", 0, dim)
+        if given and not ndim:
+            raise IndexError(f"Dimension specified as {given[0]} but tensor has no dimensions")
         dims = tuple([wrap_dim(each, ndim) for each in given])
         if len(set(dims)) < len(dims):
             raise RuntimeError("FFT dims must be unique")

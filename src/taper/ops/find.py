@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from taper import dtypes
+from taper.factory import refuse
 from taper.opdef import Array, composite, op
 from taper.ops.shape import unsqueeze
 from taper.ops.split import unbind
+from taper.opwrite import compute_into
 from taper.tensor import Tensor
 
 
@@ -34,10 +38,28 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     tensor([[0, 1],
             [1, 0]])
     """
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:
         return where_indices(input)
-    found = places_of_nonzero(input)
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    if out is None:
+        return places_of_nonzero(input)
+    return write_places("nonzero", places_of_nonzero, (input,), out)
+
+
+def write_places(
+    function: str, compute: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
+) -> Tensor:
+    """`out=` of a function that returns coordinates."""
+    if not isinstance(out, Tensor):
+        refuse(function, "out", 0, "Tensor", out)
+    if out.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"{function}: Expected out tensor to have scalar type Long but got scalar type"
+            f"{dtypes.scalar_type_name(out.dtype)}"
+        )
+    written: Tensor = compute_into(None, compute, arguments, out)
+    return written
 
 
 @composite()

@@ -20,9 +20,10 @@ from taper.tensor import Tensor
 
 
 def _check_out(out: ndarray, result: ndarray) -> None:
-    name = "exponent to have int" if result.dtype == np.int32 else "mantissa to have float"
+    integers = result.dtype == np.int32
+    name = "exponent to have int dtype" if integers else "mantissa to have dtype float"
     if out.dtype != result.dtype:
-        raise RuntimeError(f"torch.frexp() expects {name} dtype but got {C_NAMES[dtype_of(out)]}")
+        raise RuntimeError(f"torch.frexp() expects {name} but got {C_NAMES[dtype_of(out)]}")
 
 
 @op(

@@ -13,10 +13,12 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.ops.matmul import same_dtype
 from taper.ops.shape import broadcast_to, reshape
-from taper.opwrite import compute_into, refuse_overlap, run_inplace
+from taper.opwrite import compute_into, run_inplace
+from taper.outrules import refuse_overlap
 from taper.reduction import combine_at
 from taper.scalars import filler
 from taper.strides import Shape, broadcast_clash, row_major
@@ -175,6 +177,8 @@ def take_along_dim(
     tensor([[1],
             [4]])
     """
+    if not isinstance(indices, Tensor):
+        refuse("take_along_dim", "indices", 1, "Tensor", indices)
     if indices._array.dtype != np.int64:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got "

@@ -31,6 +31,8 @@ _PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 
 
 def _check(array: ndarray, grid: ndarray, rank: int) -> None:
+    if not grid.ndim or not array.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if grid.shape[0] != array.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "

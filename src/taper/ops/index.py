@@ -20,6 +20,7 @@ from taper.layouts import FIRST, laid_out
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
 from taper.ops.copy import needs_record
 from taper.opwrite import run_inplace
+from taper.outrules import refuse_written_input
 from taper.strides import Shape, ordered_strides, row_major
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -345,11 +346,19 @@ def write_index(
     target: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """Write values at an index, in place."""
+    if not isinstance(values, Tensor):
+        raise TypeError(
+            f"index_put_(): argument 'values' (position 2) must be Tensor, not "
+            f"{type(values).__name__}"
+        )
     arrays = [None if each is None else each._array for each in indices]
     if is_expanded(target._array):
         warn_expanded("index_put_", "tensor[indices] = tensor")
         if not values._array.ndim and not accumulate and any(map(_is_mask, arrays)):
             warn_expanded("masked_fill_", "tensor[mask] = scalar")
+    filled = values._array.size == 1 and not accumulate and all(map(_is_mask, arrays))
+    if not filled:
+        refuse_written_input(put_at.op, target, (indices, values, accumulate))
     if not needs_record(target, values):
         write_at(target._array, arrays, values._array, accumulate)
         bump_version(target)

@@ -16,7 +16,8 @@ from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.gather import check_bounds, through_flat
 from taper.ops.index import add_at, is_expanded, warn_expanded
 from taper.ops.reshape import reshape
-from taper.opwrite import refuse_overlap, run_inplace
+from taper.opwrite import run_inplace
+from taper.outrules import refuse_overlap
 from taper.reduction import LOW_PRECISION
 from taper.scalars import filler
 from taper.strides import Shape

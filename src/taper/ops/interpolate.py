@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.factory import refuse_size
 from taper.opdef import composite
 from taper.operands import invalid_combination
 from taper.ops import upsample as copied
@@ -159,6 +160,7 @@ def _run(
     sizes, scales = _checked(operator.op.label, input, sizes, factors)
     if mode == "lanczos" and align_corners:
         raise ValueError("Lanczos mode does not support align_corners=True")
+    refuse_size((*input._array.shape[:2], *sizes), input._array.dtype)
     settings = (align_corners,) if mode in _ALIGNING else ()
     found = operator(input, tuple(sizes), *settings, *scales)
     return found

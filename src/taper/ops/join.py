@@ -18,6 +18,7 @@ from taper.ops.complexes import conj
 from taper.ops.copy import clone
 from taper.ops.index_dim import index_select
 from taper.ops.masked import masked_select
+from taper.ops.matmul import not_tensors
 from taper.ops.reshape import (
     expand_to,
     flatten,
@@ -29,6 +30,7 @@ from taper.ops.reshape import (
 )
 from taper.ops.shape import unsqueeze
 from taper.ops.split import cat, common_dtype, stack
+from taper.opwrite import compute_into
 from taper.reduction import not_implemented, sum_array
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap, wrap_dim
@@ -331,14 +333,17 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> taper.kron(taper.tensor([1, 10]), taper.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        raise not_tensors("kron", input=input, other=other)
+    if out is not None:
+        return compute_into("mul", kron, (input, other), out)
     ndim = max(input._array.ndim, other._array.ndim)
     first = (1,) * (ndim - input._array.ndim) + input._array.shape
     second = (1,) * (ndim - other._array.ndim) + other._array.shape
     left = unsafe_view(input.contiguous(), tuple([n for a in first for n in (a, 1)]))
     right = unsafe_view(other.contiguous(), tuple([n for b in second for n in (1, b)]))
     shape = tuple([a * b for a, b in zip(first, second, strict=True)])
-    result = unsafe_view(left * right, shape)
-    return result if out is None else out.resize_(shape).copy_(result)
+    return unsafe_view(left * right, shape)
 
 
 @op(tangent=MULTILINEAR, public=False, method=False)
@@ -391,5 +396,6 @@ def cross(
         if 3 not in input._array.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input._array.shape.index(3)
-    result = linalg_cross(input, other, dim)
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    if out is not None:
+        return compute_into("linalg_cross", linalg_cross, (input, other, dim), out)
+    return linalg_cross(input, other, dim)

@@ -169,5 +169,7 @@ def index(self: Tensor, positions: Any, dims: Any) -> Tensor:
             raise NotImplementedError(
                 "first-class dimensions are not provided: index with integers, slices and tensors"
             )
+        if not is_integer(place) or not -self.dim() <= place < self.dim():
+            raise IndexError(f"Dimension out of range for {self.dim()} dimensions: {place}")
         wanted[place] = each
     return self[tuple(wanted)]

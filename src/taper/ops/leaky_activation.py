@@ -25,6 +25,7 @@ from taper.opdef import (
 )
 from taper.operands import scalar_array
 from taper.ops.blend import where
+from taper.ops.matmul import not_tensors
 from taper.ops.unary import inside, zeros_like
 from taper.sampling.fill import source
 from taper.sampling.normals import uniform53
@@ -149,6 +150,8 @@ def prelu(input: Any, weight: Any) -> Any:
     >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
     tensor([-0.2500,  2.0000])
     """
+    if not isinstance(weight, Tensor):
+        raise not_tensors("prelu", input=input, weight=weight)
     if input.dtype is not weight.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.scalar_type} and "

@@ -269,6 +269,8 @@ def lobpcg(
     >>> taper.lobpcg(A, k=1)[0].round()
     tensor([4.])
     """
+    if A.dim() < 2:
+        raise IndexError("tuple index out of range")  # as PyTorch
     size, count = A.shape[-2], 1 if k is None else k
     _check_few(A, count)
     if tol is None:

@@ -296,6 +296,8 @@ def _check_reflectors(stored: ndarray, scales: ndarray) -> None:
         raise RuntimeError(
             f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
         )
+    if not scales.ndim:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     if scales.shape[-1] > stored.shape[-1]:
         raise RuntimeError(
             f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
@@ -406,6 +408,8 @@ def _check_ormqr(stored: ndarray, scales: ndarray, other: ndarray, left: bool) -
     side = -2 if left else -1
     if other.shape[side] != stored.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    if not scales.ndim:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     if scales.shape[-1] != min(other.shape[side], stored.shape[-1]):
         raise RuntimeError(
             f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])"

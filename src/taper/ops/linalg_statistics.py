@@ -263,9 +263,9 @@ def cumulative_trapezoid(
     >>> taper.cumulative_trapezoid(taper.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    points, dim = _arguments("cumulative_trapezoid", y, x, dx, dim)
-    if not y.dim():
+    if isinstance(y, Tensor) and not y.dim():
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    points, dim = _arguments("cumulative_trapezoid", y, x, dx, dim)
     if points is not None:
         return _halved(cumsum(_areas(y, points, dim), dim))
     left, right = _steps(y, dim)

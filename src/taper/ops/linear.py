@@ -154,6 +154,9 @@ def _check_bilinear(input1: ndarray, input2: ndarray, weight: ndarray, bias: Any
                 f"{other}"
             )
     for nr, given in ((1, input1), (2, input2)):
+        if not given.ndim or weight.ndim <= nr:
+            number = nr if given.ndim else -1
+            raise IndexError(f"Dimension specified as {number} but tensor has no dimensions")
         if given.shape[-1] != weight.shape[nr]:
             raise RuntimeError(
                 f"bilinear(): input{nr} size does not match weight size: got {given.shape[-1]} "

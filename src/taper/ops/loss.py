@@ -573,6 +573,10 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * input.new_ones(input._array.shape)
+    elif not isinstance(var, Tensor):
+        raise TypeError(
+            f"any() received an invalid combination of arguments - got ({type(var).__name__})"
+        )
     elif (var._array < 0 if var._array.dtype.kind in "fV" else (var < 0)._array).any():
         raise ValueError("var has negative entry/entries")
     shape, given = input._array.shape, var._array.shape
@@ -586,7 +590,7 @@ def gaussian_nll_loss(
     var = var.clone()
     if var._array.dtype.kind not in "fV":
         var.clamp_(eps)  # raises
-    np.maximum(var._array, var._array.dtype.type(eps), out=var._array)
+    np.maximum(var._array, var._array.dtype.type(float(eps)), out=var._array)
     losses = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)

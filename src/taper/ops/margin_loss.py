@@ -58,7 +58,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 def _normalised(vectors: Tensor, dim: int, eps: float) -> Tensor:
     length = vector_norm_dim(vectors, 2, (dim,), True).clone()
-    np.maximum(length._array, length._array.dtype.type(eps), out=length._array)
+    np.maximum(length._array, length._array.dtype.type(float(eps)), out=length._array)
     return vectors / length
 
 

@@ -9,9 +9,10 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.operands import broadcast_clash
+from taper.operands import broadcast_clash, invalid_combination
 from taper.ops.reshape import reshape
-from taper.opwrite import refuse_overlap, run_inplace
+from taper.opwrite import run_inplace
+from taper.outrules import refuse_overlap
 from taper.scalars import filler
 from taper.strides import Shape
 from taper.tensor import Tensor
@@ -63,8 +64,15 @@ def fill_tensor(self: Array, mask: Array, value: Array) -> Array:
     _check_mask(mask, "masked_fill_")
     _check_value(value)
     result = _room_for(self, mask)
-    np.copyto(result, value.astype(self.dtype), where=mask)
+    np.copyto(result, _fitting(value, self.dtype), where=mask)
     return result
+
+
+def _fitting(value: ndarray, dtype: np.dtype[Any]) -> ndarray:
+    """A 0-d array in another dtype; an error where its value does not fit."""
+    if value.dtype is not dtype:
+        value = np.asarray(filler(value.item(), dtypes.FROM_NUMPY[dtype]))
+    return value.astype(dtype)
 
 
 def _check_value(value: ndarray) -> None:
@@ -111,14 +119,25 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
     tensor([0., 2.])
     """
+    _check_fill("masked_fill", input, mask, value)
     if isinstance(value, Tensor):
         return _masked_fill_tensor(input, mask, value)
     return _masked_fill(input, mask, value)
 
 
+def _check_fill(function: str, input: Any, mask: Any, value: Any) -> None:
+    """Raise if the arguments are of none of the types that are taken."""
+    arrays = isinstance(input, ndarray)  # a formula calls
+    number = isinstance(value, Tensor | bool | int | float | complex | np.generic)
+    if not (arrays or isinstance(mask, Tensor)) or not number:
+        overloads = ("(Tensor mask, Tensor value)", "(Tensor mask, Number value)")
+        raise invalid_combination(function, (mask, value), overloads)
+
+
 @composite(public=False)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write `value`, a number or a 0-d tensor, where `mask` is true."""
+    _check_fill("masked_fill_", self, mask, value)
     tensor = isinstance(value, Tensor)
     entry = (_masked_fill_tensor if tensor else _masked_fill).op
     array = mask._array
@@ -127,7 +146,9 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         _check_mask(array, "masked_fill_")
         if tensor:
             _check_value(value._array)
-        given = value._array if tensor else filler(value, dtypes.FROM_NUMPY[target.dtype])
+            given = _fitting(value._array, target.dtype)
+        else:
+            given = filler(value, dtypes.FROM_NUMPY[target.dtype])
         _check_room(target.shape, array.shape)
         if 0 in target.strides and target.size > 1:
             warn_user(

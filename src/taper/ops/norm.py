@@ -416,6 +416,8 @@ def group_norm(
     ndim, shape = input.dim(), list(input._array.shape)
     if ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {ndim}")
+    if num_groups == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")  # as PyTorch
     grouped = shape[0] * shape[1] // num_groups * math.prod(shape[2:])
     if grouped == 1:
         raise ValueError(
@@ -452,6 +454,8 @@ def check_groups(
     shape: list[int], channels: int, num_groups: int, weight: Tensor | None, bias: Tensor | None
 ) -> None:
     """Raise if the channels cannot be grouped, or have other numbers of weights."""
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "

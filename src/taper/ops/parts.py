@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from taper.factory import integer
+from taper.factory import integer, is_integer
 from taper.numpy_names import refuse_missing
 from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.operands import invalid_combination
 from taper.reduction import ABSENT
 from taper.strides import Shape, strided
-from taper.tensor import wrap_dim
+from taper.tensor import Tensor, wrap_dim
 
 EVERYTHING = slice(None)
 
@@ -87,6 +88,8 @@ def slice_dim(
     self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Array:
     """Every `step`-th element along `dim` from `start` up to `end`."""
+    if not self.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if dim == 0:
         return self[start:end:step]
     return self[(EVERYTHING,) * wrap_dim(dim, self.ndim) + (slice(start, end, step),)]
@@ -132,6 +135,12 @@ def narrow(
     shape = input.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor):
+        if start._array.ndim or start._array.dtype.kind not in "iu":
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+    elif not all(map(is_integer, (dim, start, length))):
+        overloads = ("(int dim, Tensor start, int length)", "(int dim, int start, int length)")
+        raise invalid_combination("narrow", (dim, start, length), overloads)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     size = shape[wrap_dim(dim, len(shape))]

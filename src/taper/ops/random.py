@@ -24,6 +24,7 @@ from taper.factory import (
     is_integer,
     options,
     out_dtype,
+    refuse_size,
     shape_argument,
     shape_of,
     tensor_argument,
@@ -212,6 +213,7 @@ def randperm(
     count = integer("randperm", "n", 1, n)
     check_generator("randperm", generator)
     which = options("randperm", dtype, layout, device, pin_memory, dtypes.int64)
+    refuse_size((count,), which.numpy)
     if requires_grad:
         check_flag("randperm", requires_grad)
     if out is not None:

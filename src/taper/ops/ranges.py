@@ -16,7 +16,7 @@ from taper.factory import (
     number,
     options,
     out_dtype,
-    out_of_memory,
+    refuse_size,
     tensor_argument,
 )
 from taper.opdef import composite
@@ -64,17 +64,18 @@ def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
         return max(-((start - end) // step), 0)
     if math.isinf(step):
         return 0
-    return math.ceil((float(end) - float(start)) / float(step))
+    count = (float(end) - float(start)) / float(step)
+    if not abs(count) < 2.0**63:
+        raise RuntimeError("invalid size, possible overflow?")
+    return math.ceil(count)
 
 
 def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray:
     """`start`, `start + step` ...: each computed from the start, not from the one before."""
     if which in _UNCOUNTABLE or which.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{which.scalar_type}'")
-    try:
-        indices = np.arange(count)
-    except MemoryError:
-        raise out_of_memory(count * which.itemsize) from None
+    refuse_size((count,), which.numpy)
+    indices = np.arange(count)
     if which.is_floating_point:
         return _rounded(float(start) + indices * float(step), which)
     return (int(start) + indices * int(step)).astype(which.numpy)
@@ -209,6 +210,7 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
         return evenly_spaced(start, end, steps, dtypes.float64).astype(which.numpy)
     if steps < 2:
         return np.array([start] * steps, which.numpy)
+    refuse_size((steps,), which.numpy)
     exact: np.dtype = np.dtype(np.clongdouble if which.is_complex else np.longdouble)
     if which.itemsize == 2:
         exact = which.numpy

@@ -22,9 +22,15 @@ from taper.opdef import (
     inplace_function,
     op,
 )
+from taper.operands import invalid_combination
 from taper.ops.pointwise import NOT_ROUNDED, div_rounded, no_derivative, refuse_zero
 from taper.tensor import Tensor
 
+_OVERLOADS = (
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Number self, Tensor other)",
+    "(Tensor input, Number other, *, Tensor out = None)",
+)
 _TWO_NUMBERS = (
     "(Tensor input, Tensor other, *, Tensor out = None)",
     "(Tensor input, Number other, *, Tensor out = None)",
@@ -114,6 +120,8 @@ def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
     tensor([2., 1.])
     """
     if not isinstance(other, Tensor):
+        if not isinstance(input, Tensor):
+            raise invalid_combination("remainder", (input, other), _OVERLOADS)
         return remainder_scalar(input, other, out=out)
     if not isinstance(input, Tensor):
         return remainder_number(input, other, out=out)

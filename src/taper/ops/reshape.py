@@ -18,7 +18,7 @@ from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.views import alias as same_memory
 from taper.autograd.views import wants_grad
 from taper.device import contiguous_format
-from taper.factory import tensor_argument
+from taper.factory import refuse, tensor_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.operands import broadcast_clash
 from taper.size import Size
@@ -187,6 +187,8 @@ def _to_divide(array: ndarray, strides: Shape) -> list[tuple[str, int]]:
 @composite(public=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """`view` with the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        refuse("view_as", "other", 1, "Tensor", other)
     return view_as_shape(input, other._array.shape)
 
 
@@ -227,6 +229,8 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
 @composite(public=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """`reshape` to the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        refuse("reshape_as", "other", 1, "Tensor", other)
     return reshape(input, other._array.shape)
 
 
@@ -426,6 +430,8 @@ def expand(input: Any, *sizes_given: Any, size: Any = None, implicit: bool = Fal
 @composite(public=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """`expand` to the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        refuse("expand_as", "other", 1, "Tensor", other)
     return expand_to(input, other._array.shape)
 
 

@@ -21,7 +21,7 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.device import preserve_format
-from taper.factory import fill_uninitialised
+from taper.factory import check_memory_format, fill_uninitialised, refuse, refuse_size
 from taper.memory import resized
 from taper.opdef import composite
 from taper.ops.reshape import sizes
@@ -46,6 +46,7 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     refuse_inference(tensor, local.state)
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")
+    refuse_size(shape, array.dtype)
     memory, fresh = resized(array, shape, strides)
     look_at(tensor, memory)
     fill_uninitialised(fresh)
@@ -63,6 +64,7 @@ def resize_(self: Tensor, *shape: Any, size: Any = None, memory_format: Any = No
             [2, 3]])
     """
     wanted = sizes("resize_", "size", shape if size is None else (size,))
+    check_memory_format("resize_", memory_format)
     if memory_format is None or memory_format is preserve_format:
         strides = row_major(wanted)
     else:
@@ -79,6 +81,9 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
     tensor([[0, 1],
             [2, 3]])
     """
+    if not isinstance(the_template, Tensor):
+        refuse("resize_as_", "the_template", 1, "Tensor", the_template)
+    check_memory_format("resize_as_", memory_format)
     array = the_template._array
     strides = row_major(array.shape)
     if memory_format is preserve_format:

@@ -24,6 +24,7 @@ from taper.opdef import (
     op,
 )
 from taper.ops.unary import inside, zeros_like
+from taper.scalars import type_name
 from taper.tensor import Tensor
 
 
@@ -219,6 +220,14 @@ def nan_to_num(
     >>> taper.nan_to_num(taper.tensor([float("nan"), 1.0]))
     tensor([0., 1.])
     """
+    for position, value in enumerate((nan, posinf, neginf), 2):
+        if value is not None and not isinstance(value, float | int):
+            # ml_dtypes ends the process if bfloat16 is made of a string.
+            name = ("nan", "posinf", "neginf")[position - 2]
+            raise TypeError(
+                f"nan_to_num(): argument '{name}' (position {position}) must be float, not "
+                f"{type_name(value)}"
+            )
     if self.dtype.kind in "biu":
         return self.copy()
     if self.dtype.kind == "c":

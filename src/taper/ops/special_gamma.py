@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import special_functions
 from taper.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
 from taper.dtypes import dtype
+from taper.factory import refuse_size
 from taper.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
 from taper.ops import special_gamma_arrays as arrays
@@ -51,6 +52,8 @@ def mvlgamma(self: Array, p: int) -> Array:
         raise TypeError("mvlgamma(): argument 'p' (position 2) must be int, not float")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    # PyTorch computes all terms at once.
+    refuse_size((*self.shape, p) if self.size else (p,), self.dtype)
     result = special_functions.lgamma(self)
     for number in range(1, p):
         result = result + special_functions.lgamma(self - self.dtype.type(0.5 * number))

@@ -38,12 +38,93 @@ def _evaluated(
     largest = int(degree.max(initial=-1.0))
     if largest < 1:
         return result
+    if largest > _LONG and x.size <= _FEW:
+        each = zip(x.ravel().tolist(), degree.ravel().tolist(), result.ravel(), strict=True)
+        values = [_one_by_one(first, following, *given) for given in each]
+        return np.array(values).reshape(x.shape)
+    wanted = set(degree.ravel().tolist())
     before, now = np.ones_like(x), first(x)
     result = np.where(degree == 1, now, result)
     for number in range(1, largest):
         before, now = now, following(number, x, now, before)
-        result = np.where(degree == number + 1, now, result)
+        if number + 1 in wanted:
+            result = np.where(degree == number + 1, now, result)
+        if number % 64 == 0 and np.isnan(now).all():  # and so are all that follow
+            return np.where(degree > number, np.nan, result)
     return result
+
+
+# From such a degree on Python's numbers are quicker than NumPy's calls, for so few points.
+_LONG, _FEW = 1024, 16
+
+
+def _one_by_one(first: Any, following: Any, x: float, degree: float, low: float) -> float:
+    """The recurrence at one point; `low` is the value for degrees below 1."""
+    if degree < 1:
+        return float(low)
+    before, now = 1.0, first(x)
+    for number in range(1, int(degree)):
+        before, now = now, following(number, x, now, before)
+        if now != now:
+            break
+    return float(now)
+
+
+# By letter: between -1 and 1 with the angle, beyond with the area's angle (on both sides apart from
+# the sign), at 1, and at -1 apart from the sign.
+_CLOSED: dict[str, tuple[Callable[..., Any], ...]] = {
+    "t": (
+        lambda n, angle: np.cos(n * angle),
+        lambda n, area, x: np.cosh(n * area),
+        lambda n: 1.0,
+        lambda n: 1.0,
+    ),
+    "u": (
+        lambda n, angle: np.sin((n + 1) * angle) / np.sin(angle),
+        lambda n, area, x: np.sinh((n + 1) * area) / np.sinh(area),
+        lambda n: n + 1,
+        lambda n: n + 1,
+    ),
+    "v": (
+        lambda n, angle: np.cos((n + 0.5) * angle) / np.cos(angle / 2),
+        lambda n, area, x: _halves(n, area, x > 0),
+        lambda n: 1.0,
+        lambda n: 2 * n + 1,
+    ),
+    "w": (
+        lambda n, angle: np.sin((n + 0.5) * angle) / np.sin(angle / 2),
+        lambda n, area, x: _halves(n, area, x < 0),
+        lambda n: 2 * n + 1,
+        lambda n: 1.0,
+    ),
+}
+_HIGH = 256
+
+
+def _halves(n: ndarray, area: ndarray, even: ndarray) -> ndarray:
+    even_part = np.cosh((n + 0.5) * area) / np.cosh(area / 2)
+    return np.where(even, even_part, np.sinh((n + 0.5) * area) / np.sinh(area / 2))
+
+
+def _evaluated_chebyshev(
+    letter: str, first: Callable[[ndarray], ndarray], x: ndarray, n: ndarray
+) -> ndarray:
+    """As `_evaluated`; high degrees by trigonometry, so that a million takes no longer (M6)."""
+    high = np.isfinite(n) & (n > _HIGH)
+    result = _evaluated(first, _chebyshev, x, np.where(high, 0.0, n))
+    if not high.any():
+        return result
+    degree = np.where(high, np.trunc(n), 0.0)
+    within, beyond, at_one, at_minus_one = _CLOSED[letter]
+    sign = np.where((degree % 2 != 0) & (x < 0), -1.0, 1.0)
+    closed = within(degree, np.arccos(np.clip(x, -1.0, 1.0)))
+    outside = sign * beyond(degree, np.arccosh(np.maximum(np.abs(x), 1.0)), x)
+    # The recurrence, with which PyTorch goes on there, subtracts infinity from infinity.
+    outside = np.where(np.isinf(outside), np.nan, outside)
+    closed = np.where(np.abs(x) > 1.0, outside, closed)
+    closed = np.where(x == 1.0, at_one(degree), closed)
+    closed = np.where(x == -1.0, sign * at_minus_one(degree), closed)
+    return np.where(high, closed, result)
 
 
 def _chebyshev(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
@@ -84,7 +165,10 @@ def _declare(
 
     def kernel(x: Array, n: Array) -> Any:
         def evaluated(points: ndarray, degrees: ndarray) -> ndarray:
-            return _evaluated(first, following, 2 * points - 1 if shifted else points, degrees)
+            where = 2 * points - 1 if shifted else points
+            if following is _chebyshev:
+                return _evaluated_chebyshev(name[-1], first, where, degrees)
+            return _evaluated(first, following, where, degrees)
 
         return in_double(evaluated, *np.broadcast_arrays(x, n))
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.factory import is_integer
 from taper.layouts import channels_are_last, laid_out_like
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
-from taper.operands import refuse_sequence
+from taper.operands import invalid_combination, refuse_sequence
 from taper.ops.parts import EVERYTHING, narrow, slice_dim
 from taper.ops.reshape import reshape
 from taper.ops.shape import unsqueeze
@@ -209,12 +210,22 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _unsafe_split(input, length, dim)
 
 
-def _one_of(function: str, *given: Any) -> Any:
+_SPLITS = ("(Tensor input, int sections)", "(Tensor input, tuple of ints indices)")
+
+
+def _one_of(function: str, tensor: Any, *given: Any) -> Any:
     """The argument that was given, under whichever of its names."""
     found = [each for each in given if each is not None]
     if len(found) != 1:
         raise TypeError(f'{function}() missing 1 required positional arguments: "sections"')
+    several = isinstance(found[0], tuple | list | Tensor)
+    if not isinstance(tensor, Tensor) or not (several or is_integer(found[0])):
+        raise invalid_combination(function, (tensor, found[0]), _SPLITS)
     return found[0]
+
+
+# A part takes 0.5 kB: so many take more memory than there is (M6).
+_MOST_PARTS = 2**31
 
 
 @composite()
@@ -234,6 +245,8 @@ def tensor_split(
     >>> taper.tensor_split(taper.arange(5), (1, 3))
     (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
+    given = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    how = _split_places(_one_of("tensor_split", input, *given))
     ndim = input._array.ndim
     if ndim == 0:
         raise RuntimeError(
@@ -241,8 +254,6 @@ def tensor_split(
         )
     position = wrap_dim(dim if axis is None else axis, ndim)
     size = input._array.shape[position]
-    given = (indices_or_sections, indices, sections, tensor_indices_or_sections)
-    how = _split_places(_one_of("tensor_split", *given))
     if not isinstance(how, int):
         starts, ends = (0, *how), (*how, size)
         return tuple(
@@ -250,6 +261,8 @@ def tensor_split(
         )
     if how <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {how}")
+    if how >= _MOST_PARTS:
+        raise RuntimeError("std::bad_alloc")
     length, longer = divmod(size, how)
     result, start = [], 0
     for number in range(how):
@@ -303,7 +316,7 @@ def hsplit(
     >>> taper.hsplit(taper.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
-    how = _one_of("hsplit", indices_or_sections, sections, indices)
+    how = _one_of("hsplit", input, indices_or_sections, sections, indices)
     return _split_along("hsplit", input, how, int(input._array.ndim > 1), 1)
 
 
@@ -317,7 +330,7 @@ def vsplit(
     >>> taper.vsplit(taper.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-    how = _one_of("vsplit", indices_or_sections, sections, indices)
+    how = _one_of("vsplit", input, indices_or_sections, sections, indices)
     return _split_along("vsplit", input, how, 0, 2)
 
 
@@ -331,7 +344,7 @@ def dsplit(
     >>> taper.dsplit(taper.zeros(2, 2, 4), 2)[0].shape
     torch.Size([2, 2, 2])
     """
-    how = _one_of("dsplit", indices_or_sections, sections, indices)
+    how = _one_of("dsplit", input, indices_or_sections, sections, indices)
     return _split_along("dsplit", input, how, 2, 3)
 
 

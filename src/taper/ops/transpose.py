@@ -26,7 +26,7 @@ def transpose(self: Array, dim0: int, dim1: int) -> Array:
     """
     try:
         return self.swapaxes(dim0, dim1)
-    except AxisError:
+    except (AxisError, OverflowError):
         ndim = self.ndim
         first, second = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
         return self.swapaxes(first, second) if ndim else self

@@ -8,11 +8,12 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.factory import finish, options
+from taper.factory import finish, options, refuse_size
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.matmul import same_dtype
 from taper.ops.parts import diagonal, diagonal_backward
 from taper.ops.reshape import expand, reshape
+from taper.opwrite import compute_into
 from taper.reduction import sum_array
 from taper.strides import Shape
 from taper.tensor import Tensor, wrap_dim
@@ -91,6 +92,7 @@ def tril_indices(
     """
     which = options("tril_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
+    refuse_size((row, col), np.dtype(bool))
     return _coordinates(np.tri(row, col, offset, bool), which)
 
 
@@ -114,6 +116,7 @@ def triu_indices(
     """
     which = options("triu_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
+    refuse_size((row, col), np.dtype(bool))
     return _coordinates(~np.tri(row, col, offset - 1, bool), which)
 
 
@@ -174,8 +177,9 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     ndim = input._array.ndim
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    result = diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal, 0, 1)
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    if out is not None:
+        return compute_into("diag", diag, (input, diagonal), out)
+    return diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal, 0, 1)
 
 
 @composite()

@@ -99,6 +99,8 @@ def _output_size(
     """The lengths that were pooled, as far as the settings tell; `wanted` may differ a little."""
     shape = input.size()
     rank = len(kernel)
+    if len(shape) < rank or min(len(stride), len(padding)) < rank:
+        raise IndexError("tuple index out of range")  # as PyTorch
     usual = [
         (shape[len(shape) - rank + dim] - 1) * stride[dim] + kernel[dim] - 2 * padding[dim]
         for dim in range(rank)

@@ -14,7 +14,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.device import strided
-from taper.factory import finish, integer, options
+from taper.factory import finish, integer, options, refuse_size
 from taper.opdef import composite
 from taper.tensor import Tensor
 
@@ -62,6 +62,7 @@ def _window(
     if length < 2:
         return finish(np.ones(length, which.numpy), requires_grad)
     points = length + periodic
+    refuse_size((points,), which.numpy)
     positions = np.arange(points).astype(which.numpy)
     return finish(curve(positions, points - 1)[:length].copy(), requires_grad)
 

@@ -3,12 +3,13 @@
 The events and tables are those of `taper.autograd.profiler`.
 """
 
+from taper.autograd import kineto_available
 from taper.autograd.profiler import record_function
 from taper.autograd.profiler_util import DeviceType
+from taper.profiler import itt
 from taper.profiler.actions import (
     ProfilerAction,
     ProfilerActivity,
-    kineto_available,
     schedule,
     supported_activities,
     tensorboard_trace_handler,
@@ -20,6 +21,7 @@ __all__ = [
     "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
+    "itt",
     "kineto_available",
     "profile",
     "record_function",

@@ -47,16 +47,6 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
-def kineto_available() -> bool:
-    """Whether `profile` works; it always does.
-
-    >>> import taper
-    >>> taper.profiler.kineto_available()
-    True
-    """
-    return True
-
-
 def schedule(
     *,
     wait: int,
