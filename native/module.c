@@ -27,6 +27,7 @@ static PyMethodDef methods[] = {
     ROW(put_rows),
     ROW(polynomial),
     ROW(select),
+    ROW(settled),
     {NULL, NULL, 0, NULL},
 };
 

@@ -40,5 +40,6 @@ SEVERAL(pick_rows);
 SEVERAL(put_rows);
 SEVERAL(polynomial);
 SEVERAL(select);
+SEVERAL(settled);
 
 #endif

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
+
+import pytest
 
 import taper
 from taper.autograd import Function
@@ -12,7 +15,7 @@ from taper.autograd import Function
 class Watched(Function):
     """Doubles; notes each backward, and its node can be referred to weakly."""
 
-    seen: list[str] = []  # noqa: RUF012 - a journal, emptied by each test
+    seen: list[object] = []  # noqa: RUF012 - a journal, emptied by each test
 
     @staticmethod
     def forward(ctx, x, name):
@@ -48,6 +51,19 @@ def test_i3_of_the_ready_nodes_the_last_recorded_runs_first():
     parts = [Watched.apply(x, name) for name in ("first", "second", "third")]
     sum(parts).backward()
     assert Watched.seen == ["third", "second", "first"]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_i3_whatever_the_order_in_which_nodes_get_ready(order):
+    Watched.seen.clear()
+    x = taper.ones(1, requires_grad=True)
+    parts = [Watched.apply(x, name) for name in range(4)]
+    taper.cat([parts[each] for each in order]).sum().backward()
+    assert Watched.seen == [3, 2, 1, 0]
+    Watched.seen.clear()
+    parts = [Watched.apply(x, name) for name in range(4)]
+    taper.autograd.backward([parts[each] for each in order], [taper.ones(1)] * 4)
+    assert Watched.seen == [3, 2, 1, 0]
 
 
 def test_i4_an_edge_without_a_gradient_is_counted_down():

@@ -157,3 +157,15 @@ def test_products_of_other_types_are_left_to_them():
         taper.ones(3) @ 2
     with pytest.raises(TypeError, match="unsupported operand type"):
         2 @ taper.ones(3)
+
+
+def test_d6_one_matrix_times_a_stack_is_no_view_unless_the_matrix_needs_a_gradient():
+    matrix, stack = taper.ones(3, 1), taper.ones(3, 1, 1)
+    product = matrix @ stack
+    assert product._base is None and not product._is_view()
+    assert product.stride() == (3, 1, 1)
+    recorded = matrix @ taper.ones(3, 1, 3).requires_grad_()
+    assert recorded.grad_fn.name() == "UnsafeViewBackward0"
+    assert recorded.grad_fn.next_functions[0][0].name() == "BmmBackward0"
+    folded = matrix.requires_grad_() @ stack
+    assert folded.grad_fn.name() == "TransposeBackward0" and folded.stride() == (3, 1, 3)

@@ -50,7 +50,8 @@ def test_layout_of_the_inputs_does_not_matter(case):
         try:
             strided = outputs_of(Call(taper, case, sample, transform=_strided)())
         except RuntimeError as error:
-            assert "view size is not compatible" in str(error)
+            refusals = ("view size is not compatible", "Expected X.is_contiguous(memory_format)")
+            assert any(each in str(error) for each in refusals), error
             continue
         for one, other in zip(plain, strided, strict=True):
             assert one.dtype == other.dtype

@@ -3675,14 +3675,14 @@ def scalar_tensor(s: Any, *, dtype: _dtype | None = None, layout: _layout | None
     >>> taper.scalar_tensor(3)
     tensor(3.)
     """
-def scatter(input: Tensor, dim: _int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: str | None = None) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy with elements of `src`, or a number, written where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter(taper.zeros(1, 3), 1, taper.tensor([[2, 0]]), 1.0)
     tensor([[1., 0., 1.]])
     """
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy with elements of `src` added where `index` points along `dim`.
 
     >>> import taper
@@ -3847,7 +3847,7 @@ def slice_inverse(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None 
     >>> taper.slice_inverse(whole[1:3], whole, 0, 1, 3)
     tensor([0, 1, 2, 3, 4])
     """
-def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy with `src` in the place of every `step`-th slice from `start` up to `end`.
 
     >>> import taper

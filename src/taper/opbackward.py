@@ -130,7 +130,13 @@ def apply_source(op: Op, partly: bool = False) -> str:
     if saved_names(op) or saved_outputs(op):
         source.add("if place is not None:")
         source.add(_release_text(op), 2)
-    source.add(f"return ({', '.join(f'g_{name}' for name in position)},)")
+    # A formula for several gradients may give more than are wanted, which a hook would see.
+    together = {name for formula in op.formulas if len(formula.wrt) > 1 for name in formula.wrt}
+    each = [
+        f"g_{name} if edges[{index}] is not None else None" if name in together else f"g_{name}"
+        for name, index in position.items()
+    ]
+    source.add(f"return ({', '.join(each)},)")
     return source.text()
 
 
@@ -152,10 +158,24 @@ def release_source(op: Op) -> str:
 
 def _release_text(op: Op) -> str:
     names = [*saved_names(op), *(op.outputs[nr] for nr in saved_outputs(op))]
-    return (
+    text = (
         "".join(f"node.kept_{name} = None\n" for name in names)
         + "node._status = 1\nnode._freed_at = place\n"
         + "if node._extra is not None:\n    release_packed(node)"
+    )
+    if all(_saves_something(op, formula) for formula in op.formulas):
+        return text
+    # A node that was recorded for the other formulas only has nothing to lose: it may run again.
+    kept = " or ".join(f"node.kept_{name} is not None" for name in names)
+    return f"if {kept} or node._status:\n    " + text.replace("\n", "\n    ")
+
+
+def _saves_something(op: Op, formula: Formula) -> bool:
+    """Whether a gradient always needs a saved tensor."""
+    optional = {param.name for param in op.params if param.kind.startswith("optional")}
+    return any(
+        kind == "output" or (kind == "tensor" and name not in optional)
+        for kind, name, _ in formula.sources
     )
 
 
@@ -240,6 +260,7 @@ def node_class(op: Op) -> Any:
             "saved_plain_names": tuple(plain),
             "_saves": bool(tensors or outputs),
             "_without_grad": frozenset(op.nondifferentiable),
+            "_unseen_outputs": frozenset(op.nondifferentiable),
         }
         members.update(opnodes.saved_properties_of(op, tensors, outputs, plain))
         if op.node_name in ("CopyBackwards", "NotImplemented"):

@@ -665,9 +665,10 @@ def _add_quick_write(source: Source, op: Op) -> None:
     checks.append(f"type({first}) is not ConjugateView")
     source.add(f"if {' and '.join(checks)}:\n    try:", 2)
     call = _kernel_call(op)
-    if op.ufunc is not None:
+    # NumPy 2.4's negative is wrong from strides of 16 (64) bytes to the same: it copies then.
+    if op.ufunc is not None and op.ufunc is not np.negative:
         arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
-        call = call.replace(f"U_{op.name}({arrays})", f"U_{op.name}({arrays}, out=a_{first})")
+        call = call.replace(f"U_{op.name}({arrays})", f"W_{op.name}({arrays}, out=a_{first})")
     source.add(f"r = {call}", 4)
     source.add(f"except (ValueError, TypeError):\n    {_slow_inplace(op)}", 3)
     source.add(f"if r.shape == a_{first}.shape and r.dtype is FLOAT32:", 3)
@@ -681,8 +682,9 @@ def _slow_inplace(op: Op) -> str:
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
     """The real function for a lazy one: `variant` is "", "dunder" or "inplace"."""
-    NAMESPACE[f"K_{op.name}"] = op.kernel
-    NAMESPACE[f"U_{op.name}"] = op.ufunc
+    NAMESPACE[f"K_{op.name}"] = op.forward
+    NAMESPACE[f"U_{op.name}"] = op.quick
+    NAMESPACE[f"W_{op.name}"] = op.ufunc  # for results that are written to a given array
     NAMESPACE[f"F_{op.name}"] = op.function
     NAMESPACE[f"R_{op.name}"] = op.returns
     node_class(op)

@@ -15,8 +15,8 @@ import numpy as np
 
 from taper import dtypes
 from taper.opdef import FLOAT, Op
-from taper.strides import broadcast_clash
-from taper.tensor import Tensor, wrap
+from taper.strides import broadcast_clash, empty_with, preserved_strides
+from taper.tensor import Tensor, element_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
 FLOAT32 = np.dtype(np.float32)
@@ -82,22 +82,32 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
         elif value.dtype is dtype or (op.promote is None and low is None):
             converted.append(value)
         else:
-            converted.append(value.astype(dtype))
+            converted.append(_in_dtype(value, dtype))
     return (*converted, low) if op.upcast else tuple(converted)
+
+
+def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array in another dtype; an expanded one becomes dense in PyTorch's order, not NumPy's."""
+    if 0 not in array.strides or not array.size:
+        return array.astype(dtype)
+    shape = array.shape
+    result = empty_with(shape, preserved_strides(shape, element_strides(array)), dtype)
+    result[...] = array
+    return result
 
 
 def run_low(op: Op, arguments: Sequence[Any]) -> Any:
     """An `upcast` kernel on float16 or bfloat16 arrays of a formula: in float32, rounded once."""
     low = arguments[0].dtype
     if low not in LOW_PRECISION:
-        return op.call(op.kernel, arguments)
+        return op.call(op.forward, arguments)
     given = [
         each.astype(FLOAT32)
         if isinstance(each, np.ndarray | np.generic) and each.dtype in LOW_PRECISION
         else each
         for each in arguments
     ]
-    return to_low(op.call(op.kernel, given), low)
+    return to_low(op.call(op.forward, given), low)
 
 
 def to_low(result: Any, low: np.dtype) -> Any:
@@ -129,7 +139,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
         if not any(isinstance(each, Tensor) for each in flat(arguments)):
-            return op.call(op.kernel, arguments)
+            return op.call(op.forward, arguments)
     plain = tuple([python_number(each) for each in arguments])
     if any(a is not b for a, b in zip(plain, arguments, strict=True)):
         return op.call(op.function, plain)

@@ -127,6 +127,7 @@ def apply_slowly(
         raise freed_error(node)
     edges = node._edges
     recorded = [each is not None for each in edges]
+    observed = node._extra is not None and bool(node._extra.post_hooks)
     flags = recorded if needs is None else list(needs)
     spans, position = {}, 0
     params = [param for param in op.params if op.formula_for(param.name) is not None]
@@ -136,7 +137,8 @@ def apply_slowly(
         span = spans[param.name] = slice(position, position + length)
         position += length
         if length > 1 and any(flags[span]):  # a list is needed as a whole, as in PyTorch
-            flags[span] = recorded[span]
+            # and a hook sees the gradients of all, also of those that nobody wants
+            flags[span] = [True] * length if observed else recorded[span]
     found: list[Any] = [None] * len(edges)
     read: dict[str, Any] = {}  # a saved value is unpacked once, however many formulas name it
     if node._status == PACKED:  # all of them, in the order of packing

@@ -15,7 +15,7 @@ import numpy as np
 from taper import dtypes
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
-from taper.autograd.conjugate import write_through
+from taper.autograd.conjugate import memory_of, write_through
 from taper.autograd.interception import Call, announce_write, intercept
 from taper.autograd.meta import INFERENCE_COUNTER, Creation
 from taper.autograd.saved import (
@@ -78,7 +78,7 @@ def run_inplace(
         except NotImplementedError:
             refuse_cast(op, arguments)  # PyTorch looks at this first
             raise
-        check_destination(target._array, result)
+        check_destination(memory_of(target), result)
     node = None
     if record:
         replaced: dict[str, Any] = {}
@@ -336,7 +336,7 @@ def run_inplace_in_mode(
             write_through(target, write)
         elif inference and mode & INFERENCE:
             result = compute(op, arguments)
-            check_destination(target._array, result)
+            check_destination(memory_of(target), result)
             write_through(target, functools.partial(np.copyto, src=result, casting="unsafe"))
         else:
             run_inplace(op, arguments, write)

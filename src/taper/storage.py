@@ -109,8 +109,8 @@ class UntypedStorage(StorageBase):
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
         usable(device, "UntypedStorage")
-        if isinstance(data, int):
-            self._memory = np.zeros(data, BYTE)
+        if isinstance(data, int | np.integer):
+            self._memory = np.zeros(int(data), BYTE)
         else:
             self._memory = array_of_elements(list(data), dtypes.uint8)
 
@@ -236,8 +236,8 @@ class TypedStorage(_Common):
             self._memory = wrap_storage._memory
         elif isinstance(data, UntypedStorage):
             self._memory = data._memory
-        elif isinstance(data, int):
-            self._memory = np.zeros(data * self.dtype.itemsize, BYTE)
+        elif isinstance(data, int | np.integer):
+            self._memory = np.zeros(int(data) * self.dtype.itemsize, BYTE)
         else:
             self._memory = array_of_elements(list(data), self.dtype).view(BYTE)
 

@@ -192,6 +192,8 @@ def extent(shape: Shape, strides: Shape) -> int:
 
 def is_dense(shape: Shape, strides: Shape) -> bool:
     """Whether the elements fill a piece of memory without gaps and without overlap."""
+    if 0 in shape:
+        return True
     expected = 1
     for step, length in sorted(zip(strides, shape, strict=True)):
         if length == 1:
@@ -203,30 +205,50 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
 
 
 def preserved_strides(shape: Shape, strides: Shape) -> Shape:
-    """Dense strides in the order of the given ones: what a copy that keeps the layout has.
+    """Dense strides in the order of the given ones: what a copy that keeps the layout has."""
+    if is_dense(shape, strides):
+        return strides
+    return ordered_strides(shape, [strides])
+
+
+def ordered_strides(shape: Shape, several: Sequence[Shape]) -> Shape:
+    """Dense strides in the order of several others, of which the first that has one decides.
 
     Dimensions of step 0 have no order of their own and stay where they are among the others.
     """
-    if 0 in shape or is_dense(shape, strides):
-        return strides
-    order = list(range(len(shape) - 1, -1, -1))  # innermost first
-    for start in range(1, len(order)):
+    ndim = len(shape)
+    order = list(range(ndim - 1, -1, -1))  # innermost first
+    for start in range(1, ndim):
         moving = start
         for before in range(start - 1, -1, -1):
             inner, outer = order[before], order[moving]
-            steps = strides[inner], strides[outer]
-            if 0 in steps or (steps[0] == steps[1] and shape[inner] <= shape[outer]):
+            verdict = _in_order(shape[inner], shape[outer], [(s[inner], s[outer]) for s in several])
+            if verdict is None:
                 continue
-            if steps[0] < steps[1]:
+            if verdict:
                 break
             order[before], order[moving] = outer, inner
             moving = before
-    result = [0] * len(shape)
+    if order == list(range(ndim - 1, -1, -1)):
+        return row_major(shape)
+    result = [0] * ndim
     step = 1
     for dim in order:
         result[dim] = step
         step *= shape[dim]
     return tuple(result)
+
+
+def _in_order(inner: int, outer: int, steps: Sequence[tuple[int, int]]) -> bool | None:
+    """Whether two dimensions lie in memory as they stand, by their lengths and steps."""
+    for first, second in steps:
+        if first == 0 or second == 0:
+            continue
+        if first != second:
+            return first < second
+        if inner > outer:
+            return False
+    return None
 
 
 def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> ndarray:

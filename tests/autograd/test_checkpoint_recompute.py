@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import weakref
 
 import pytest
 
-from autograd_probe import error, function, values
+from autograd_probe import error, function, no_collector, values
 from checkpoint_probe import Counted, first_then, leaf, plain_grad, sin_cos
 
 NUMBER_DIFFERS = (
@@ -427,3 +428,27 @@ def test_p11_groups_are_not_nested(torch):
             "RuntimeError: GraphExecGroup contexts cannot be nested. Already inside group <"
         )
     assert group._get_current_group() is None
+
+
+def test_d8_what_a_function_saves_in_a_recomputation_is_freed_without_the_collector(torch):
+    made = []
+
+    def forward(ctx, x):
+        result = x * 3
+        made.append(weakref.ref(result))
+        ctx.save_for_backward(result, x)
+        return result
+
+    def backward(ctx, grad):
+        assert len(ctx.saved_tensors) == 2
+        return grad * 3
+
+    triple = function(torch, forward, backward).apply
+    leaf = torch.ones(2, requires_grad=True)
+    with no_collector():
+        y = torch.utils.checkpoint.checkpoint(
+            lambda x: triple(x * 2) * 2, leaf, use_reentrant=False
+        )
+        y.sum().backward()
+        assert [each() for each in made] == [None, None]
+    assert leaf.grad.tolist() == [12.0, 12.0]

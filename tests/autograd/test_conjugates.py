@@ -251,3 +251,21 @@ def test_e5_a_function_may_return_a_conjugate_as_it_is(torch):
     result.sum().backward()
     assert leaf.grad.tolist() == [[-2j, -2j], [-2j, -2j]]
     assert Same.apply(matrix(torch).conj())._version == 0
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_e6_a_conjugate_made_in_no_grad_hands_its_gradient_to_nobody(torch, before):
+    leaf = matrix(torch).requires_grad_()
+    base = leaf * 1 if before else leaf
+    for make in (torch.conj, torch._neg_view, lambda each: each.conj().imag):
+        with torch.no_grad():
+            view = make(base)
+        assert view.requires_grad and view.is_leaf
+        view.real.sum().backward()
+        assert leaf.grad is None and view.grad is None
+
+
+def test_w1_an_expanded_conjugate_is_not_written(torch):
+    wide = matrix(torch)[:1].conj().expand(3, 2)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        wide.mul_(2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from autograd_probe import error, values, warned
 
 SECOND_TIME = (
@@ -354,3 +356,53 @@ def test_w16_only_the_maximum_gets_a_gradient_that_is_not_finite(torch):
     assert values(found) == [0.0, float("inf")]
     (x.max() * float("inf")).backward()
     assert values(x.grad) == [0.0, float("inf")]
+
+
+NOTHING_SAVED = {
+    "linear": lambda torch, x, w, b: torch.nn.functional.linear(x, w, b),
+    "addmm": lambda torch, x, w, b: torch.addmm(b, x, w),
+    "addmv": lambda torch, x, w, b: torch.addmv(b, x, b.detach()),
+    "addcmul": lambda torch, x, w, b: torch.addcmul(b, x, w),
+    "fmod": lambda torch, x, w, b: torch.fmod(b, x),
+    "remainder": lambda torch, x, w, b: torch.remainder(b, x),
+    "index_add": lambda torch, x, w, b: b.index_add(0, torch.tensor([0, 1]), x[0]),
+    "scatter_add": lambda torch, x, w, b: b.scatter_add(0, torch.tensor([0, 1]), x[0]),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_SAVED)
+def test_e2_what_has_saved_nothing_may_run_again(torch, name):
+    x, w = torch.full((2, 2), 2.0), torch.full((2, 2), 3.0)
+    b = torch.ones(2, requires_grad=True)
+    y = NOTHING_SAVED[name](torch, x, w, b)
+    total = y.sum()
+    total.backward()
+    once = b.grad.clone()
+    total.backward()
+    assert b.grad.tolist() == (once * 2).tolist()
+    x.requires_grad_()
+    total = NOTHING_SAVED[name](torch, x * 1, w, b).sum()
+    total.backward()
+    if name not in ("index_add", "scatter_add", "fmod", "remainder"):
+        assert error(total.backward).startswith("RuntimeError: Trying to backward through")
+
+
+def test_d5_the_backward_of_a_square_saves_what_that_of_a_power_saves(torch):
+    x = torch.tensor([3.0], requires_grad=True)
+    y = x.square()
+    packed = []
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    with hooks(lambda each: (packed.append(1), each)[1], lambda each: each):
+        (found,) = torch.autograd.grad(y, x, create_graph=True)
+    assert len(packed) == 2 and found.grad_fn.next_functions[1][0].name() == "MulBackward1"
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 3)])
+def test_d7_the_product_of_one_number_has_a_constant_gradient(torch, shape):
+    x = torch.zeros(shape, requires_grad=True)
+    for y in (x.prod(0), x.cumprod(0)):
+        (found,) = torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)
+        assert not found.requires_grad and found.tolist() == torch.ones(shape).tolist()
+    matrix = torch.tensor([[2.0]], requires_grad=True)
+    (found,) = torch.autograd.grad(torch.det(matrix), matrix, create_graph=True)
+    assert not found.requires_grad and found.tolist() == [[1.0]]

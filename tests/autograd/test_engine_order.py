@@ -35,6 +35,40 @@ def test_e12_the_node_recorded_last_runs_first(torch):
     assert ran == ["c", "b", "a"]
 
 
+@pytest.mark.parametrize("order", ["abc", "acb", "bac", "bca", "cab", "cba"])
+def test_e12_of_three_ready_nodes_the_one_recorded_last_runs_first(torch, order):
+    ran = []
+    note = noting(torch, ran)
+    x = torch.ones(2, requires_grad=True)
+    made = {name: note.apply(x, name) for name in "abc"}
+    torch.cat([made[name] for name in order]).sum().backward()
+    assert ran == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("order", ["abcd", "dcba", "bdac", "cadb"])
+def test_e12_of_several_roots_the_one_recorded_last_runs_first(torch, order):
+    ran = []
+    note = noting(torch, ran)
+    x = torch.ones(2, requires_grad=True)
+    made = {"a": note.apply(x, "a"), "b": note.apply(x, "b")}
+    made["c"] = note.apply(made["a"], "c")
+    made["d"] = note.apply(x, "d")
+    torch.autograd.backward([made[name] for name in order], [torch.ones(2)] * 4)
+    assert ran == ["d", "c", "b", "a"]
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+def test_e12_nodes_wait_while_accumulators_with_hooks_run(torch):
+    ran = []
+    note = noting(torch, ran)
+    x, v, w = (torch.ones(2, requires_grad=True) for _ in range(3))
+    for name, leaf in (("v", v), ("w", w)):
+        leaf.register_post_accumulate_grad_hook(lambda leaf, name=name: ran.append(name))
+    a, b, c = (note.apply(x, name) for name in "abc")
+    torch.cat([b * v, a, c * w]).sum().backward()
+    assert ran == ["w", "v", "c", "b", "a"]
+
+
 def test_e12_a_set_sequence_number_changes_the_choice_between_ready_nodes(torch):
     ran = []
     note = noting(torch, ran)
@@ -339,3 +373,14 @@ def test_e26_an_edge_keeps_the_graph_and_cannot_be_materialized(torch):
     assert error(lambda: torch.autograd.grad(x * x, [other], materialize_grads=True)) == (
         "RuntimeError: materialize_grads cannot be used when the given input is a GradientEdge"
     )
+
+
+def test_e17_a_gradient_that_several_share_is_copied_with_its_values(torch):
+    x, y = (torch.zeros(2, 3).t().requires_grad_() for _ in range(2))
+    grad = torch.arange(6.0).reshape(3, 2)
+    (x + y).backward(grad)
+    for leaf in (x, y):
+        assert leaf.grad.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+        assert leaf.grad.stride() == (1, 3)
+    x.grad.zero_()
+    assert grad.sum().item() == y.grad.sum().item() == 15.0

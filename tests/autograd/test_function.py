@@ -503,3 +503,18 @@ def test_f5_the_second_backward_names_the_line_of_apply(torch):
     with pytest.raises(RuntimeError) as caught:
         y.sum().backward()
     assert str(caught.value).split("\n")[1].endswith(": y = cube(torch).apply(ones(torch))")
+
+
+def test_d9_the_gradients_of_once_differentiable_share_a_node_with_an_edge_for_each(torch):
+    once = torch.autograd.function.once_differentiable
+    product = function(
+        torch, lambda ctx, x, y, z: x * y, once(lambda ctx, grad: (grad, grad * 2, None))
+    ).apply
+    leaves = [torch.ones(2, requires_grad=True) for _ in range(3)]
+    start = torch.ones(2, requires_grad=True)
+    found = torch.autograd.grad(
+        product(*leaves), leaves, start, create_graph=True, allow_unused=True
+    )
+    assert found[0].grad_fn is found[1].grad_fn and found[2] is None
+    assert [each.output_nr for each in found[:2]] == [0, 1]
+    assert names(found[0].grad_fn) == ["torch::autograd::AccumulateGrad"] * 2 + ["None"]

@@ -198,6 +198,17 @@ def test_h5_post_accumulate_hooks_are_for_leaves_and_return_nothing(torch):
     assert values(x.grad) == [3.0, 3.0]
 
 
+def test_h5_a_post_accumulate_hook_fires_under_create_graph(torch):
+    x = torch.tensor([2.0], requires_grad=True)
+    seen = []
+    x.register_post_accumulate_grad_hook(
+        lambda leaf: seen.append((leaf.grad.item(), leaf.grad.requires_grad))
+    )
+    for _ in range(2):
+        (x * x).sum().backward(create_graph=True)
+    assert seen == [(4.0, True), (8.0, True)]
+
+
 def test_h5_a_post_accumulate_hook_fires_for_an_undefined_gradient(torch):
     class Stop(torch.autograd.Function):
         @staticmethod
@@ -536,3 +547,28 @@ def test_w5_what_is_asked_for_on_the_way_is_the_gradient_before_its_hooks(torch)
     first.retain_grad()
     found = torch.autograd.grad(second.sum(), [leaf, first])
     assert values(found[1]) == [15.0, 15.0] and values(first.grad) == [30.0, 30.0]
+
+
+def test_d1_hooks_of_nodes_see_differentiable_outputs_only(torch):
+    x = torch.tensor([3.0, 1.0], requires_grad=True)
+    for result in (x.sort(), x.max(0), x.cummax(0), x.topk(1)):
+        seen = []
+        result[0].grad_fn.register_prehook(lambda grads, seen=seen: seen.append(len(grads)))
+        result[0].grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+        result[0].grad_fn.register_hook(
+            lambda inputs, outputs, seen=seen: seen.append((len(inputs), len(outputs)))
+        )
+        result[0].sum().backward()
+        assert seen == [1, (1, 1)]
+    assert values(x.grad) == [10.0, 2.0]
+
+
+def test_d2_hooks_of_a_list_see_the_gradients_of_all_its_tensors(torch):
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    for result in (torch.cat([x, y]), torch.stack([y, x]), torch.block_diag(y, x)):
+        seen = []
+        result.grad_fn.register_hook(
+            lambda inputs, outputs, seen=seen: seen.append([each is None for each in inputs])
+        )
+        result.sum().backward()
+        assert seen == [[False, False]]

@@ -357,3 +357,15 @@ def test_e7_a_pass_over_reductions_of_one_number_in_inference_mode(torch, name):
     with torch.inference_mode():
         y.backward()
     assert x.grad.item() == (2.0 if name == "aminmax" else 1.0) and x.grad.is_inference()
+
+
+def test_m2_inference_tensors_are_resized_and_detached_in_their_mode_only(torch):
+    with torch.inference_mode():
+        t = torch.ones(2, 2, requires_grad=True)
+        t.resize_(3)
+    assert t.shape == (3,) and t.requires_grad
+    assert t.detach_() is t and t.requires_grad
+    assert t.resize_(3) is t
+    assert error(lambda: t.resize_(2)).startswith(
+        "RuntimeError: Inplace update to inference tensor"
+    )

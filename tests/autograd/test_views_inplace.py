@@ -336,3 +336,12 @@ def test_w8_a_gradient_is_summed_over_what_was_put_in_front(torch):
         higher.unsqueeze_(0)
     higher.backward(torch.ones(1, 2))
     assert leaf.grad.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("step", [2, 4, 8])
+def test_a_strided_view_is_negated_in_place(torch, dtype, step):
+    base = torch.arange(1, 33, dtype=getattr(torch, dtype))
+    with torch.no_grad():
+        base[::step].neg_()
+    assert base.tolist() == [-n if (n - 1) % step == 0 else n for n in range(1, 33)]

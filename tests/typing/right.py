@@ -165,7 +165,8 @@ def modules(x: Tensor) -> None:
     assert_type(model.to("cpu").eval().requires_grad_(False).apply(lambda module: None), Model)
     assert_type(model.state_dict(), dict[str, Any])
     assert_type(model.load_state_dict(model.state_dict()).missing_keys, list[str])
-    assert_type(model.register_forward_hook(lambda *_: None), RemovableHandle)
+    assert_type(model.register_forward_hook(lambda module, args, out: out * 2), RemovableHandle)
+    model.register_full_backward_hook(lambda module, grad_input, grad_output: None)
     conv = nn.Conv2d(1, 2, kernel_size=(1, 1), bias=False)
     assert_type(conv.weight, nn.Parameter)
     assert_type(conv.bias, nn.Parameter | None)
@@ -174,7 +175,8 @@ def modules(x: Tensor) -> None:
     assert_type(nn.Embedding(3, 4).weight, nn.Parameter)
     assert_type(nn.Linear(2, 3).forward(x), Tensor)
     assert_type(nn.GRU(2, 3).forward(x), tuple[Tensor, Tensor])
-    assert_type(nn.LSTM(2, 3).forward(x), tuple[Tensor, tuple[Tensor, Tensor]])
+    lstm = nn.LSTM(2, 3, 1, batch_first=True)
+    assert_type(lstm.forward(x), tuple[Tensor, tuple[Tensor, Tensor]])
     assert_type(Masked().forward(x, scale=2.0), tuple[Tensor, float])
 
 

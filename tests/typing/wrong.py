@@ -67,6 +67,8 @@ sizes: int = x.size()  # assignment
 nn.Linaer(3, 4)  # attr-defined
 nn.Linear(3, 4, dtype="float32")  # arg-type
 nn.Conv2d(1, 2, "3")  # arg-type
+nn.LSTM(3, "4")  # arg-type
+nn.GRU(3, 4, layers=2)  # call-arg
 nn.Conv2d(1, 2, 3).bias.zero_()  # union-attr
 nn.ModuleList([3])  # list-item
 nn.Sequential(taper.relu)  # call-overload

@@ -189,7 +189,7 @@ def _watch_layout(grad: np.ndarray, like: np.ndarray, way: str = "") -> None:
 
 def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
     """A copy of `grad` in the layout for the leaf `like`, also where the policy is off."""
-    if like.flags.c_contiguous or like.shape != grad.shape:
+    if (like.flags.c_contiguous and grad.size) or like.shape != grad.shape:
         return grad.copy(order="C")
     copy = empty_with(grad.shape, layout(like), grad.dtype)
     copy[...] = grad

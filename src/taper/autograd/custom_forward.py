@@ -288,7 +288,9 @@ def _finish_dirty(
 def _save(ctx: BackwardCFunction, outputs: list[Any], state: Any) -> None:
     """Turn what `save_for_backward` was given into saved values, outputs without a cycle."""
     values = []
-    for position, tensor in enumerate(ctx.to_save or ()):
+    # Forgotten first: a hook that stops here, as a checkpoint's does, must leave no cycle.
+    given, ctx.to_save = ctx.to_save, None
+    for position, tensor in enumerate(given or ()):
         if not (tensor is None or isinstance(tensor, Tensor)):
             raise TypeError(
                 f"save_for_backward can only save variables, but argument {position} is of type "

@@ -372,14 +372,11 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
         if leaves:
             for node in leaves:  # at once, which spares each the way through the heap
                 entry = waiting[node]
-                if (quick and quick(node, entry[1])) or accumulate_simply(node, entry[1]):
-                    entry[1] = None
-                else:
-                    heappush(ready, (-LAST, next(tick), node))
+                grads, entry[1] = entry[1], None
+                if not (quick and quick(node, grads)) and not accumulate_simply(node, grads):
+                    state.current_node = node
+                    run_carefully(node, grads, task)
             leaves.clear()
-            if ready and upcoming is not None:
-                heappush(ready, (-upcoming._sequence, next(tick), upcoming))
-                upcoming = None
 
 
 def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:

@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from taper.autograd.context import BackwardCFunction, FunctionCtx, no_backward
 from taper.autograd.custom_forward import apply_function, no_setup_context
 from taper.autograd.probes import Error
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad, set_history
-from taper.tensor import Tensor
+from taper.tensor import Tensor, wrap
 
 __all__ = [
     "BackwardCFunction",
@@ -181,18 +183,21 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         tracked = any(isinstance(each, Tensor) and requires_grad(each) for each in args)
         if mode & NO_GRAD or not tracked:
             return outputs
-        several = isinstance(outputs, tuple)
-        results = [_refusing(each) for each in (outputs if several else (outputs,))]
-        return tuple(results) if several else results[0]
+        if isinstance(outputs, tuple):
+            return _refusing(outputs)
+        return _refusing((outputs,))[0]
 
     return wrapper
 
 
-def _refusing(output: Any) -> Any:
-    """The output on a node that refuses to be run, and that leads nowhere."""
-    if output is None:
-        return None
-    result = output.detach()
+def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The outputs on a node that refuses to be run, and that leads to leaves nobody knows."""
+    results = tuple([None if each is None else each.detach() for each in outputs])
+    nothing = wrap(np.empty(0))
+    leaves = [nothing if each is None else each.detach().requires_grad_() for each in outputs]
     text = "trying to differentiate twice a function that was marked with @once_differentiable"
-    set_history(result, Error(text, (output.detach().requires_grad_(),), (result,)))
-    return result
+    node = Error(text, leaves, leaves)
+    for nr, result in enumerate(results):
+        if result is not None:
+            set_history(result, node, nr)
+    return results

@@ -52,13 +52,21 @@ def _through(hooks: Any, grad: Any, tensors: bool) -> Any:
 
 def run_pre_hooks(node: Node, grads: list[Any], tensors: bool) -> list[Any]:
     """Node pre-hooks: `hook(grad_outputs)` may return a tuple in their place."""
-    given = tuple(as_tensor(grad) for grad in grads)
+    given = _seen(node, grads)
     for hook in list((node._rarely().pre_hooks or {}).values()):
         result = hook(given)
         if result is not None and result is not given:
             _check_tuple(given, result, hook)
             given = result
-    return [as_grad(grad, tensors) for grad in given]
+    replaced = iter([as_grad(grad, tensors) for grad in given])
+    unseen = node._unseen_outputs
+    return [grad if nr in unseen else next(replaced) for nr, grad in enumerate(grads)]
+
+
+def _seen(node: Node, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:
+    """The gradients of outputs that hooks see: those of differentiable ones."""
+    unseen = node._unseen_outputs
+    return tuple([as_tensor(grad) for nr, grad in enumerate(grads) if nr not in unseen])
 
 
 def run_post_hooks(
@@ -68,7 +76,7 @@ def run_post_hooks(
     hooks = node._rarely().post_hooks
     if not hooks:
         return results
-    outputs = tuple(as_tensor(grad) for grad in grads)
+    outputs = _seen(node, grads)
     inputs = tuple(as_tensor(grad) for grad in results)
     for hook in list(hooks.values()):
         result = hook(inputs, outputs)

@@ -102,6 +102,7 @@ class Node:
     _public_name: ClassVar[str | None] = None
     _output_count: ClassVar[int] = 1
     _without_grad: frozenset[int] = frozenset()  # outputs that are not differentiable
+    _unseen_outputs: ClassVar[frozenset[int]] = frozenset()  # those of them that hooks do not see
     _saves: ClassVar[bool] = False  # whether `_release` has something to do
     _takes_real_part: ClassVar[bool] = True  # a complex gradient of a real input is allowed (E18)
     _passes_undefined: ClassVar[bool] = True  # all gradients None: not run, None goes on (E15)

@@ -444,6 +444,8 @@ def detach_(self: Tensor) -> Tensor:
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
             "function in torch/optim/optimizer.py as the solution."
         )
+    if self._counter is INFERENCE_COUNTER:
+        return self  # no history to cut, and its flag stays
     if self._grad_fn is not None:
         self._counter = DetachedCounter(version_counter(self))
     self._grad_fn = None

@@ -199,7 +199,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias
     tensor([[4., 4., 4., 4.],
             [4., 4., 4., 4.]])
     """
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias` over the last dimension of `input`.
 
     >>> import taper
@@ -268,7 +268,7 @@ def elu_(input: Tensor, alpha: _Number = 1, scale: Any = 1, input_scale: Any = 1
     >>> taper.nn.functional.elu_(taper.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
+def gelu(input: Tensor, *, approximate: str = 'none', out: Tensor | None = None) -> Tensor:
     """x times the probability that a normal deviate is below x, or an approximation by tanh.
 
     >>> import taper
@@ -350,7 +350,7 @@ def log_softmax(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, d
     >>> functional_log_softmax(taper.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)).
 
     >>> import taper
@@ -960,7 +960,7 @@ def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
     >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[2., 1.]])
     """
-def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of the last two dimensions.
 
     >>> import taper
@@ -969,7 +969,7 @@ def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
     """
-def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of the last three dimensions.
 
     >>> import taper

@@ -31,12 +31,14 @@ filled in.  `_strides` counts bytes, as NumPy does.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from taper.autograd.transforms import seen_whole
+from taper.layouts import ELEMENTWISE, Rule, settled
 from taper.numpy_names import with_numpy_names
 
 Array: TypeAlias = Any
@@ -192,10 +194,23 @@ class Op:
             for each in self.params
             if each.kind not in ("plain", "tensors", "indices")
         )
+        pointwise = self.ufunc is not None or self.tangent == POINTWISE
+        several = pointwise and len(self.tensor_names) > 1
+        self.layout: Rule | None = options["layout"] or (ELEMENTWISE if several else None)
         self.formulas: list[Formula] = []
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
         self.function: Any = None
+
+    @functools.cached_property
+    def forward(self) -> Callable[..., Any]:
+        """The kernel with results that lie in memory as PyTorch's."""
+        return self.kernel if self.layout is None else settled(self.kernel, self.layout)
+
+    @functools.cached_property
+    def quick(self) -> Any:
+        """The ufunc in the same way, where there is one."""
+        return self.ufunc and (settled(self.ufunc, self.layout) if self.layout else self.ufunc)
 
     @property
     def differentiable(self) -> bool:
@@ -318,6 +333,7 @@ def op(
     nondifferentiable: tuple[int, ...] = (),
     returns: Any = None,
     ufunc: Any = None,
+    layout: Rule | None = None,
     public: bool = True,
     method: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -347,6 +363,9 @@ def op(
     returns            a class (named tuple) to wrap several outputs in
     ufunc              the NumPy ufunc that the kernel is while its plain parameters have their
                        defaults; called without the Python function
+    layout             a rule of `layouts` for how the results lie in memory, where what the kernel
+                       gives for operands that are not row-major is not PyTorch's; a POINTWISE
+                       operator of several tensors is ELEMENTWISE
     public, method     whether it shows in the `taper` namespace and on Tensor
     """
     options = dict(locals())

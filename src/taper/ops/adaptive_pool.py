@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.factory import refuse
+from taper.layouts import channels_are_last, laid_out_like
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.pool import at_indices
 from taper.ops.pool_checks import FLOATS, one_number, require_dtype, require_range, whole_numbers
@@ -20,7 +21,6 @@ from taper.ops.pool_kernels import (
     adaptive_windows,
     added_at,
     combined_all,
-    laid_out_like,
     maxima_with_places,
     row_major,
     spread,
@@ -329,13 +329,6 @@ def _sizes(function: str, input: Any, output_size: Any, rank: int) -> Shape:
     return integers(function, "output_size", lengths, 2)
 
 
-def _channels_last(array: ndarray) -> bool:
-    """Whether the strides of (image, channel, row, place) say so, even if a length is 1."""
-    _, channels, height, width = array.shape
-    step = channels * array.itemsize
-    return array.strides == (height * width * step, array.itemsize, width * step, step)
-
-
 def _average(input: Tensor, rank: int, output_size: Shape) -> Tensor:
     name = f"adaptive_avg_pool{rank}d"
     if len(output_size) != rank:
@@ -349,9 +342,10 @@ def _average(input: Tensor, rank: int, output_size: Shape) -> Tensor:
         )
     if output_size == (1,) * rank:
         result: Tensor = mean(input, tuple(range(-1, -rank - 1, -1)), True)
-        if rank == 2 and input._array.ndim == 4 and _channels_last(input._array):
-            count, channels = input._array.shape[:2]
-            result.as_strided_((count, channels, 1, 1), (channels, 1, channels, channels))
+        array = input._array
+        if array.ndim == rank + 2 and channels_are_last(array.shape, array.strides):
+            channels = array.shape[1]
+            result.as_strided_(result.shape, (channels, 1, *(channels,) * rank))
         return result
     found: Tensor = (adaptive_average2d if rank == 2 else adaptive_average3d)(input, output_size)
     return found

@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.autograd.state import local
 from taper.autograd.views import bump_version, check_inplace, rebase_history, wants_grad
+from taper.layouts import FIRST
 from taper.memory import resized
 from taper.opdef import SAME, Array, derivative, inplace_as_function, methods, op, tangent_of
 from taper.ops.matmul import (
@@ -326,7 +327,7 @@ def addbmm_tangent(batch1, batch2, self_t, batch1_t, batch2_t, beta, alpha):
 # --- addr ------------------------------------------------------------------------------------
 
 
-@op(promote=SAME, upcast=True, out=True, inplace=True)
+@op(promote=SAME, upcast=True, out=True, inplace=True, layout=FIRST)
 def addr(self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """`beta * self + alpha * outer(vec1, vec2)`.
 

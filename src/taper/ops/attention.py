@@ -18,6 +18,7 @@ from taper import dtypes
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.views import requires_grad
 from taper.backends.cuda import sdp_allowed
+from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, composites, derivative, op, tangent_of
 from taper.ops import dropout as _dropout  # noqa: F401 - provides the composite
 from taper.ops.join import repeat_interleave
@@ -216,7 +217,7 @@ def attention_gradients_tangent(grad_out_t):
 # --- in terms of other operators -------------------------------------------------------------
 
 
-@op(name="_safe_softmax", public=False, method=False)
+@op(name="_safe_softmax", public=False, method=False, layout=ROW_MAJOR)
 def safe_softmax(self: Array, dim: int) -> Array:
     """softmax that is zero, not nan, where a whole row is masked out by -inf."""
     masked = _largest(self, dim, None, None, True) == -np.inf if self.size else None

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper.dtype_checks import not_implemented
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.activation import relu
 from taper.ops.matmul import same_dtype
@@ -29,7 +30,7 @@ from taper.ops.pool_checks import (
     tensor,
     whole_numbers,
 )
-from taper.ops.pool_kernels import Windows, along, combined_all, laid_out_like, row_major, spread
+from taper.ops.pool_kernels import Windows, along, combined_all, row_major, spread
 from taper.ops.shape import squeeze_dim, unsqueeze
 from taper.ops.unary import zeros_like
 from taper.strides import Shape

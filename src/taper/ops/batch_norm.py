@@ -20,16 +20,19 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.transforms import whole
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.operands import scalar_array
 from taper.ops.matmul import not_tensors
 from taper.ops.shape import reshape, select, view_as_shape
+from taper.reduction import column_sums, row_products
 from taper.tensor import Tensor
 
 # --- what all normalisations share -----------------------------------------------------------
 
 _WEIGHTS: dict[tuple[int, str], ndarray] = {}  # by length and dtype, the few that are in use
 _WEIGHTS_LIMIT = 64
+_SHORT = 1024  # up to here a product of BLAS is an accurate mean
 
 
 def averaging(length: int, dtype: np.dtype) -> ndarray:
@@ -40,6 +43,14 @@ def averaging(length: int, dtype: np.dtype) -> ndarray:
         if len(_WEIGHTS) < _WEIGHTS_LIMIT:
             _WEIGHTS[length, dtype.char] = found
     return found
+
+
+def row_means(rows: ndarray) -> ndarray:
+    """The mean of each row of a matrix."""
+    length = rows.shape[1]
+    if length <= _SHORT:
+        return rows.dot(averaging(length, rows.dtype))
+    return row_products(rows, np.ones_like(rows[:1])) / rows.dtype.type(length)
 
 
 def inverse_deviation(variance: Any, eps: float) -> ndarray:
@@ -105,8 +116,7 @@ def channel_means(array: ndarray) -> ndarray:
     """The mean of all that belongs to a channel, for an array (N, C) or (N, C, L)."""
     if array.ndim == 3:
         count, channels, length = array.shape
-        rows = array.reshape(count * channels, length)
-        array = rows.dot(averaging(length, array.dtype)).reshape(count, channels)
+        array = row_means(array.reshape(count * channels, length)).reshape(count, channels)
     return averaging(array.shape[0], array.dtype).dot(array)
 
 
@@ -114,8 +124,12 @@ def channel_products(first: ndarray, second: ndarray) -> ndarray:
     """The mean of the products of what belongs to a channel of both arrays."""
     if first.ndim == 2:
         return averaging(first.shape[0], first.dtype).dot(first * second)
-    sums = np.einsum("ncl,ncl->c", first, second)
-    return sums / (first.shape[0] * first.shape[2])
+    return channel_sums(first, second) / (first.shape[0] * first.shape[2])
+
+
+def channel_sums(first: ndarray, second: ndarray) -> ndarray:
+    """The sum of the products of what belongs to a channel of both arrays (N, C, L)."""
+    return column_sums(row_products(first, second))
 
 
 def spread(vector: Any, array: ndarray) -> Any:
@@ -155,22 +169,11 @@ def native_batch_norm(
     if bias is not None:
         result += spread(bias, array)
     if array is not input:
-        result = _laid_out(result.reshape(input.shape), input)
+        result = laid_out_like(result.reshape(input.shape), input)
     if training:
         return result, mean, inverse, variance
     nothing = np.empty(0, input.dtype)
     return result, nothing, nothing, variance
-
-
-def _laid_out(result: ndarray, like: ndarray) -> ndarray:
-    """The result row-major, or with the channels last where the input is so."""
-    if like.ndim < 4 or like.flags.c_contiguous:
-        return result
-    order = (0, *range(2, like.ndim), 1)
-    if not like.transpose(order).flags.c_contiguous:
-        return result
-    back = (0, like.ndim - 1, *range(1, like.ndim - 1))
-    return np.ascontiguousarray(result.transpose(order)).transpose(back)
 
 
 def _check(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
@@ -222,7 +225,7 @@ def native_batch_norm_all(
         np.multiply(grad, spread(scale, array), out=centered)
     count = array.size // array.shape[1]
     return (
-        _laid_out(centered.reshape(input.shape), input) if needs[0] else None,
+        laid_out_like(centered.reshape(input.shape), input) if needs[0] else None,
         along * count if needs[1] else None,
         average * count if needs[2] else None,
     )

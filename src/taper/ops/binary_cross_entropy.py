@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.layouts import ELEMENTWISE, FIRST
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.loss import (
     NONE,
@@ -38,6 +39,7 @@ _SMALLEST = 9.999999960041972e-13  # PyTorch has it in single precision
     upcast=True,
     public=False,
     method=False,
+    layout=ELEMENTWISE,
 )
 def binary_cross_entropy_reduced(
     self: Array, target: Array, weight: Array | None, reduction: int
@@ -145,6 +147,8 @@ def log_sigmoid(value: Any) -> Any:
     upcast=True,
     public=False,
     method=False,
+    # PyTorch starts with `1 - target` and goes on in place.
+    layout=lambda result, given: FIRST(result, given[1:2]),
 )
 def binary_cross_entropy_with_logits_reduced(
     self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int

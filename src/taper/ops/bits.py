@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from taper.dtype_checks import BOOL, WIDE, require_whole
+from taper.layouts import ELEMENTWISE
 from taper.opdef import FUNCTION, SAME, Array, Operand, op
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
 def bitwise_and(self: Array, other: Operand) -> Array:
     """The bits that both elements have; for bool logical and.
 
@@ -23,7 +24,7 @@ def bitwise_and(self: Array, other: Operand) -> Array:
     return np.bitwise_and(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
 def bitwise_or(self: Array, other: Operand) -> Array:
     """The bits that one of the elements has; for bool logical or.
 
@@ -35,7 +36,7 @@ def bitwise_or(self: Array, other: Operand) -> Array:
     return np.bitwise_or(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
 def bitwise_xor(self: Array, other: Operand) -> Array:
     """The bits that exactly one of the elements has; for bool logical xor.
 
@@ -59,7 +60,7 @@ def bitwise_not(self: Array) -> Array:
     return np.invert(self)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
 def bitwise_left_shift(self: Array, other: Operand) -> Array:
     """The bits moved up by `other` places; none is left if there are not so many.
 
@@ -71,7 +72,7 @@ def bitwise_left_shift(self: Array, other: Operand) -> Array:
     return np.left_shift(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True, numbers=True)
+@op(promote=SAME, inplace=True, out=True, numbers=True, layout=ELEMENTWISE)
 def bitwise_right_shift(self: Array, other: Operand) -> Array:
     """The bits moved down by `other` places; the sign stays.
 
@@ -83,7 +84,7 @@ def bitwise_right_shift(self: Array, other: Operand) -> Array:
     return np.right_shift(self, other)
 
 
-@op(promote=SAME, inplace=FUNCTION, out=True)
+@op(promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
 def gcd(self: Array, other: Array) -> Array:
     """The greatest common divisor of two whole numbers.
 
@@ -95,7 +96,7 @@ def gcd(self: Array, other: Array) -> Array:
     return np.gcd(self, other)
 
 
-@op(promote=SAME, inplace=FUNCTION, out=True)
+@op(promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
 def lcm(self: Array, other: Array) -> Array:
     """The least common multiple of two whole numbers.
 

@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays import select
 from taper.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -74,6 +75,7 @@ _WHERE = (
     public=False,
     method=False,
     signatures=_WHERE,
+    layout=ELEMENTWISE,
 )
 def where_self(condition: Array, self: Operand, other: Operand) -> Array:
     """`self` where the condition holds, else `other`."""
@@ -190,6 +192,7 @@ def _lerp(first: ndarray, last: ndarray, weight: Any, kernel: str) -> Any:
         "(Tensor input, Tensor end, Tensor weight, *, Tensor out = None)",
         "(Tensor input, Tensor end, Number weight, *, Tensor out = None)",
     ),
+    layout=ELEMENTWISE,
 )
 def lerp_number(self: Array, end: Array, weight: Any) -> Array:
     """A point between two tensors, `weight` of the way."""
@@ -236,7 +239,7 @@ def lerp_tensor_end(grad, weight):
 
 
 @derivative(lerp_tensor, wrt="weight")
-def lerp_tensor_weight(grad, self, end):
+def lerp_tensor_weight(grad, self, end, weight):  # which PyTorch saves for any gradient
     return grad * conj(end - self)
 
 
@@ -342,7 +345,7 @@ def addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> A
 
 
 @derivative(addcdiv, wrt="self")
-def addcdiv_self(grad):
+def addcdiv_self(grad, tensor2):  # which PyTorch saves for any gradient
     return grad
 
 

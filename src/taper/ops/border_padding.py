@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, derivative, op
 from taper.ops.pool_checks import NUMBERS, require_dtype
-from taper.ops.pool_kernels import at, laid_out_like, row_major
+from taper.ops.pool_kernels import at, row_major
 from taper.ops.unary import zeros_like
 from taper.strides import Shape
 

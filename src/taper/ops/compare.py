@@ -15,6 +15,7 @@ from taper import dtypes
 from taper.autograd.grad_mode import no_grad
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
 from taper.factory import finish
+from taper.layouts import ELEMENTWISE
 from taper.opdef import SAME, Array, Operand, alias, composite, inplace_function, op
 from taper.operands import python_number
 from taper.opwrite import compute_into
@@ -145,12 +146,13 @@ def isclose(
     if equal_nan and first.dtype.kind not in "biu":
         close = close | (np.isnan(first) & np.isnan(second))
     if rtol == 0 and atol == 0:
-        return finish(np.asarray(close))
+        return finish(ELEMENTWISE(np.asarray(close), (first, second)))
     if first.dtype.kind in "bu":
         first, second = first.astype(np.int64), second.astype(np.int64)
     allowed = np.abs(second) * rtol + atol
     error = np.abs(first - second)
-    return finish(np.asarray(close | (np.isfinite(error) & (error <= allowed))))
+    close = close | (np.isfinite(error) & (error <= allowed))
+    return finish(ELEMENTWISE(np.asarray(close), (input._array, other._array)))
 
 
 @composite(arrays=True)

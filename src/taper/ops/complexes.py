@@ -19,6 +19,7 @@ from taper.autograd.duals import follow
 from taper.autograd.meta import Creation
 from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, local
 from taper.autograd.views import conjugate_view
+from taper.layouts import ELEMENTWISE
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -383,7 +384,7 @@ def _joined(dtype: np.dtype, first: Any, second: Any) -> ndarray:
     return result
 
 
-@op(name="complex", tangent=LINEAR, out=True, method=False)
+@op(name="complex", tangent=LINEAR, out=True, method=False, layout=ELEMENTWISE)
 def complex_(real: Array, imag: Array) -> Array:
     """The complex tensor with these real and imaginary parts.
 
@@ -404,7 +405,7 @@ def complex_imag(grad, imag):
     return grad.imag
 
 
-@op(out=True, method=False)
+@op(out=True, method=False, layout=ELEMENTWISE)
 def polar(abs: Array, angle: Array) -> Array:
     """The complex tensor with these absolute values and angles.
 

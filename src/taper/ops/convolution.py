@@ -6,16 +6,18 @@ is wrong with arguments in `conv_checks`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from taper.layouts import laid_out_like
 from taper.opdef import Array, derivative, op, tangent_of
 from taper.ops import conv_kernels
 from taper.ops.conv_checks import Geometry, check_dtypes, geometry_of, wide
 from taper.ops.reshape import expand, reshape
-from taper.strides import Shape, has_format
+from taper.strides import Shape, strided
 
 
 @op(method=False)
@@ -50,28 +52,36 @@ def convolution(
     out = np.empty((len(input), outputs, *geometry.sizes), array.dtype)
     compute = conv_kernels.spread if transposed else conv_kernels.convolve
     compute(array, matrix, bias, *geometry[:3], out)
-    return _laid_out(out, input, weight)
+    return _laid_out(out, input, weight, groups)
 
 
 def _by_group(weight: ndarray, groups: int) -> ndarray:
     return weight.reshape(groups, len(weight) // groups, *weight.shape[1:])
 
 
-def _laid_out(result: ndarray, input: ndarray, weight: ndarray) -> ndarray:
+def _laid_out(result: ndarray, input: ndarray, weight: ndarray, groups: int) -> ndarray:
     """A result in the dtype of the input; with the channels last if those of an operand are."""
     result = result.astype(input.dtype, copy=False)
-    if input.flags.c_contiguous and weight.flags.c_contiguous:
-        return result
-    if input.ndim == 4:
-        name = "channels_last"
-    elif input.ndim == 5 and input.dtype.itemsize <= 4 and input.dtype.kind not in "iu":
-        name = "channels_last_3d"
-    else:
-        return result
-    for each in (input, weight):
-        if not each.flags.c_contiguous and has_format(each, name):
-            return np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
-    return result
+    if input.ndim == 3:  # for PyTorch an image of height 1, with a row-major input
+        return laid_out_like(_image(result), _image(weight))[:, :, 0]
+    if input.ndim == 5 and not _by_blocks(input, weight, groups):
+        return laid_out_like(result)
+    return laid_out_like(result, input, weight)
+
+
+def _by_blocks(input: ndarray, weight: ndarray, groups: int) -> bool:
+    """Whether PyTorch hands volumes to oneDNN, which alone leaves their channels last."""
+    if input.dtype.itemsize > 4 or input.dtype.kind in "iu":
+        return False
+    large = min(weight.shape[-2:]) > 3 or math.prod(input.shape[:4]) > 20480
+    return groups > 1 or len(input) > 1 or large
+
+
+def _image(array: ndarray) -> ndarray:
+    """An array (N, C, L) with a new dimension before the last, and strides as PyTorch has them."""
+    shape, strides = array.shape, array.strides
+    step = shape[2] * strides[2]
+    return strided(array, (*shape[:2], 1, shape[2]), (*strides[:2], step, strides[2]))
 
 
 @derivative(convolution, wrt=("input", "weight", "bias"))
@@ -168,10 +178,10 @@ def convolution_backward(
     results = [nothing, nothing, nothing]
     if output_mask[0]:
         results[0] = _input_gradient(grad, kernel, input.shape, geometry, transposed, groups)
-        results[0] = _laid_out(results[0], input, weight)
+        results[0] = _laid_out(results[0], input, weight, groups)
     if output_mask[1]:
         results[1] = _weight_gradient(grad, array, weight.shape, geometry, transposed, groups)
-        results[1] = _laid_out(results[1], input, weight)
+        results[1] = _laid_out(results[1], input, weight, groups)
     if output_mask[2]:
         results[2] = conv_kernels.sum_of_channels(grad).astype(input.dtype, copy=False)
     return results[0], results[1], results[2]

@@ -14,6 +14,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
 from taper.device import contiguous_format, preserve_format, usable
 from taper.factory import check_memory_format
+from taper.layouts import FIRST
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.operands import NUMBERS, broadcast_clash
 from taper.opwrite import refuse_overlap, refuse_shared_memory, run_inplace
@@ -169,7 +170,7 @@ def to(
         if type(args[0]) is dtypes.dtype and len(args) == 1:
             dtype = args[0]
         else:
-            found = _to_arguments(args)
+            found = to_arguments(args)
             device, dtype = found[0] or device, found[1] or dtype
             non_blocking, copy = found[2] or non_blocking, found[3] or copy
     if other is not None:
@@ -180,7 +181,7 @@ def to(
     return as_type(input, wanted, copy, memory_format)
 
 
-def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
+def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
     """Device, dtype, non_blocking and copy of a call `to(*args)`."""
     first: Any = args[0]
     device: Any = None
@@ -190,13 +191,41 @@ def _to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
     elif type(first) is dtypes.dtype or isinstance(first, type):
         dtype, rest = first, args[1:]
     else:
-        device, rest = first, args[1:]
-        if rest and not isinstance(rest[0], bool):
-            dtype, rest = rest[0], rest[1:]
+        device, dtype, rest = first, args[1] if len(args) > 1 else None, args[2:]
     flags = (*rest, False, False)
-    if len(rest) > 2:
-        raise TypeError(f"to() takes at most 4 positional arguments ({len(args)} given)")
-    return device, dtype, bool(flags[0]), bool(flags[1])
+    if (
+        len(rest) > 2
+        or not all(isinstance(each, bool) for each in rest)
+        or not (dtype is None or type(dtype) is dtypes.dtype or isinstance(dtype, type))
+    ):
+        raise refuse_to(args)
+    return device, dtype, flags[0], flags[1]
+
+
+_TO = tuple(
+    f"({first}, bool non_blocking = False, bool copy = False, *, torch.memory_format "
+    "memory_format = None)"
+    for first in (
+        "torch.device device = None, torch.dtype dtype = None",
+        "torch.dtype dtype",
+        "Tensor tensor",
+    )
+)
+
+
+def refuse_to(args: tuple[Any, ...]) -> TypeError:
+    """The error of `to` for arguments that fit none of its overloads."""
+    names = [f"torch.{each}" for each in ("dtype", "device")]
+    given = [
+        next((name for name in names if name == f"torch.{type(each).__name__}"), None)
+        or type(each).__name__
+        for each in args
+    ]
+    listed = "".join(f" * {each}\n" for each in _TO)
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but "
+        f"expected one of:\n{listed}"
+    )
 
 
 @composite(public=False)
@@ -389,7 +418,9 @@ def fill_with_tensor(self: Array, value: Array) -> Array:
 
 
 def _declare_fill(kernel: Any, name: str, node: str) -> Any:
-    declared = op(name=name, node=node, tangent=LINEAR, public=False, method=False)(kernel)
+    declared = op(name=name, node=node, tangent=LINEAR, public=False, method=False, layout=FIRST)(
+        kernel
+    )
     derivative(declared, wrt="self")(copy_self)
     return declared
 
@@ -447,7 +478,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return input
 
 
-@op(name="zero", public=False, method=False, tangent=LINEAR)
+@op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def zero(self: Array) -> Array:
     """Zeros of the same shape and dtype."""
     return np.zeros(self.shape, self.dtype)

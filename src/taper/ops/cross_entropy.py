@@ -89,7 +89,7 @@ class Picked:
         if len(shape) == 1:
             self.flat = target
         else:
-            start: Any = np.arange(0, shape[0] * classes * places, classes * places)
+            start: Any = np.arange(shape[0]) * (classes * places)
             if len(shape) > 2:
                 start = start[:, None] + np.arange(places)
                 start = start.reshape(target.shape)
@@ -148,19 +148,19 @@ def _nll(
     dtype = array.dtype
     found = _pick_rows(array, target, ignore_index) if weight is None and reduction else None
     if found is not None:
-        loss = -np.add.reduce(found)
+        loss = 0.0 - np.add.reduce(found)  # no negative zero
         size = found.size
         return np.asarray(loss / size if reduction == MEAN else loss), np.asarray(size, dtype)
     picked = Picked(array.shape, target, weight, ignore_index)
     found = array.reshape(-1)[picked.flat] if array.size else np.zeros(target.shape, dtype)
     if picked.weights is not None:
         found = found * picked.weights
-    elif picked.keep is not None:
-        found = np.where(picked.keep, found, dtype.type(0))
+    if picked.keep is not None:
+        found = np.where(picked.keep, found, dtype.type(-0.0))
     if reduction == NONE and array.ndim > 1:
         return np.asarray(-found), np.zeros((), dtype)
     total = picked.total(dtype)
-    loss = -np.add.reduce(found, None)
+    loss = 0.0 - np.add.reduce(found, None)
     if reduction == MEAN:
         loss = loss / total
     return np.asarray(loss, dtype), np.asarray(total, dtype)

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from taper import return_types
+from taper.layouts import ROW_MAJOR
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.along import filled, put_along, take_along
 from taper.ops.complexes import conj
@@ -42,7 +43,7 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
 # --- cumsum ----------------------------------------------------------------------------------
 
 
-@op(tangent=LINEAR, inplace=True, out=True)
+@op(tangent=LINEAR, inplace=True, out=True, layout=ROW_MAJOR)
 def cumsum(self: Array, dim: int, *, dtype: Any = None) -> Array:
     """The sum of the elements up to each one along a dimension; of integers in int64.
 
@@ -75,7 +76,7 @@ def reverse_cumsum_self(grad: Any, dim: int) -> Any:
 # --- cumprod ---------------------------------------------------------------------------------
 
 
-@op(inplace=True, out=True)
+@op(inplace=True, out=True, layout=ROW_MAJOR)
 def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
     """The product of the elements up to each one along a dimension; of integers in int64.
 
@@ -88,7 +89,7 @@ def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
 
 @derivative(cumprod, wrt="self")
 def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not self.ndim:
+    if not self.ndim or 0 in self.shape or self.shape[dim] == 1:
         return grad
     if not has_zero(self):
         return reverse_cumsum(grad * conj(result), dim) / conj(self)
@@ -164,6 +165,7 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     nondifferentiable=(1,),
     returns=return_types.cummax,
     out=True,
+    layout=ROW_MAJOR,
 )
 def cummax(self: Array, dim: int) -> tuple[Array, Array]:
     """The largest element up to each one along a dimension, and where it is.
@@ -180,6 +182,7 @@ def cummax(self: Array, dim: int) -> tuple[Array, Array]:
     nondifferentiable=(1,),
     returns=return_types.cummin,
     out=True,
+    layout=ROW_MAJOR,
 )
 def cummin(self: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element up to each one along a dimension, and where it is.
@@ -206,7 +209,7 @@ def running_tangent(self_t: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, 
 # --- logcumsumexp ----------------------------------------------------------------------------
 
 
-@op(out=True)
+@op(out=True, layout=ROW_MAJOR)
 def logcumsumexp(self: Array, dim: int) -> Array:
     """The logarithm of the running sum of exponentials along a dimension, without overflow.
 
@@ -232,7 +235,7 @@ def logcumsumexp(self: Array, dim: int) -> Array:
 
 @derivative(logcumsumexp, wrt="self")
 def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not self.ndim:
+    if not self.ndim or 0 in self.shape:
         return grad
     if _is_complex(self):
         remaining = logcumsumexp(_flipped(log(conj(grad)) - result, dim), dim)
@@ -330,7 +333,7 @@ def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
 
 def _differences(values: Tensor, n: int, dim: int) -> Tensor:
     if n == 0:
-        return values.detach().new_empty(values._array.shape).copy_(values)
+        return values.detach().clone().copy_(values)
     length = values.shape[dim]
     if n >= length > 0:
         n = length

@@ -16,6 +16,7 @@ from taper.nested_data import read
 from taper.opdef import composite
 from taper.ops.copy import clone, to
 from taper.scalars import type_name
+from taper.storage import TypedStorage, UntypedStorage
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_once, warn_user
 
@@ -42,7 +43,26 @@ def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
         return _converted(from_dlpack(data)._array, which, copy=True)
     if isinstance(data, np.datetime64 | np.timedelta64):
         dtypes.of_array(np.asarray(data))
+    if isinstance(data, UntypedStorage | TypedStorage):
+        return _stored_elements(data, which)
     return read(data, which)
+
+
+def _stored_elements(data: Any, which: dtypes.dtype | None) -> np.ndarray:
+    """The memory of a storage as elements of a dtype, by default that of Python's numbers."""
+    typed = isinstance(data, TypedStorage)
+    if which is None:
+        which = dtypes.default.float if typed or not len(data) else dtypes.int64
+    if typed and data.dtype is not which:
+        raise RuntimeError(
+            f"Expected a Storage of type {which.scalar_type} or an UntypedStorage, but got "
+            f"{data.dtype.scalar_type}"
+        )
+    memory = data.untyped()._memory
+    whole = memory.nbytes - memory.nbytes % which.itemsize
+    if which is dtypes.bool_:
+        return memory != 0
+    return np.frombuffer(memory[:whole].tobytes(), which.numpy).copy()
 
 
 def _exports(data: Any) -> bool:

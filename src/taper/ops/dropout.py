@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.transforms import whole
-from taper.factory import refuse
+from taper.factory import array_like, refuse
 from taper.opdef import composite, composites
 from taper.ops.pointwise import mul
 from taper.sampling.discrete import bernoulli_, dropout_mask_
@@ -36,7 +36,7 @@ def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) ->
         return input
     if p == 1:
         return _product(input, np.zeros((), array.dtype), inplace)
-    return _product(input, dropout_mask_(np.empty_like(array), p), inplace)
+    return _product(input, dropout_mask_(array_like(array, array.dtype, None), p), inplace)
 
 
 @whole("feature_dropout")
@@ -60,7 +60,7 @@ def _dropped_alpha(
         return input
     if p == 1:
         return _product(input, np.zeros((), array.dtype), inplace)
-    noise = _channels(array) if features else np.empty_like(array)
+    noise = _channels(array) if features else array_like(array, array.dtype, None)
     if array.dtype.kind in "iub":
         raise RuntimeError(
             "result type Float can't be cast to the desired output type "

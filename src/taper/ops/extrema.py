@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from taper import return_types
+from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.along import put_along, take_along
 from taper.ops.clamping import maximum, minimum
@@ -115,6 +116,7 @@ def _along(
     out=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def max_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The largest elements along a dimension, and where the first of them is."""
@@ -130,6 +132,7 @@ def max_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]
     out=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def min_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest elements along a dimension, and where the first of them is."""
@@ -260,13 +263,13 @@ def _over(ufunc: Any, name: str, array: np.ndarray, dim: Dims, keepdim: bool) ->
     return ufunc.reduce(array, axes, None, None, keepdim)
 
 
-@op(label="amax", node="AmaxBackward0", out=True, public=False, method=False)
+@op(label="amax", node="AmaxBackward0", out=True, public=False, method=False, layout=ROW_MAJOR)
 def amax_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     """The largest elements along dimensions."""
     return _over(np.maximum, "amax", self, dim, keepdim)
 
 
-@op(label="amin", node="AminBackward0", out=True, public=False, method=False)
+@op(label="amin", node="AminBackward0", out=True, public=False, method=False, layout=ROW_MAJOR)
 def amin_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     """The smallest elements along dimensions."""
     return _over(np.minimum, "amin", self, dim, keepdim)
@@ -332,7 +335,7 @@ def amin(
     return amin_dim(input, dims, keepdim)
 
 
-@op(outputs=("min", "max"), returns=return_types.aminmax, out=True)
+@op(outputs=("min", "max"), returns=return_types.aminmax, out=True, layout=ROW_MAJOR)
 def aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
     """The smallest and the largest element, of all or along a dimension.
 

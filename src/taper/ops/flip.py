@@ -159,7 +159,7 @@ def rotate(self: Array, k: int, dims: Shape) -> Array:
         return flipped(self, [second]).swapaxes(first, second)
     if turns == 3:
         return flipped(self, [first]).swapaxes(first, second)
-    return flipped(self, [first, second] if turns == 2 else [])
+    return flipped(self, [first, second]) if turns == 2 else np.array(self, order="C")
 
 
 @derivative(rotate, wrt="self")

@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from taper import return_types
 from taper.dtype_checks import NOT_FLOATING, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import POINTWISE, SAME, Array, derivative, op, tangent_of
 from taper.ops.power import ldexp
 from taper.ops.unary import inside, zeros_like
@@ -67,6 +68,7 @@ _BITS: dict[Any, Any] = {
     inplace=True,
     out=True,
     check=not_implemented("nextafter_cpu", *NOT_FLOATING),
+    layout=ELEMENTWISE,
 )
 def nextafter(self: Array, other: Array) -> Array:
     """The next floating point number from `input` towards `other`; it moves with `input`.

@@ -70,6 +70,8 @@ def as_entry(value: Any) -> Any:
             return int(value)
         value = wrap(np.array(value))
     elif isinstance(value, list | tuple | range):
+        if any(each is value for each in value):
+            raise TypeError("new(): self-referential lists are incompatible")
         value = wrap(nested_data.read(list(value), None) if len(value) else np.empty(0, np.int64))
     elif isinstance(value, str | bytes):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")

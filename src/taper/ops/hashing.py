@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, op
 from taper.opwrite import compute_into
 from taper.reduction import Dims, axes_of, dims_of, not_implemented
 from taper.tensor import Tensor
 
 
-@op(name="xor_of_bits", label="hash_tensor", public=False, method=False)
+@op(name="xor_of_bits", label="hash_tensor", public=False, method=False, layout=ROW_MAJOR)
 def xor_of_bits(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The exclusive or of all elements as 64 bits; numbers are widened to that first."""
     if self.dtype.kind == "c":

@@ -16,10 +16,11 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.autograd.views import bump_version
+from taper.layouts import FIRST, laid_out
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
 from taper.ops.copy import needs_record
 from taper.opwrite import run_inplace
-from taper.strides import Shape, row_major
+from taper.strides import Shape, ordered_strides, row_major
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -174,7 +175,22 @@ def add_at(target: ndarray, places: Sequence[ndarray | None], values: ndarray) -
 # --- reading ---------------------------------------------------------------------------------
 
 
-@op(name="index", public=False, method=False, tangent=LINEAR)
+def _as_indexed(result: ndarray, given: Sequence[Any]) -> ndarray:
+    """The order of the dimensions that are not indexed; then that of the indices."""
+    array, indices = given
+    places = integer_indices(array.shape, indices)
+    used = [dim for dim, each in enumerate(places) if each is not None]
+    others = [step for dim, step in enumerate(array.strides) if dim not in used]
+    together = np.broadcast_arrays(*[each for each in places if each is not None])
+    first = used[0] if used[-1] - used[0] == len(used) - 1 else 0
+    before, after = others[:first], others[first:]
+    several = [(*before, *(0,) * together[0].ndim, *after)]
+    for each in together:
+        several.append((*(0,) * len(before), *each.strides, *(0,) * len(after)))
+    return laid_out(result, ordered_strides(result.shape, several))
+
+
+@op(name="index", public=False, method=False, tangent=LINEAR, layout=_as_indexed)
 def index(self: Array, indices: Indices) -> Array:
     """The elements at an index."""
     return taken(self, indices)
@@ -205,7 +221,7 @@ def index_backward_self(grad: Array, indices: Any) -> Array:
 # --- writing ---------------------------------------------------------------------------------
 
 
-@op(name="index_put", public=False, method=False, tangent=LINEAR)
+@op(name="index_put", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def put_at(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
     """A copy of `self` with values written, or added, at an index."""
     result = np.array(self, order="C")

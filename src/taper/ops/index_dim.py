@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.layouts import FIRST
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.gather import check_bounds, through_flat
 from taper.ops.index import add_at, is_expanded, warn_expanded
@@ -322,7 +323,9 @@ def fill_tensor(self: Array, dim: int, index: Array, value: Array) -> Array:
 
 
 def _declare_fill(kernel: Any, name: str, node: str) -> Any:
-    return op(name=name, node=node, tangent=LINEAR, public=False, method=False)(kernel)
+    return op(name=name, node=node, tangent=LINEAR, public=False, method=False, layout=FIRST)(
+        kernel
+    )
 
 
 _index_fill = _declare_fill(fill_number, "index_fill", "IndexFillBackward0")
@@ -444,7 +447,7 @@ def write_put(target: ndarray, index: ndarray, source: ndarray, accumulate: bool
     through_flat(target, write)
 
 
-@op(tangent=LINEAR)
+@op(tangent=LINEAR, layout=FIRST)
 def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """A copy with `source` written, or added, at the places `index` of the flattened tensor.
 
@@ -459,7 +462,7 @@ def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> A
 
 
 @derivative(put, wrt="self")
-def put_self(grad: Array, index: Array, source: Array, accumulate: bool) -> Array:
+def put_self(grad: Array, index: Array, accumulate: bool) -> Array:
     return grad if accumulate else cleared_places(grad, index)
 
 

@@ -13,6 +13,7 @@ from numpy import ndarray
 from taper.arrays import select, zero_of
 from taper.autograd.transforms import whole
 from taper.dtype_checks import NOT_FLOATING, not_implemented
+from taper.layouts import ROW_MAJOR
 from taper.opdef import (
     POINTWISE,
     SAME,
@@ -184,6 +185,7 @@ def prelu(input: Any, weight: Any) -> Any:
     public=False,
     method=False,
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
+    layout=ROW_MAJOR,
 )
 def rrelu_with_noise(
     self: Array, noise: Array, lower: float, upper: float, training: bool

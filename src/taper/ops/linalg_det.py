@@ -37,7 +37,7 @@ from taper.ops.linalg_matrices import (
 from taper.ops.linalg_solve import solved
 from taper.ops.linalg_svd import _linalg_svd
 from taper.ops.reshape import expand
-from taper.ops.shape import unsqueeze
+from taper.ops.shape import reshape, unsqueeze
 from taper.tensor import Tensor, wrap
 
 
@@ -97,6 +97,8 @@ def _product_of_diagonal(LU: ndarray, pivots: ndarray) -> ndarray:
 
 @derivative(_linalg_det, wrt="A")
 def det_grad(grad, result, A, LU, pivots):
+    if A.shape[-1] == 1:
+        return reshape(grad, tuple(A.shape))
     if (array_of(result) == 0).any():
         return _det_grad_of_singular(grad, A)
     if type(A) is ndarray:

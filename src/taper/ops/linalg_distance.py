@@ -23,7 +23,7 @@ from taper.ops.linalg_checks import (
 from taper.ops.linalg_matrices import mt, product
 from taper.ops.reduce import sum_dim
 from taper.ops.reshape import expand_to, reshape, view_as_shape
-from taper.reduction import not_implemented, scalar_type
+from taper.reduction import not_implemented, row_products, scalar_type
 from taper.tensor import Tensor
 
 _MODES = {
@@ -71,11 +71,11 @@ def _common_batch(x1: ndarray, x2: ndarray) -> tuple[int, ...]:
 
 def _norm(size: ndarray, p: float) -> Any:
     if p == 0:
-        return np.count_nonzero(size, axis=-1)
+        return np.add.reduce(np.where(np.isnan(size), size, size != 0), axis=-1)
     if p == 1:
         return np.add.reduce(size, axis=-1)
     if p == 2:
-        return np.sqrt(np.einsum("...i,...i->...", size, size))
+        return np.sqrt(row_products(size, size))
     if math.isinf(p):
         return np.maximum.reduce(size, axis=-1)
     return np.power(np.add.reduce(np.power(size, p), axis=-1), 1 / p)

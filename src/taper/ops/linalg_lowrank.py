@@ -31,9 +31,6 @@ from taper.ops.reshape import expand_to
 from taper.ops.shape import unsqueeze
 from taper.tensor import Tensor
 
-_DRAWN = (dtypes.float16, dtypes.float32, dtypes.float64)
-
-
 # --- singular values of a sketch -------------------------------------------------------------
 
 
@@ -44,7 +41,7 @@ def _times(A: Tensor, M: Tensor | None, X: Tensor) -> Any:
 
 def _range_of(A: Tensor, q: int, niter: int, M: Tensor | None) -> Any:
     """An orthonormal basis of what A makes of random vectors, refined by powers of A A^H."""
-    kind = A.dtype if A.dtype in _DRAWN else dtypes.float32
+    kind = A.dtype if A.dtype.category > dtypes.INTEGER else dtypes.float32
     start = randn(A.shape[-1], q, dtype=kind)
     turned, turned_m = mh(A), None if M is None else mh(M)
     basis = qr_factors(_times(A, M, start)).Q

@@ -2,7 +2,8 @@
 
 Owns: the operator.  `gels` takes a full rank for granted; `gelsd` and `gelss` cut small singular
 values off; `gelsy` cuts a QR decomposition with column exchanges.  The rank that `gelsy` sees is
-found by singular values of the triangle, where LAPACK estimates them.
+found by singular values of the triangle, where LAPACK estimates them.  PyTorch gives LAPACK
+uninitialised pivots for `gelsy`: whether it exchanges columns changes from call to call.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def _solve(
     U, values, Vh = np.linalg.svd(A, full_matrices=False)
     largest = values[..., :1]
     kept = values > rcond * largest
-    rank = np.asarray(np.count_nonzero(kept, axis=-1)).astype(np.int64)
+    rank = np.asarray(np.count_nonzero(kept, axis=-1)).astype(np.int64, order="C")
     if driver == "gelsy" and not bool((values[..., -1:] > 10 * rcond * largest).all()):
         solution, rank = _by_exchanges(A, right, rcond, batch)
         return solution, rank, values

@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.layouts import ROW_MAJOR
 from taper.numpy_names import with_numpy_names
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.operands import invalid_combination
@@ -343,7 +344,7 @@ def _is_real(number: Any) -> bool:
     return not isinstance(number, complex)
 
 
-@op(inplace=True, out=same_dtype)
+@op(inplace=True, out=same_dtype, layout=ROW_MAJOR)
 def renorm(self: Array, p: float, dim: int, maxnorm: float) -> Array:
     """The slices along `dim` whose norm is larger than `maxnorm`, made that long.
 

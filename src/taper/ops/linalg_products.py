@@ -12,6 +12,8 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.device import contiguous_format
+from taper.layouts import ROW_MAJOR
 from taper.numpy_names import with_numpy_names
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.complexes import conj
@@ -61,6 +63,7 @@ _RADIUS = 5.371920351148152  # up to this norm the approximant is exact in doubl
     node="LinalgMatrixExpBackward0",
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def exponential(self: Array) -> Array:
     """The exponential of each square matrix."""
@@ -175,13 +178,13 @@ def _power(base: Tensor, n: int) -> Any:
     check_square("linalg.matrix_power", base._array)
     if n == 0:
         identity = np.eye(base.shape[-1], dtype=base._array.dtype)
-        return base.clone().copy_(wrap(identity))
+        return base.clone(memory_format=contiguous_format).copy_(wrap(identity))
     if n < 0:
         base, n = linalg_inv(base), -n
         if n == 1:
             return base
     if n == 1:
-        return base.clone()
+        return base.clone(memory_format=contiguous_format)
     if n == 3:
         return matmul(matmul(base, base), base)
     square: Any = None

@@ -17,6 +17,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.dtype_checks import no_negation, refuse_lower
 from taper.factory import refuse
+from taper.layouts import ELEMENTWISE, FIRST
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
 from taper.operands import broadcast_clash
 from taper.ops.reduce import mean_all, sum_all
@@ -30,6 +31,9 @@ from taper.userwarning import warn_user
 NONE, MEAN, SUM = range(3)
 _NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
+
+_BY_ELEMENTS: Any = {"upcast": True, "public": False, "method": False, "layout": ELEMENTWISE}
+_LIKE_INPUT: Any = {**_BY_ELEMENTS, "layout": FIRST}
 
 # --- reductions ------------------------------------------------------------------------------
 
@@ -147,9 +151,7 @@ def require_floating(kernel: str, array: np.ndarray) -> None:
     label="mse_loss",
     node="MseLossBackward0",
     promote=SAME,
-    upcast=True,
-    public=False,
-    method=False,
+    **_BY_ELEMENTS,
 )
 def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """The squared difference."""
@@ -256,9 +258,7 @@ def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
     label="smooth_l1_loss",
     node="SmoothL1LossBackward0",
     promote=SAME,
-    upcast=True,
-    public=False,
-    method=False,
+    **_BY_ELEMENTS,
 )
 def smooth_l1_loss_reduced(self: Array, target: Array, reduction: int, beta: float) -> Array:
     """Squared below `beta`, absolute above."""
@@ -326,9 +326,7 @@ def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
     name="huber_loss_reduced",
     label="huber_loss",
     node="HuberLossBackward0",
-    upcast=True,
-    public=False,
-    method=False,
+    **_LIKE_INPUT,
 )
 def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the square below `delta`, linear above."""
@@ -397,9 +395,7 @@ def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
     name="soft_margin_loss_reduced",
     label="soft_margin_loss",
     node="SoftMarginLossBackward0",
-    upcast=True,
-    public=False,
-    method=False,
+    **_BY_ELEMENTS,
 )
 def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """log(1 + exp(-target * input))."""

@@ -389,7 +389,7 @@ def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
 
 def _folds(stack: ndarray) -> bool:
     """Whether the leading dimensions are one dimension without a copy, by their strides alone."""
-    return all(
+    return not stack.size or all(
         stack.strides[dim] == stack.strides[dim + 1] * stack.shape[dim + 1]
         for dim in range(stack.ndim - 2)
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.along import filled
 from taper.ops.complexes import conj
@@ -104,6 +105,7 @@ def _block_variance(array: np.ndarray, freedom: float) -> Any:
     out=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool = False) -> Array:
     """The variance along dimensions."""
@@ -146,6 +148,7 @@ def var_tangent(
     out=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def std_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool = False) -> Array:
     """The standard deviation along dimensions."""
@@ -187,6 +190,7 @@ def std_tangent(
     upcast=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def var_mean_dim(
     self: Array, dim: Dims, correction: float | None, keepdim: bool = False
@@ -228,6 +232,7 @@ def var_mean_tangent(
     upcast=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def std_mean_dim(
     self: Array, dim: Dims, correction: float | None, keepdim: bool = False

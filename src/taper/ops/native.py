@@ -12,6 +12,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.factory import number, refuse, shape_argument
+from taper.layouts import ELEMENTWISE, suggested_format
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops import batch_norm, norm
 from taper.ops.pixels import channel_shuffle
@@ -124,7 +125,12 @@ def native_group_norm(
             "Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error "
             "message be improved?  If so, please report an enhancement request to PyTorch.)"
         )
-    return norm.native_group_norm(input.contiguous(), weight, bias, N, C, HxW, group, eps)
+    if not input.is_contiguous(memory_format=suggested_format(input._array)):
+        raise RuntimeError(
+            "Expected X.is_contiguous(memory_format) to be true, but got false.  (Could this error "
+            "message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    return norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
 
 @composite(method=False, numpy_names=True)
@@ -167,6 +173,7 @@ def _scaled(array: Any, mask: np.ndarray, p: float) -> Any:
     nondifferentiable=(1,),
     public=False,
     method=False,
+    layout=ELEMENTWISE,
 )
 def dropped(input: Array, mask: Array, p: float) -> tuple[Array, Array]:
     """The input where the mask is, times what keeps the mean; and the mask."""
@@ -191,6 +198,7 @@ def dropped_tangent(input_t, result1, p):
     nondifferentiable=(1,),
     public=False,
     method=False,
+    layout=ELEMENTWISE,
 )
 def kept(input: Array, mask: Array, p: float) -> tuple[Array, Array]:
     """The input as it is, and a mask that is True everywhere."""

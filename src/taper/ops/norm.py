@@ -15,13 +15,15 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.factory import refuse, shape_argument
+from taper.layouts import ROW_MAJOR, laid_out_like, suggested_format
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.operands import scalar_array
 from taper.ops.batch_norm import (
-    averaging,
+    channel_sums,
     in_single,
     inverse_deviation,
     rounded,
+    row_means,
     same_dtype,
     statistics_dtype,
 )
@@ -30,6 +32,7 @@ from taper.ops.scalar import add_scalar
 from taper.ops.shape import expand, reshape
 from taper.ops.vector_norm import vector_norm
 from taper.opwrite import compute_into
+from taper.reduction import row_products, sum_array
 from taper.sampling.fill import C_NAMES
 from taper.strides import Shape
 from taper.tensor import Tensor
@@ -41,9 +44,9 @@ from taper.userwarning import warn_once
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
     """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
     length = rows.shape[1]
-    mean = rows.dot(averaging(length, rows.dtype))[:, None]
+    mean = row_means(rows)[:, None]
     result = np.subtract(rows, mean, order="C")
-    variance = np.vecdot(result, result)
+    variance = row_products(result, result)
     variance *= scalar_array(1.0 / max(length, 1), rows.dtype)
     inverse = inverse_deviation(variance, eps)[:, None]
     result *= inverse
@@ -53,11 +56,11 @@ def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarra
 def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
     """The gradient of the rows that became `normalised`; writes into `normalised`."""
     length = grad.shape[1]
-    along = np.vecdot(grad, normalised)
+    along = row_products(grad, normalised)
     along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
     normalised *= along[:, None]
     normalised += grad
-    normalised -= grad.dot(averaging(length, grad.dtype))[:, None]
+    normalised -= row_means(grad)[:, None]
     normalised *= inverse
     return normalised
 
@@ -287,7 +290,8 @@ def native_group_norm(
         result *= weight[:, None]
     if bias is not None:
         result += bias[:, None]
-    return result.reshape(input.shape), mean.reshape(N, group), inverse.reshape(N, group)
+    result = laid_out_like(result.reshape(input.shape), input)
+    return result, mean.reshape(N, group), inverse.reshape(N, group)
 
 
 @derivative(native_group_norm, wrt=("input", "weight", "bias"))
@@ -323,9 +327,9 @@ def native_group_norm_all(
         return None if found is None else found.reshape(input.shape), None, None
     grad = in_single(grad_result0).reshape(N, C, HxW)
     if needs[1]:
-        for_weight = np.einsum("ncl,ncl->c", grad, normalised.reshape(N, C, HxW))
+        for_weight = channel_sums(grad, normalised.reshape(N, C, HxW))
     if needs[2]:
-        for_bias = np.add.reduce(grad, (0, 2))
+        for_bias = sum_array(grad, (0, 2), False, None)
     if needs[0]:
         scaled = grad if weight is None else grad * in_single(weight)[:, None]
         through = rows_gradient(scaled.reshape(rows), normalised, inverse)
@@ -440,7 +444,8 @@ def plain_group_norm(
     samples, channels, *spatial = shape
     check_groups(shape, channels, num_groups, weight, bias)
     sizes = (samples, channels, math.prod(spatial), num_groups)
-    return native_group_norm(input.contiguous(), weight, bias, *sizes, eps)[0]
+    dense = input.contiguous(memory_format=suggested_format(input._array))
+    return native_group_norm(dense, weight, bias, *sizes, eps)[0]
 
 
 def check_groups(
@@ -493,7 +498,9 @@ def rms_norm(
     result = input * add_scalar(squares, eps).rsqrt()
     if weight is not None:
         result = result * weight
-    return result if result.dtype is given else result.to(given)
+    result = result if result.dtype is given else result.to(given)
+    result._array = laid_out_like(result._array, input._array)
+    return result
 
 
 def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
@@ -534,7 +541,7 @@ def _check_windows(array: ndarray) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{found.scalar_type}'")
 
 
-@op(name="channel_window_mean", tangent=LINEAR, public=False, method=False)
+@op(name="channel_window_mean", tangent=LINEAR, public=False, method=False, layout=ROW_MAJOR)
 def channel_window_mean(self: Array, before: int, after: int) -> Array:
     """For each channel the mean of its window of channels; beyond the ends there are zeros."""
     if self.dtype != np.float32:

@@ -13,6 +13,7 @@ import numpy as np
 
 from taper import return_types
 from taper.factory import integer
+from taper.layouts import ELEMENTWISE
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.along import put_along, take_along, taken
 from taper.ops.extrema import share_evenly, share_tangent
@@ -55,6 +56,7 @@ def _sorted(array: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
     public=False,
     method=False,
     **_PAIR,
+    layout=ELEMENTWISE,
 )
 def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """The elements in order along a dimension, and where they were."""
@@ -69,6 +71,7 @@ def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     public=False,
     method=False,
     **_PAIR,
+    layout=ELEMENTWISE,
 )
 def sort_stable(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """As `sort_values`, for the overload that asks for stability."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from taper import dtypes
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, derivative, op, tangent_of
 from taper.ops import border_padding
 from taper.ops.parts import narrow
-from taper.ops.pool_kernels import laid_out_like
 from taper.scalars import filler
 from taper.strides import Shape, integers
 from taper.tensor import Tensor

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, derivative, op
-from taper.ops.pool_kernels import laid_out_like
 
 
 def _check_number(function: str, name: str, number: Any) -> None:

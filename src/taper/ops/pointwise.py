@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -153,6 +154,7 @@ alias("subtract", sub)
     public=False,
     method=False,
     check=_refuse_bool,
+    layout=lambda result, given: ELEMENTWISE(result, (given[1], given[0])),
 )
 def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
     """Tensor `other` minus tensor `self`."""

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.autograd.views import requires_grad
+from taper.layouts import channels_are_last, laid_out_like
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.gather import gather
 from taper.ops.pool_checks import (
@@ -35,14 +36,13 @@ from taper.ops.pool_kernels import (
     Windows,
     added_at,
     combined_all,
-    laid_out_like,
     maxima_with_places,
     regular_windows,
     taken_at,
 )
 from taper.ops.shape import squeeze_dim, unsqueeze, view_as_shape
 from taper.ops.unary import zeros_like
-from taper.strides import Shape
+from taper.strides import Shape, strided
 from taper.tensor import Tensor
 
 # --- the largest element ---------------------------------------------------------------------
@@ -66,7 +66,18 @@ def _max_with_indices(array: ndarray, rank: int, *settings: Any) -> tuple[ndarra
     windows = max_windows(array.shape, rank, *settings)
     require_dtype(f"max_pool{rank}d", array, NUMBERS)
     values, places = maxima_with_places(array, windows)
-    return laid_out_like(values, array), laid_out_like(places, array)
+    return _like_volumes(values, array, rank), _like_volumes(places, array, rank)
+
+
+def _like_volumes(result: ndarray, array: ndarray, rank: int) -> ndarray:
+    """The result in the memory format of the input, also of one volume without a batch."""
+    if rank != 3 or array.ndim == 5:
+        return laid_out_like(result, array)
+    shape, strides = array.shape, array.strides
+    if channels_are_last(shape, strides):
+        raise RuntimeError("Unsupported memory format. Supports only ChannelsLast3d, Contiguous")
+    whole = strided(array, (1, *shape), (shape[0] * strides[0], *strides))
+    return laid_out_like(result[None], whole)[0]
 
 
 def _max_backward(grad: ndarray, array: ndarray, rank: int, indices: ndarray) -> ndarray:
@@ -217,7 +228,7 @@ def max_pool_values(
     else:
         windows = max_windows(self.shape, rank, *settings, ceil_mode)
         require_dtype(f"max_pool{rank}d", self, NUMBERS)
-    return laid_out_like(combined_all(np.maximum, self, windows), self)
+    return _like_volumes(combined_all(np.maximum, self, windows), self, rank)
 
 
 def _wants_indices(input: Tensor) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.strides import Shape, empty_with, format_strides, has_format
+from taper.strides import Shape
 
 # Where a tap reads or writes along a dimension: a slice, or the numbers of the places.
 Places = Any
@@ -102,18 +102,6 @@ def along(vector: ndarray, ndim: int, axis: int) -> ndarray:
 def row_major(array: ndarray) -> ndarray:
     """The array in C order, in which tap by tap is quickest."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
-def laid_out_like(result: ndarray, like: ndarray) -> ndarray:
-    """The result with its channels last in memory where the input's are; else row-major."""
-    if like.flags.c_contiguous or like.ndim not in (4, 5):
-        return result
-    name = "channels_last" if like.ndim == 4 else "channels_last_3d"
-    if not has_format(like, name):
-        return result
-    moved = empty_with(result.shape, format_strides(result.shape, name), result.dtype)
-    moved[...] = result
-    return moved
 
 
 # --- sums and maxima -------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
+from taper.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.opdef import (
     FLOAT,
     FUNCTION,
@@ -28,6 +29,7 @@ from taper.opdef import (
 )
 from taper.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.complexes import conj
+from taper.ops.scalar import mul_scalar
 from taper.ops.unary import exp2, inside, log, zeros_like
 from taper.special_functions import complex_logaddexp
 from taper.tensor import Tensor
@@ -112,11 +114,11 @@ def _unusual_power(self: ndarray, exponent: Any) -> Any:
 
 @derivative(pow_scalar, wrt="self")
 def pow_scalar_self(grad, self, exponent):
-    if exponent == 2:
+    if exponent == 2 and type(self) is ndarray:
         return grad * conj(self + self)
     if exponent == 0:
         return zeros_like(grad)
-    return grad * conj(pow_scalar(self, exponent - 1) * exponent)
+    return grad * conj(mul_scalar(pow_scalar(self, exponent - 1), exponent))
 
 
 @op(
@@ -176,6 +178,7 @@ def _is_complex(value: Any) -> bool:
     public=False,
     method=False,
     signatures=_OVERLOADS,
+    layout=ROW_MAJOR,
 )
 def pow_base(self: Any, exponent: Array) -> Array:
     """Number to the power of a tensor."""
@@ -356,6 +359,11 @@ def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
         not_implemented("ldexp_cpu_exp", kinds[1].name)(kinds[1], ())
 
 
+def _as_the_factor(result: Any, given: Sequence[Any]) -> Any:
+    """The layout of `self * 2**other`, where the power of a number is row-major."""
+    return ELEMENTWISE(result, (given[0], np.empty(given[1].shape, bool)))
+
+
 @op(
     promote=FLOAT,
     upcast=True,
@@ -363,6 +371,7 @@ def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     inplace=FUNCTION,
     out=True,
     check=_refuse_exponents,
+    layout=_as_the_factor,
 )
 def ldexp(self: Array, other: Array) -> Array:
     """`input` times 2 to the power of `other`.

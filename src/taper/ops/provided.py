@@ -235,7 +235,6 @@ PROVIDES: dict[str, str] = {
     "rounding": """
         ceil ceil_ fix fix_ floor floor_ frac frac_ nan_to_num nan_to_num_ round round_ trunc trunc_
     """,
-    "scalar": "",
     "scatter_reduce": """
         index_reduce .index_reduce_ scatter_reduce .scatter_reduce_
     """,

@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad
+from taper.layouts import ROW_MAJOR
 from taper.opdef import FLOAT, LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.along import filled, in_dtype_of
 from taper.ops.complexes import conj
@@ -42,6 +43,7 @@ from taper.reduction import (
 )
 from taper.tensor import Tensor, wrap_dim
 
+_ALONG: Any = {"public": False, "method": False, "layout": ROW_MAJOR}
 _add: Any = np.add.reduce
 _multiply: Any = np.multiply.reduce
 
@@ -94,7 +96,7 @@ def sum_all_self(grad: Any, self_shape: Shape) -> Any:
     return expand_to(grad, self_shape)
 
 
-@op(label="sum", node="SumBackward1", tangent=LINEAR, out=True, public=False, method=False)
+@op(label="sum", node="SumBackward1", tangent=LINEAR, out=True, **_ALONG)
 def sum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
     """The sum along dimensions."""
     return sum_array(self, axes_of(dim, self.ndim), keepdim, dtype and dtype.numpy)
@@ -179,7 +181,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 # --- nansum, nanmean -------------------------------------------------------------------------
 
 
-@op(name="nansum_dim", label="nansum", node="NansumBackward0", public=False, method=False, out=True)
+@op(label="nansum", node="NansumBackward0", out=True, **_ALONG)
 def nansum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
     """The sum along dimensions, NaN counted as zero."""
     if self.dtype.kind == "c":
@@ -299,7 +301,7 @@ def mean_all_self(grad: Any, self_shape: Shape, self_numel: int) -> Any:
     return expand_to(grad, self_shape) / self_numel
 
 
-@op(label="mean", node="MeanBackward1", tangent=LINEAR, out=True, public=False, method=False)
+@op(label="mean", node="MeanBackward1", tangent=LINEAR, out=True, **_ALONG)
 def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
     """The mean along dimensions."""
     return mean_array(self, axes_of(dim, self.ndim), keepdim, dtype)
@@ -363,7 +365,7 @@ def prod_all(self: Array, dtype: Any = None) -> Array:
     return _product(self, None, False, dtype)
 
 
-@op(label="prod", node="ProdBackward1", out=True, public=False, method=False)
+@op(label="prod", node="ProdBackward1", out=True, **_ALONG)
 def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: Any = None) -> Array:
     """The product along a dimension."""
     axis = wrap_dim(dim, self.ndim)
@@ -372,30 +374,30 @@ def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: Any = None) ->
 
 @derivative(prod_all, wrt="self")
 def prod_all_self(grad: Any, self: Any, result: Any) -> Any:
+    if not self.ndim:
+        return grad
     self = in_dtype_of(self, grad)
     if not has_zero(self):
-        return (grad * conj(result)) / conj(self)
-    if isinstance(self, Tensor):
-        others = prod_dim(leave_one_out(reshape(self, (-1,)), 0), 1)
-        return reshape(grad * conj(others), self.shape)
-    return grad * conj(_product_of_others(self, None))
+        return grad * conj(result / self)
+    return reshape(prod_dim_self(grad, reshape(self, (-1,)), result, 0, False), self.shape)
 
 
 @derivative(prod_dim, wrt="self")
 def prod_dim_self(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
     if not self.ndim:
         return grad
-    grad = unreduced(grad, self.shape, (dim,), keepdim)
-    self = in_dtype_of(self, grad)
+    self, grad = in_dtype_of(self, grad), unreduced(grad, self.shape, (dim,), keepdim)
     if not has_zero(self):
-        return (grad * conj(unreduced(result, self.shape, (dim,), keepdim))) / conj(self)
+        return grad * conj(unreduced(result, self.shape, (dim,), keepdim) / self)
     axis = wrap_dim(dim, self.ndim)
+    if self.shape[axis] == 1:
+        return reshape(grad, self.shape)
     if isinstance(self, Tensor):
         return grad * conj(prod_dim(leave_one_out(self, axis), axis + 1))
     return grad * conj(_product_of_others(self, axis))
 
 
-def _product_of_others(array: np.ndarray, axis: int | None) -> np.ndarray:
+def _product_of_others(array: np.ndarray, axis: int) -> np.ndarray:
     """The product of all elements but each one, when some are zero."""
     zeros = array == 0
     count = _add(zeros, axis, INT64, None, True)
@@ -448,15 +450,7 @@ def prod(
 # --- logsumexp -------------------------------------------------------------------------------
 
 
-@op(
-    promote=FLOAT,
-    upcast=True,
-    label="logsumexp",
-    node="LogsumexpBackward0",
-    out=True,
-    public=False,
-    method=False,
-)
+@op(promote=FLOAT, upcast=True, label="logsumexp", node="LogsumexpBackward0", out=True, **_ALONG)
 def logsumexp_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     """The logarithm of the sum of exponentials along dimensions."""
     axes = axes_of(dim, self.ndim)
@@ -527,13 +521,13 @@ def _only_bool(name: str) -> Any:
     return check
 
 
-@op(label="any", out=_only_bool("any"), public=False, method=False)
+@op(label="any", out=_only_bool("any"), **_ALONG)
 def any_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     """Whether an element is true along dimensions."""
     return _truth(np.logical_or, self, dim, keepdim)
 
 
-@op(label="all", out=_only_bool("all"), public=False, method=False)
+@op(label="all", out=_only_bool("all"), **_ALONG)
 def all_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     """Whether all elements are true along dimensions."""
     return _truth(np.logical_and, self, dim, keepdim)
@@ -583,7 +577,7 @@ def all(
     return all_dim(input, dims, keepdim)
 
 
-@op(label="count_nonzero", public=False, method=False)
+@op(label="count_nonzero", **_ALONG)
 def count_nonzero_dim(self: Array, dim: Dims) -> Array:
     """How many elements are not zero along dimensions."""
     return _add(self != 0, axes_of(dim, self.ndim), INT64)

@@ -9,12 +9,14 @@ import numpy as np
 from taper import dtypes
 from taper.autograd.accumulate import remember_former
 from taper.autograd.conjugate import look_at, memory_of
+from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.probes import Unimplemented
 from taper.autograd.state import local
 from taper.autograd.views import (
     bump_version,
     check_inplace,
     rebase_history,
+    refuse_inference,
     requires_grad,
     wants_grad,
 )
@@ -35,11 +37,13 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
 
     Differs: if the storage is too small the tensor gets a new one, which its views do not see.
     """
-    if requires_grad(tensor):
+    inference = tensor._counter is INFERENCE_COUNTER
+    if not inference and requires_grad(tensor):
         raise RuntimeError("cannot resize variables that require grad")
     array = memory_of(tensor)
     if array.shape == shape:
         return tensor
+    refuse_inference(tensor, local.state)
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")
     memory, fresh = resized(array, shape, strides)

@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import special_functions
 from taper.arrays import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.dtype_checks import BOOL, INTEGERS, NOT_FLOATING, WIDE, not_implemented
+from taper.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.opdef import (
     POINTWISE,
     SAME,
@@ -271,6 +272,7 @@ def _same_float(out: Array, result: Array) -> None:
     method=False,
     out=_same_float,
     check=not_implemented("GeluKernelImpl", *NOT_FLOATING),
+    layout=ELEMENTWISE,
 )
 def gelu(self: Array, *, approximate: str = "none") -> Array:
     """x times the probability that a normal deviate is below x, or an approximation by tanh.
@@ -467,6 +469,7 @@ def softplus_self(grad, self, beta, threshold):
     public=False,
     method=False,
     check=not_implemented("log_sigmoid_cpu", *NOT_FLOATING),
+    layout=ROW_MAJOR,
 )
 def log_sigmoid_forward(self: Array) -> Any:
     """log(sigmoid(x)), and exp(-abs(x)) for the gradient."""
@@ -530,8 +533,8 @@ def glu(self: Array, dim: int = -1) -> Array:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {axis} is size {self.shape[axis]}"
         )
-    first, second = _halves(self, dim)
-    return np.multiply(first, logistic(second))
+    halves = _halves(self, dim)
+    return ELEMENTWISE(np.multiply(halves[0], logistic(halves[1])), halves)
 
 
 @op(node="GluBackwardBackward0", upcast=True, public=False, method=False)

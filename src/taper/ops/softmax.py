@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.reduce import sum_dim
 from taper.ops.unary import exp
@@ -71,7 +72,14 @@ def _shift_and_divide(array: np.ndarray, axis: int, logarithm: bool) -> np.ndarr
 # --- softmax ---------------------------------------------------------------------------------
 
 
-@op(name="softmax_dim", label="softmax", node="SoftmaxBackward0", public=False, method=False)
+@op(
+    name="softmax_dim",
+    label="softmax",
+    node="SoftmaxBackward0",
+    public=False,
+    method=False,
+    layout=ROW_MAJOR,
+)
 def softmax_dim(self: Array, dim: int) -> Array:
     """Exponentials along a dimension, divided by their sum."""
     return _normalised(self, dim, False)
@@ -92,6 +100,7 @@ def softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     node="SoftmaxBackwardDataBackward0",
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
     """What softmax sends back: output * (grad - sum of grad * output)."""
@@ -170,6 +179,7 @@ def softmax(
     node="LogSoftmaxBackward0",
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def log_softmax_dim(self: Array, dim: int) -> Array:
     """The logarithm of softmax."""
@@ -191,6 +201,7 @@ def log_softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     node="LogSoftmaxBackwardDataBackward0",
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def log_softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
     """What log_softmax sends back: grad - exp(output) * sum of grad."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from taper import special_functions
 from taper.dtype_checks import COMPLEX, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import (
     FLOAT,
     FUNCTION,
@@ -33,6 +34,7 @@ _SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero
     inplace=FUNCTION,
     out=True,
     check=not_implemented("erf_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erf(self: Array) -> Array:
     """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
@@ -56,6 +58,7 @@ def erf_self(grad, self):
     inplace=FUNCTION,
     out=True,
     check=not_implemented("erfc_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erfc(self: Array) -> Array:
     """1 - erf(x), accurate where that is small.
@@ -79,6 +82,7 @@ def erfc_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("erfinv_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erfinv(self: Array) -> Array:
     """The inverse of the error function.
@@ -103,6 +107,7 @@ def erfinv_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("lgamma_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def lgamma(self: Array) -> Array:
     """The logarithm of the absolute value of the gamma function.
@@ -126,6 +131,7 @@ def lgamma_self(grad, self):
     inplace=True,
     out=True,
     check=not_implemented("digamma", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def digamma(self: Array) -> Array:
     """The derivative of lgamma.
@@ -153,6 +159,7 @@ def digamma_self(grad, self):
     public=False,
     method=False,
     check=not_implemented("polygamma", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def derived_digamma(self: Array, n: int) -> Array:
     """The derivative of order `n` of digamma."""

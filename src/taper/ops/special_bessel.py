@@ -12,6 +12,7 @@ from typing import Any
 from numpy import ndarray
 
 from taper.dtype_checks import COMPLEX, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import FLOAT, FUNCTION, POINTWISE, Array, derivative, op
 from taper.ops import special_bessel_arrays as arrays
 from taper.ops.blend import where
@@ -49,6 +50,7 @@ def _declare(
         public=False,
         method=False,
         check=not_implemented(f"{name}_cpu", *_LOW, *COMPLEX),
+        layout=ELEMENTWISE,
     )(kernel)
 
 
@@ -88,6 +90,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0 = (
     inplace=FUNCTION,
     out=True,
     check=not_implemented("i0_vml_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def i0(self: Array) -> Array:
     """The modified Bessel function of the first kind of order 0.
@@ -113,6 +116,7 @@ def i0_self(grad, self):
     public=False,
     method=False,
     check=not_implemented("i0e_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def i0e(self: Array) -> Array:
     """exp(-abs(x)) i0(x), which does not overflow.
@@ -138,6 +142,7 @@ def i0e_self(grad, self, result):
     public=False,
     method=False,
     check=not_implemented("i1_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def i1(self: Array) -> Array:
     """The modified Bessel function of the first kind of order 1.
@@ -166,6 +171,7 @@ def i1_self(grad, self, result):
     public=False,
     method=False,
     check=not_implemented("i1e_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def i1e(self: Array) -> Array:
     """exp(-abs(x)) i1(x), which does not overflow.

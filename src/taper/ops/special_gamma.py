@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import special_functions
 from taper.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
 from taper.dtypes import dtype
+from taper.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
 from taper.ops import special_gamma_arrays as arrays
 from taper.ops.linalg_checks import missing_tangent, no_formula
@@ -37,6 +38,7 @@ def _check_mvlgamma(common: dtype, operands: Sequence[Any]) -> None:
     inplace=True,
     out=True,
     check=_check_mvlgamma,
+    layout=ROW_MAJOR,
 )
 def mvlgamma(self: Array, p: int) -> Array:
     """The logarithm of the gamma function of dimension `p`, without its constant sign.
@@ -72,6 +74,7 @@ def mvlgamma_self(grad, self, p):
     inplace=True,
     out=True,
     check=not_implemented("igamma_cpu", *NOT_FLOATING),
+    layout=ELEMENTWISE,
 )
 def igamma(self: Array, other: Array) -> Array:
     """The regularised lower incomplete gamma function of parameter `input` at `other`.
@@ -104,6 +107,7 @@ def igamma_tangent(self_t, other_t):
     inplace=True,
     out=True,
     check=not_implemented("igammac_cpu", *NOT_FLOATING),
+    layout=ELEMENTWISE,
 )
 def igammac(self: Array, other: Array) -> Array:
     """The regularised upper incomplete gamma function: one minus `igamma`.
@@ -145,6 +149,7 @@ _REFUSED = not_implemented("zeta_cpu", "float16", "bfloat16", *COMPLEX)
     method=False,
     check=_REFUSED,
     signatures=SIGNATURES,
+    layout=ELEMENTWISE,
 )
 def zeta_tensor(self: Array, other: Array) -> Array:
     """The zeta function of Hurwitz."""
@@ -169,6 +174,7 @@ def zeta_tensor_other(grad, self, other):
     public=False,
     method=False,
     signatures=SIGNATURES,
+    layout=ELEMENTWISE,
 )
 def zeta_self_number(self: Any, other: Array) -> Array:
     """The zeta function of Hurwitz with a number as exponent."""
@@ -188,6 +194,7 @@ def zeta_self_number_other(grad, self, other):
     public=False,
     method=False,
     signatures=SIGNATURES,
+    layout=ELEMENTWISE,
 )
 def zeta_other_number(self: Array, other: Any) -> Array:
     """The zeta function of Hurwitz that begins at a number."""

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import FLOAT, POINTWISE, Array, composite, derivative, op
 from taper.ops import special_normal_arrays as arrays
 from taper.ops.along import filled
@@ -36,6 +37,7 @@ _SLOPE = 2 / math.sqrt(math.pi)
     public=False,
     method=False,
     check=not_implemented("entr_cpu", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def entr(self: Array) -> Array:
     """-x log(x), zero at zero and -inf below it.
@@ -62,6 +64,7 @@ def entr_self(grad, self):
     public=False,
     method=False,
     check=not_implemented("erfcx_cpu", *_LOW, *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def erfcx(self: Array) -> Array:
     """exp(x**2) erfc(x).
@@ -86,6 +89,7 @@ def erfcx_self(grad, self, result):
     public=False,
     method=False,
     check=not_implemented("log_ndtr_cpu", *_LOW, *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def log_ndtr(self: Array) -> Array:
     """The logarithm of `ndtr`, also where that is 0 for all digits.
@@ -110,6 +114,7 @@ def log_ndtr_self(grad, self, result):
     public=False,
     method=False,
     check=not_implemented("ndtri_cpu", *_LOW, *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def ndtri(self: Array) -> Array:
     """The inverse of `ndtr`.

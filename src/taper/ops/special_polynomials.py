@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.dtype_checks import COMPLEX, not_implemented
+from taper.layouts import ELEMENTWISE
 from taper.opdef import FLOAT, Array, op
 from taper.operands import NUMBERS, invalid_combination
 from taper.ops.special_chebyshev import in_double
@@ -95,6 +96,7 @@ def _declare(
         public=False,
         method=False,
         check=not_implemented(f"{name}_cpu", "float16", "bfloat16", *COMPLEX),
+        layout=ELEMENTWISE,
     )(kernel)
 
     def polynomial(x: Any, n: Any, *, out: Tensor | None = None) -> Tensor:

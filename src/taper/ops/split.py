@@ -13,12 +13,13 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.layouts import channels_are_last, laid_out_like
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
 from taper.operands import refuse_sequence
 from taper.ops.parts import EVERYTHING, narrow, slice_dim
 from taper.ops.reshape import reshape
 from taper.ops.shape import unsqueeze
-from taper.strides import Shape, has_format, integers
+from taper.strides import Shape, integers
 from taper.tensor import Tensor, wrap_dim
 
 # --- split -----------------------------------------------------------------------------------
@@ -406,8 +407,8 @@ def _cat_unlike(tensors: list[ndarray], dim: int) -> ndarray:
         result = np.concatenate(arrays, position, dtype=dtype, casting="unsafe")
     except ValueError:
         raise _unlike(tensors, position) from None
-    if result.flags.c_contiguous or all(has_format(each, "channels_last") for each in arrays):
-        return result
+    if all([channels_are_last(each.shape, each.strides) for each in tensors]):
+        return laid_out_like(result, *arrays)
     return np.ascontiguousarray(result)
 
 
@@ -500,6 +501,11 @@ def stack(tensors: Arrays, dim: int = 0) -> Array:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(each.shape)} at entry {number}"
             )
+    if position < len(first):
+        joined = cat_along.op.kernel(tensors, position)
+        shape = (*first[:position], len(tensors), *first[position:])
+        # PyTorch looks at the joined tensor in this way; so the channels stay last.
+        return joined.reshape(shape)
     where = (*(EVERYTHING,) * position, None)
     result = np.concatenate(
         [each[where] for each in tensors],

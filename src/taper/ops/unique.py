@@ -100,7 +100,7 @@ def unique_slices(self: Array, dim: int) -> tuple[Array, Array, Array]:
     if self.dtype.kind == "c":
         raise not_implemented("unique_dim", self.dtype)
     axis = _check_rows(self, dim)
-    rows = np.moveaxis(self, axis, 0)
+    rows = np.ascontiguousarray(np.moveaxis(self, axis, 0))
     keys = rows.reshape(len(rows), -1) if rows.size else np.empty((0, 1))
     order = _row_order(keys.astype(np.float32) if keys.dtype.kind == "V" else keys)
     fresh = _fresh_rows(keys[order])
@@ -121,7 +121,7 @@ def unique_neighbours(self: Array, dim: int | None) -> tuple[Array, Array, Array
         numbers, counts = _groups(fresh)
         return flat[fresh], numbers.reshape(self.shape), counts
     axis = _check_rows(self, dim)
-    rows = np.moveaxis(self, axis, 0)
+    rows = np.ascontiguousarray(np.moveaxis(self, axis, 0))
     fresh = _fresh_rows(rows)
     numbers, counts = _groups(fresh)
     return np.moveaxis(rows[fresh], 0, axis), numbers, counts

@@ -13,10 +13,11 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.factory import refuse
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.pool import at_indices
 from taper.ops.pool_checks import FLOATS, require_dtype
-from taper.ops.pool_kernels import flat_places, laid_out_like
+from taper.ops.pool_kernels import flat_places
 from taper.ops.shape import squeeze_dim, unsqueeze
 from taper.strides import Shape, integers
 from taper.tensor import Tensor

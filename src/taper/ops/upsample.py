@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
+from taper.layouts import laid_out_like
 from taper.opdef import LINEAR, Array, derivative, op
 from taper.ops.interpolation import nearest
 from taper.ops.pool_checks import FLOATS, require_dtype
-from taper.ops.pool_kernels import laid_out_like
 from taper.ops.resampling import Resampling, resampled
 from taper.strides import Shape
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.layouts import ROW_MAJOR
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops import on_demand
 from taper.ops.along import filled, in_dtype_of
@@ -183,6 +184,7 @@ def _check_dtype(source: dtypes.dtype, wanted: dtypes.dtype) -> None:
     out=True,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
 )
 def vector_norm_dim(
     self: Array, ord: float, dim: Dims, keepdim: bool = False, dtype: Any = None
@@ -264,7 +266,14 @@ def norm(
     return vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
 
 
-@op(name="norm_dim", label="norm", node="NormBackward1", public=False, method=False)
+@op(
+    name="norm_dim",
+    label="norm",
+    node="NormBackward1",
+    public=False,
+    method=False,
+    layout=ROW_MAJOR,
+)
 def norm_dim(self: Array, p: float, dim: Dims, keepdim: bool = False) -> Array:
     """The norm that `pairwise_distance` takes: as `linalg.vector_norm`, with a node of its own."""
     return _norm(self, p, dim, keepdim)

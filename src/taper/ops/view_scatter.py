@@ -24,11 +24,23 @@ from taper.tensor import Tensor, element_strides, geometry, wrap
 
 def _written(array: ndarray, src: ndarray, view: Any, *arguments: Any) -> ndarray:
     """A copy of `array` whose view, made by an operator with these arguments, is `src`."""
-    result = copied(array, array.dtype)
+    apart = overlaps(array.shape, element_strides(array))
+    result = copied(array, array.dtype) if apart else _copy_of_storage(array)
     part = view.op.kernel(result, *arguments)
     _check_part(part, src)
     np.copyto(part, src, casting="unsafe")
     return result
+
+
+def _copy_of_storage(array: ndarray) -> ndarray:
+    """A copy with the same strides in a copy of the whole storage, as PyTorch makes it."""
+    shape, strides, offset = _written_geometry(geometry(array))
+    if strides == element_strides(array):  # else elements overlap, and are written apart
+        storage = np.array(owner_of(array))
+    else:
+        storage = np.array(array, order="C")
+    steps = tuple([step * array.itemsize for step in strides])
+    return within(storage, shape, steps, offset * array.itemsize, array.dtype)
 
 
 def _check_part(part: ndarray, src: ndarray) -> None:
@@ -147,13 +159,7 @@ def strided_scatter(
     self: Array, src: Array, size: Shape, stride: Shape, storage_offset: int | None = None
 ) -> Array:
     """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`."""
-    shape, strides, offset = _written_geometry(geometry(self))
-    if strides == element_strides(self):  # else elements overlap, and are written apart
-        storage = np.array(owner_of(self))
-    else:
-        storage = np.array(self, order="C")
-    steps = tuple([step * self.itemsize for step in strides])
-    result = within(storage, shape, steps, offset * self.itemsize, self.dtype)
+    result = _copy_of_storage(self)
     part = strided_view.op.kernel(result, size, stride, storage_offset)
     _check_part(part, src)
     np.copyto(part, src, casting="unsafe")

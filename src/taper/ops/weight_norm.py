@@ -19,7 +19,15 @@ from taper.ops.reduce import sum_dim
 from taper.ops.shape import reshape
 from taper.ops.unary import sqrt
 from taper.ops.vector_norm import norm_dim, norm_gradient
-from taper.reduction import FLOAT32, FLOAT64, LOW_PRECISION, no_norm, not_implemented, scalar_type
+from taper.reduction import (
+    FLOAT32,
+    FLOAT64,
+    LOW_PRECISION,
+    no_norm,
+    not_implemented,
+    scalar_type,
+    sum_array,
+)
 from taper.tensor import Tensor
 
 # --- the norm of all elements ----------------------------------------------------------------
@@ -115,7 +123,7 @@ def weight_norm_interface(v: Array, g: Array, dim: int = 0) -> tuple[Array, Arra
     matrix, added, beside = _split(v.shape, dim)
     wide = FLOAT32 if v.dtype in LOW_PRECISION else v.dtype
     values = v.reshape(matrix).astype(wide, copy=False)
-    norms = np.sqrt(np.add.reduce(values * values, added, keepdims=True))
+    norms = np.sqrt(sum_array(values * values, (added,), True, None))
     factors = g.reshape(beside).astype(wide, copy=False) / norms
     result = np.multiply(values, factors, order="C")
     return result.reshape(v.shape).astype(v.dtype, copy=False), norms.reshape(g.shape)

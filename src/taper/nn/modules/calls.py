@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.nn.modules.backward_hooks import BackwardHook
 from taper.nn.modules.registration import Registration
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+
+if TYPE_CHECKING:
+    from taper.nn.modules.module import Module
+
+M = TypeVar("M", bound="Module")
+Args: TypeAlias = tuple[Any, ...]  # `Callable[..., Any]` beside it is for `with_kwargs`
+Grads: TypeAlias = tuple[Tensor, ...] | Tensor
 
 global_forward_pre_hooks = HookDict()
 global_forward_hooks = HookDict()
@@ -183,7 +190,11 @@ class Calls(Registration):
     # --- registration ------------------------------------------------------------------------
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self,
+        hook: Callable[[M, Args], Any] | Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
     ) -> RemovableHandle:
         """Call `hook(module, args)` before `forward`; it may return other arguments.
 
@@ -203,7 +214,7 @@ class Calls(Registration):
 
     def register_forward_hook(
         self,
-        hook: Callable[..., Any],
+        hook: Callable[[M, Args, Any], Any] | Callable[..., Any],
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -223,7 +234,7 @@ class Calls(Registration):
         return handle
 
     def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[[M, Grads], Grads | None], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the gradients of the inputs are computed.
 
@@ -232,7 +243,7 @@ class Calls(Registration):
         return _add(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[[M, Grads, Grads], Grads | None], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the input gradients are computed.
 
@@ -241,7 +252,9 @@ class Calls(Registration):
         self._set_kind(full=True)
         return _add(self._backward_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_backward_hook(
+        self, hook: Callable[[M, Grads, Grads], Grads | None]
+    ) -> RemovableHandle:
         """Hook the node that made the output; deprecated, use `register_full_backward_hook`."""
         self._set_kind(full=False)
         return _add(self._backward_hooks, hook, prepend=False)

@@ -107,7 +107,12 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw weight and bias uniformly from +-1/sqrt(inputs of an output)."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.weight.is_contiguous():
+            init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        else:  # the numbers do not depend on the memory format
+            drawn = empty(self.weight.shape, dtype=self.weight.dtype)
+            with no_grad():
+                self.weight.copy_(init.kaiming_uniform_(drawn, a=math.sqrt(5)))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
             if fan_in:

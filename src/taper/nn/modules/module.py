@@ -26,6 +26,7 @@ from taper.nn.modules.registration import (
 )
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
 from taper.nn.parameter import is_lazy
+from taper.ops.copy import refuse_to, to_arguments
 from taper.ops.creation import empty_like
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -233,15 +234,16 @@ def _parse_to(
     memory_format: Any = None,
 ) -> tuple[Any, Any, bool, Any]:
     """Device, dtype, non_blocking and memory format of the arguments of `to`."""
-    for value in (*args, tensor):
-        if isinstance(value, Tensor):
-            device, dtype = value.device, value.dtype
-        elif isinstance(value, dtypes.dtype):
-            dtype = value
-        elif isinstance(value, bool):
-            non_blocking = value
-        elif value is not None:
-            device = value
+    if args and dtype is not None and isinstance(args[0], dtypes.dtype):
+        raise refuse_to((*args, dtype))
+    if args:
+        found = to_arguments(args)
+        device, dtype = found[0] or device, found[1] or dtype
+        non_blocking = found[2] or non_blocking
+        if found[3]:
+            raise RuntimeError(".to() does not accept copy argument")
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
     return device, dtype, non_blocking, memory_format
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from taper.autograd.state import local
 from taper.nn import init
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from taper.dtypes import dtype as DType
     from taper.types import Device
 
+_P = ParamSpec("_P")
+_Input = TypeVar("_Input", Tensor, PackedSequence)
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _FUNCTIONS = {"GRU": gru, "RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu}
 
@@ -234,6 +237,13 @@ class RNNBase(Module):
         return function(input, batch_sizes, hx, self._flat_weights, *self._settings())
 
 
+def _settings_of(
+    init: Callable[Concatenate[Any, str, _P], None],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:
+    """Tell checkers that a constructor takes what another one takes after the mode."""
+    return lambda own: own
+
+
 class _OneState(RNNBase):
     """The networks whose state is one tensor."""
 
@@ -304,13 +314,7 @@ class RNN(_OneState):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
-    @overload
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def forward(
-        self, input: PackedSequence, hx: Tensor | None = None
-    ) -> tuple[PackedSequence, Tensor]: ...
-    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+    def forward(self, input: _Input, hx: Tensor | None = None) -> tuple[_Input, Tensor]:
         return self._whole(input, hx)
 
 
@@ -326,18 +330,13 @@ class GRU(_OneState):
     (torch.Size([5, 1, 6]), torch.Size([2, 1, 3]))
     """
 
+    @_settings_of(RNNBase.__init__)
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
 
-    @overload
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def forward(
-        self, input: PackedSequence, hx: Tensor | None = None
-    ) -> tuple[PackedSequence, Tensor]: ...
-    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+    def forward(self, input: _Input, hx: Tensor | None = None) -> tuple[_Input, Tensor]:
         return self._whole(input, hx)
 
 
@@ -353,6 +352,7 @@ class LSTM(RNNBase):
     (torch.Size([5, 1, 3]), torch.Size([2, 1, 3]), torch.Size([2, 1, 3]))
     """
 
+    @_settings_of(RNNBase.__init__)
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 

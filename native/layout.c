@@ -1,0 +1,78 @@
+/* Kernels whose results may lie in memory in another way than PyTorch's.
+ *
+ * The twin is `layouts.settled`: a closure, which takes 0.15 us where this takes 0.01.
+ */
+
+#include <stddef.h>
+
+#include "native.h"
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *kernel, *settle;
+} Settled;
+
+/* Whether a value is no array, or one in row-major order; a tuple or list if all its values are. */
+static int row_major(PyObject *value) {
+    if (PyArray_Check(value)) return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value);
+    if (!PyTuple_Check(value) && !PyList_Check(value)) return 1;
+    for (Py_ssize_t index = 0; index < PySequence_Fast_GET_SIZE(value); index++)
+        if (!row_major(PySequence_Fast_GET_ITEM(value, index))) return 0;
+    return 1;
+}
+
+/* What the kernel gives; if not all is row-major, as `settle(result, arguments)` lays it out. */
+static PyObject *call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names) {
+    Settled *settled = (Settled *)self;
+    PyObject *result = PyObject_Vectorcall(settled->kernel, args, flags, names);
+    if (result == NULL) return NULL;
+    Py_ssize_t count = PyVectorcall_NARGS(flags) + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    int usual = row_major(result);
+    for (Py_ssize_t index = 0; usual && index < count; index++)
+        if (PyArray_Check(args[index]) || PyList_Check(args[index])) usual = row_major(args[index]);
+    if (usual) return result;
+    PyObject *given = PyTuple_New(count), *laid_out = NULL;
+    if (given != NULL) {
+        for (Py_ssize_t index = 0; index < count; index++) {
+            Py_INCREF(args[index]);
+            PyTuple_SET_ITEM(given, index, args[index]);
+        }
+        laid_out = PyObject_CallFunctionObjArgs(settled->settle, result, given, NULL);
+        Py_DECREF(given);
+    }
+    Py_DECREF(result);
+    return laid_out;
+}
+
+static void forget(PyObject *self) {
+    Settled *settled = (Settled *)self;
+    Py_XDECREF(settled->kernel);
+    Py_XDECREF(settled->settle);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "taper._native.Settled",
+    .tp_basicsize = sizeof(Settled),
+    .tp_dealloc = forget,
+    .tp_vectorcall_offset = offsetof(Settled, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+};
+
+/* settled(kernel, settle) */
+PyObject *taper_settled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2 || !PyCallable_Check(args[0]) || !PyCallable_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "settled(kernel, settle)");
+    if (PyType_Ready(&type) < 0) return NULL;
+    Settled *made = PyObject_New(Settled, &type);
+    if (made == NULL) return NULL;
+    made->vectorcall = call;
+    Py_INCREF(args[0]);
+    made->kernel = args[0];
+    Py_INCREF(args[1]);
+    made->settle = args[1];
+    return (PyObject *)made;
+}

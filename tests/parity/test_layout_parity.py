@@ -1,0 +1,122 @@
+"""Every row of `opcases` with operands in random layouts: results lie as PyTorch's (E1, W31)."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+
+import numpy as np
+import pytest
+import torch
+
+import taper
+from op_templates import CASES, Call, case_id, outputs_of, samples_of
+from taper.strides import extent
+
+# PyTorch's norms have the strides of `g`, even if those are 0.
+EXCEPT = ("_weight_norm_interface",)
+
+
+def random_strides(rng, shape):
+    """Strides of a random kind: permuted, with gaps, expanded, a memory format; and an offset."""
+    ndim = len(shape)
+    kind = rng.choice(["permuted", "gaps", "expanded", "last", "last", "reversed", "rows", "ones"])
+    order = list(range(ndim))[::-1]  # innermost first
+    if kind in ("permuted", "gaps", "expanded", "ones"):
+        order = [int(dim) for dim in rng.permutation(ndim)]
+    elif kind == "reversed":
+        order.reverse()
+    elif kind == "last" and ndim > 2:
+        order = [1, *range(ndim - 1, 1, -1), 0]
+    strides, step = [0] * ndim, 1
+    for dim in order:
+        step *= int(rng.integers(1, 4)) if kind == "gaps" else 1
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    if kind == "expanded" and ndim:
+        strides[int(rng.integers(ndim))] = 0
+    if kind == "ones":
+        for dim, length in enumerate(shape):
+            strides[dim] = int(rng.integers(1, 50)) if length == 1 else strides[dim]
+    return tuple(strides), int(rng.integers(3)) if kind == "gaps" else 0
+
+
+class StridedCall(Call):
+    """A call whose tensors have random layouts, the same for the same seed."""
+
+    def __init__(self, *args, seed, **kwargs):
+        self.rng = np.random.default_rng(seed)
+        self.layouts = []
+        super().__init__(*args, **kwargs)
+
+    def _tensor(self, array):
+        values = self.package.from_numpy(np.array(array))
+        shape = tuple(values.shape)
+        strides, offset = random_strides(self.rng, shape)
+        self.layouts.append((shape, strides))
+        reach = extent(shape, strides)
+        tensor = self.package.zeros(1 + offset + reach, dtype=values.dtype)
+        tensor = tensor.as_strided(shape, strides, offset)
+        if 0 in strides:  # copy_ refuses them
+            for place in np.ndindex(*shape):
+                tensor[place] = values[place]
+        elif array.size:
+            tensor.copy_(values)
+        self.tensors.append(tensor)
+        return tensor
+
+
+def layout_of(package, tensor):
+    """What of a layout matters: steps over more than one element, and the memory formats."""
+    steps = [step for step, length in zip(tensor.stride(), tensor.shape, strict=True) if length > 1]
+    formats = [package.contiguous_format]
+    formats += [package.channels_last] if tensor.dim() == 4 else []
+    formats += [package.channels_last_3d] if tensor.dim() == 5 else []
+    return steps, [tensor.is_contiguous(memory_format=each) for each in formats]
+
+
+def assert_same_layouts(ours, theirs, what):
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        if other is None or one is None or other.layout != torch.strided or not other.numel():
+            continue
+        found, expected = layout_of(taper, one), layout_of(torch, other)
+        assert found == expected, f"{what}, {number}: {found} against {expected}"
+
+
+def backward(package, outputs):
+    roots = [each for each in outputs if each.requires_grad]
+    starts = [package.ones(tuple(each.shape), dtype=each.dtype) for each in roots]
+    if roots:
+        package.autograd.backward(roots, starts)
+
+
+def results(call, package):
+    """The outputs of a call; None where it fails, which other tests compare."""
+    package.manual_seed(3)
+    try:
+        return outputs_of(call())
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.name not in EXCEPT], ids=case_id)
+def test_e1_layouts_of_results_and_leaf_gradients(case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number, sample in enumerate(samples_of(case)):
+            seed = zlib.crc32(f"{case.name} {number}".encode())
+            given = {"dtype": "float32", "requires_grad": case.differentiable, "seed": seed}
+            ours = StridedCall(taper, case, sample, **given)
+            theirs = StridedCall(torch, case, sample, **given)
+            found, expected = results(ours, taper), results(theirs, torch)
+            if found is None or expected is None:
+                continue
+            what = f"{case.name} sample {number} of {theirs.layouts}"
+            assert_same_layouts(found, expected, what)
+            try:
+                backward(torch, expected)
+            except RuntimeError:
+                continue  # PyTorch's backward asks for contiguous tensors here
+            backward(taper, found)
+            grads = [[each.grad for each in call.leaves] for call in (ours, theirs)]
+            assert_same_layouts(*grads, f"gradients of {what}")
