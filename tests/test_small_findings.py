@@ -183,3 +183,12 @@ def test_only_parts_that_are_lost_are_warned_about():
     taper.ones(2, dtype=taper.complex64).sum(dtype=taper.bool)
     with pytest.warns(UserWarning, match="input value tensor is non-contiguous, this will lower"):
         taper.bucketize(taper.ones(2, 3).t(), taper.arange(3.0))
+
+
+def test_logical_writes_are_no_part_of_the_graph():
+    leaf = taper.ones(2, requires_grad=True)
+    assert leaf.logical_not_().tolist() == [0, 0]
+    result = leaf * 1
+    result.logical_or_(other=taper.tensor([0.0, 1.0]))
+    assert (result.tolist(), result._version) == ([0, 1], 1)
+    assert type(result.grad_fn).__name__ == "MulBackward0"

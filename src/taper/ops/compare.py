@@ -12,10 +12,11 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.autograd.grad_mode import no_grad
 from taper.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
 from taper.factory import finish
 from taper.layouts import ELEMENTWISE
-from taper.opdef import SAME, Array, Operand, alias, composite, op
+from taper.opdef import SAME, Array, Operand, alias, composite, inplace_function, op
 from taper.operands import invalid_combination, python_number
 from taper.opwrite import compute_into
 from taper.sampling.fill import C_NAMES
@@ -351,7 +352,6 @@ def signbit(self: Array) -> Array:
 
 @op(
     promote=SAME,
-    inplace=True,
     out=True,
     ufunc=np.logical_and,
     check=not_implemented("logical_and_cpu", *WIDE),
@@ -368,7 +368,6 @@ def logical_and(self: Array, other: Array) -> Array:
 
 @op(
     promote=SAME,
-    inplace=True,
     out=True,
     ufunc=np.logical_or,
     check=not_implemented("logical_or_cpu", *WIDE),
@@ -385,7 +384,6 @@ def logical_or(self: Array, other: Array) -> Array:
 
 @op(
     promote=SAME,
-    inplace=True,
     out=True,
     ufunc=np.logical_xor,
     check=not_implemented("logical_xor_cpu", *WIDE),
@@ -402,7 +400,6 @@ def logical_xor(self: Array, other: Array) -> Array:
 
 @op(
     promote=SAME,
-    inplace=True,
     out=True,
     ufunc=np.logical_not,
     check=not_implemented("logical_not_cpu", *WIDE),
@@ -415,3 +412,30 @@ def logical_not(self: Array) -> Array:
     tensor([False,  True])
     """
     return np.logical_not(self)
+
+
+def _beside_history(function: Any) -> Any:
+    """The in-place form, which PyTorch keeps out of the graph: the target keeps its node."""
+    in_place = inplace_function(function)
+
+    def write(self: Tensor, other: Tensor) -> Tensor:
+        with no_grad():
+            written: Tensor = in_place(self, other)
+        return written
+
+    write.__doc__ = f"In-place version of `{function.op.name}`, unrecorded."
+    return composite(name=f"{function.op.name}_", public=False)(write)
+
+
+logical_and_in_place = _beside_history(logical_and)
+logical_or_in_place = _beside_history(logical_or)
+logical_xor_in_place = _beside_history(logical_xor)
+_inverted_in_place = inplace_function(logical_not)
+
+
+@composite(name="logical_not_", public=False)
+def logical_not_in_place(self: Tensor) -> Tensor:
+    """In-place version of `logical_not`, unrecorded."""
+    with no_grad():
+        written: Tensor = _inverted_in_place(self)
+    return written
