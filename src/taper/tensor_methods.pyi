@@ -618,7 +618,7 @@ class TensorMethods:
         >>> taper.empty(4).bernoulli_(0.5)
         tensor([0., 0., 1., 0.])
         """
-    def bfloat16(self, memory_format: _memory_format | None = None) -> Tensor:
+    def bfloat16(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.bfloat16; itself if it is that already."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each non-negative integer occurs, or the sum of its weights.
@@ -690,7 +690,7 @@ class TensorMethods:
         <BLANKLINE>
                 [[3.]]])
         """
-    def bool(self, memory_format: _memory_format | None = None) -> Tensor:
+    def bool(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.bool; itself if it is that already."""
     def broadcast_to(self, size: _Ints) -> Tensor:
         """The tensor expanded to `size`.
@@ -700,7 +700,7 @@ class TensorMethods:
         tensor([[1, 2],
                 [1, 2]])
         """
-    def byte(self, memory_format: _memory_format | None = None) -> Tensor:
+    def byte(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.uint8; itself if it is that already."""
     def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with numbers of the Cauchy distribution.
@@ -710,7 +710,7 @@ class TensorMethods:
         >>> taper.empty(2).cauchy_(1, 2)
         tensor([22.1955,  2.5295])
         """
-    def cdouble(self, memory_format: _memory_format | None = None) -> Tensor:
+    def cdouble(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.complex128; itself if it is that already."""
     def ceil(self) -> Tensor:
         """The smallest whole number that is not below the element.
@@ -726,9 +726,9 @@ class TensorMethods:
         >>> taper.ceil_(taper.tensor([1.5, -1.5]))
         tensor([ 2., -1.])
         """
-    def cfloat(self, memory_format: _memory_format | None = None) -> Tensor:
+    def cfloat(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.complex64; itself if it is that already."""
-    def char(self, memory_format: _memory_format | None = None) -> Tensor:
+    def char(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int8; itself if it is that already."""
     def cholesky(self, upper: _bool = False) -> Tensor:
         """L of A = L L^H, or its adjoint; `linalg.cholesky` is the name to use.
@@ -1106,7 +1106,7 @@ class TensorMethods:
         >>> taper.dot(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
         tensor(11.)
         """
-    def double(self, memory_format: _memory_format | None = None) -> Tensor:
+    def double(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float64; itself if it is that already."""
     def dsplit(self, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
         """Parts along the third dimension.
@@ -1288,7 +1288,7 @@ class TensorMethods:
         tensor([[3, 4],
                 [1, 2]])
         """
-    def float(self, memory_format: _memory_format | None = None) -> Tensor:
+    def float(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float32; itself if it is that already."""
     def float_power(self, exponent: _Operand) -> Tensor:
         """`input` to the power of `exponent`, computed in double precision.
@@ -1469,7 +1469,7 @@ class TensorMethods:
         """
     def gt_(self, other: _Operand) -> Self:
         """In-place version of `gt`."""
-    def half(self, memory_format: _memory_format | None = None) -> Tensor:
+    def half(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.float16; itself if it is that already."""
     def hardshrink(self, lambd: _Number = 0.5) -> Tensor:
         """x, but zero where its absolute value is at most `lambd`.
@@ -1644,7 +1644,7 @@ class TensorMethods:
         >>> taper.inner(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
         tensor(11.)
         """
-    def int(self, memory_format: _memory_format | None = None) -> Tensor:
+    def int(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int32; itself if it is that already."""
     def inverse(self) -> Tensor:
         """Another name of `linalg.inv`.
@@ -2005,7 +2005,7 @@ class TensorMethods:
         tensor([ True, False])
         """
     def logical_and_(self, other: Tensor) -> Self:
-        """In-place version of `logical_and`."""
+        """In-place version of `logical_and`, unrecorded."""
     def logical_not(self) -> Tensor:
         """Whether an element is zero.
 
@@ -2014,7 +2014,7 @@ class TensorMethods:
         tensor([False,  True])
         """
     def logical_not_(self) -> Self:
-        """In-place version of `logical_not`."""
+        """In-place version of `logical_not`, unrecorded."""
     def logical_or(self, other: Tensor) -> Tensor:
         """Whether one of the elements is not zero.
 
@@ -2023,7 +2023,7 @@ class TensorMethods:
         tensor([ True, False])
         """
     def logical_or_(self, other: Tensor) -> Self:
-        """In-place version of `logical_or`."""
+        """In-place version of `logical_or`, unrecorded."""
     def logical_xor(self, other: Tensor) -> Tensor:
         """Whether exactly one of the elements is not zero.
 
@@ -2032,7 +2032,7 @@ class TensorMethods:
         tensor([False,  True])
         """
     def logical_xor_(self, other: Tensor) -> Self:
-        """In-place version of `logical_xor`."""
+        """In-place version of `logical_xor`, unrecorded."""
     def logit(self, eps: _float | None = None) -> Tensor:
         """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
 
@@ -2054,7 +2054,7 @@ class TensorMethods:
         >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
         tensor(1000.6932)
         """
-    def long(self, memory_format: _memory_format | None = None) -> Tensor:
+    def long(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int64; itself if it is that already."""
     def lt(self, other: _Operand) -> Tensor:
         """Whether the first element is smaller.
@@ -2999,7 +2999,7 @@ class TensorMethods:
         >>> taper.ones(2).share_memory_().is_shared()
         True
         """
-    def short(self, memory_format: _memory_format | None = None) -> Tensor:
+    def short(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor as torch.int16; itself if it is that already."""
     def sigmoid(self) -> Tensor:
         """The logistic function 1 / (1 + exp(-x)) of every element.
