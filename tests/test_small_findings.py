@@ -192,3 +192,21 @@ def test_logical_writes_are_no_part_of_the_graph():
     result.logical_or_(other=taper.tensor([0.0, 1.0]))
     assert (result.tolist(), result._version) == ([0, 1], 1)
     assert type(result.grad_fn).__name__ == "MulBackward0"
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy_of_bfloat16_is_bfloat16(reduction):
+    scores = taper.ones(2, 3, dtype=taper.bfloat16)
+    loss = F.cross_entropy(scores, taper.tensor([0, 1]), reduction=reduction)
+    assert loss.dtype == taper.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduce", "name"),
+    [(taper.bool, "mean", "Bool"), (taper.complex64, "amin", "ComplexFloat")],
+)
+def test_scatter_reduce_refuses_dtypes_without_order_or_mean(dtype, reduce, name):
+    x = taper.ones(3, dtype=dtype)
+    text = f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{name}'"
+    with pytest.raises(NotImplementedError, match=text):
+        x.scatter_reduce(0, taper.tensor([0]), x, reduce)

@@ -150,7 +150,8 @@ def _nll(
     if found is not None:
         loss = 0.0 - np.add.reduce(found)  # no negative zero
         size = found.size
-        return np.asarray(loss / size if reduction == MEAN else loss), np.asarray(size, dtype)
+        loss = loss / size if reduction == MEAN else loss
+        return np.asarray(loss, dtype), np.asarray(size, dtype)
     picked = Picked(array.shape, target, weight, ignore_index)
     found = array.reshape(-1)[picked.flat] if array.size else np.zeros(target.shape, dtype)
     if picked.weights is not None:

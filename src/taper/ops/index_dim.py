@@ -191,12 +191,8 @@ def write_index_copy(target: ndarray, dim: int, index: ndarray, source: ndarray)
         raise RuntimeError(
             f"index_copy_(): Expected a long tensor for index, but got {_name(index)}"
         )
+    _check_copy_source(target, index, source)
     _check_copy_shapes(target, position, index, source)
-    if target.dtype != source.dtype:
-        raise RuntimeError(
-            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{_name(target)} and (source) {_name(source)}"
-        )
     size = target.shape[position] if target.ndim else 1
     if index.size and ((index < 0) | (index >= size)).any():
         wrong = index[(index < 0) | (index >= size)].flat[0]
@@ -211,7 +207,7 @@ def write_index_copy(target: ndarray, dim: int, index: ndarray, source: ndarray)
         target[...] = source.reshape(-1)[-1]
 
 
-def _check_copy_shapes(target: ndarray, dim: int, index: ndarray, source: ndarray) -> None:
+def _check_copy_source(target: ndarray, index: ndarray, source: ndarray) -> None:
     if source.ndim == 0 and index.size != 1:
         raise IndexError(
             "index_copy_(): When source is scalar, index should have one element "
@@ -223,12 +219,20 @@ def _check_copy_shapes(target: ndarray, dim: int, index: ndarray, source: ndarra
             f"match. Source dimensionality ({source.ndim}), destination dimensionality "
             f"({target.ndim})"
         )
+    if target.dtype != source.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{_name(target)} and (source) {_name(source)}"
+        )
+
+
+def _check_copy_shapes(target: ndarray, dim: int, index: ndarray, source: ndarray) -> None:
     own, other = _slice_shape(target, dim), _slice_shape(source, dim)
     if own != other and target.ndim and source.ndim:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
             f"slice shape: {' '.join(map(str, own))} at dimension {dim} and source slice shape: "
-            f"{' '.join(map(str, other))} at dimension {dim}."
+            f"{' '.join(map(str, other))} at dimension 0."
         )
     if source.ndim and index.size != source.shape[dim]:
         raise IndexError(

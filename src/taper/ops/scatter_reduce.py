@@ -72,6 +72,8 @@ def write_scatter_reduce(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     position = check_scatter(target, dim, index, src)
+    if target.dtype.kind == {"mean": "b", "amax": "c", "amin": "c"}.get(reduce):
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", target.dtype)
     values = part_for(src, index)
     places = places_along(target.shape, position, index).ravel()
     through_flat(target, lambda flat: combine(flat, places, values, reduce, own))
