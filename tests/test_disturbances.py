@@ -64,7 +64,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("lock", ["accumulate", "detours", "autocast", "profiler", "hooks"])
-def test_c6_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child(lock):
+def test_found_c6_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child(lock):
     command = [sys.executable, "-W", "ignore", "-c", FORK, lock]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
@@ -158,6 +158,6 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_c9_an_interrupted_block_leaves_no_mode_on(name):
+def test_found_c9_an_interrupted_block_leaves_no_mode_on(name):
     # Nobody can do anything about an interrupt just before `__exit__` begins.
     assert set(left_on(BLOCKS[name])) <= {("call", "__exit__")}

@@ -86,18 +86,18 @@ def test_strides_are_those_of_pytorch(id, expression, strides):
     assert eval(expression, names).stride() == strides
 
 
-def test_e1_rows_of_a_transposed_softmax_and_mean_can_be_viewed():
+def test_found_e1_rows_of_a_transposed_softmax_and_mean_can_be_viewed():
     assert taper.ones(2, 3, 4).transpose(1, 2).softmax(-1).view(2, 12).shape == (2, 12)
     assert taper.ones(2, 3, 4).permute(2, 1, 0).mean(1).view(-1).shape == (8,)
 
 
-def test_e1_gradient_of_an_empty_leaf_has_its_strides():
+def test_found_e1_gradient_of_an_empty_leaf_has_its_strides():
     leaf = taper.empty(0).as_strided((0, 3, 2), (40, 2, 6)).requires_grad_()
     (leaf * 2).sum().backward()
     assert leaf.grad.stride() == (40, 2, 6)
 
 
-def test_w31_native_group_norm_and_max_pool3d_refuse_formats_they_do_not_know():
+def test_found_w31_native_group_norm_and_max_pool3d_refuse_formats_they_do_not_know():
     turned = taper.ones(2, 3, 4).transpose(1, 2)
     with pytest.raises(RuntimeError, match=r"Expected X.is_contiguous\(memory_format\) to be true"):
         taper.native_group_norm(turned, None, None, 2, 4, 3, 1, 1e-5)

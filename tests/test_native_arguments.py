@@ -186,12 +186,12 @@ needs_native = pytest.mark.skipif(native is None, reason="the native module is n
 
 @needs_native
 @pytest.mark.parametrize("seed", ["1", "2"])
-def test_c1_no_argument_crashes_a_native_function(seed):
+def test_found_c1_no_argument_crashes_a_native_function(seed):
     ran = run(RANDOM_CALLS.format(slots=TENSOR_SLOTS), seed)
     assert ran.returncode == 0, ran.stderr[-3000:]
 
 
-def test_c1_a_tensor_without_a_slot_is_an_error():
+def test_found_c1_a_tensor_without_a_slot_is_an_error():
     ran = run(DELETED_SLOTS.format(slots=TENSOR_SLOTS))
     assert ran.returncode == 0, ran.stderr[-3000:]
     for slot in ("_array", "_grad_fn", "_meta", "_requires_grad"):
@@ -218,7 +218,7 @@ OPERATIONS = [
 
 @needs_native
 @pytest.mark.parametrize("number", range(len(OPERATIONS)), ids=lambda nr: OPERATIONS[nr].__name__)
-def test_c8_an_operation_on_constants_alone_reads_no_further(number):
+def test_found_c8_an_operation_on_constants_alone_reads_no_further(number):
     operation = OPERATIONS[number]
     constants = tuple(np.array(value, np.float32) for value in (3.0, 2.0, 5.0))
     count = 3 if operation is np.where else operation.nin
@@ -257,7 +257,7 @@ while time.monotonic() < end:
 
 
 @needs_native
-def test_c8_targets_that_another_process_writes_stay_inside_their_rows(tmp_path):
+def test_found_c8_targets_that_another_process_writes_stay_inside_their_rows(tmp_path):
     file = tmp_path / "targets"
     np.zeros(64, np.int64).tofile(file)
     with subprocess.Popen([sys.executable, "-c", WRITER, str(file)]) as writer:

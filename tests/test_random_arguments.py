@@ -18,7 +18,7 @@ def little_memory():
     resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def test_m5_no_public_function_fails_from_inside():
+def test_found_m5_no_public_function_fails_from_inside():
     found = {}
     for name, args, _, error in calls(seed=5, count=CALLS):
         if error is not None and is_from_inside(error):

@@ -86,7 +86,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("expression, kind, text", REFUSED, ids=[each[0] for each in REFUSED])
-def test_m4_to_m6_and_e16_what_is_refused(expression, kind, text):
+def test_found_m4_to_m6_and_e16_what_is_refused(expression, kind, text):
     loop = [1]
     loop.append(loop)
     names = {
@@ -115,7 +115,7 @@ NAMES = "exp add mm cat where sum max softmax matmul clamp sort gather flip resh
 
 @pytest.mark.parametrize("name", NAMES.split())
 @pytest.mark.parametrize("again", [False, True])
-def test_m7_arrays_are_no_tensors(name, again):
+def test_found_m7_arrays_are_no_tensors(name, again):
     array = np.ones((2, 2), np.float32)
     given = {"cat": ([array],), "where": (array > 0, array, array), "split": (array, 1)}
     more = {"gather": (0, array), "softmax": (0,), "flip": ([0],), "reshape": (4,), "clamp": (0, 1)}
@@ -127,12 +127,12 @@ def test_m7_arrays_are_no_tensors(name, again):
 
 
 @pytest.mark.parametrize("function", [F.relu, F.gelu, F.silu, F.softplus, F.normalize, F.dropout])
-def test_m7_arrays_are_no_tensors_in_nn_functional(function):
+def test_found_m7_arrays_are_no_tensors_in_nn_functional(function):
     with pytest.raises(TypeError, match="must be Tensor, not numpy.ndarray"):
         function(np.ones((2, 2), np.float32))
 
 
-def test_m7_an_array_beside_a_tensor_is_none_either():
+def test_found_m7_an_array_beside_a_tensor_is_none_either():
     array, tensor = np.ones(2, np.float32), taper.ones(2)
     for function in (taper.add, taper.mul, taper.maximum, taper.dot, F.l1_loss, F.mse_loss):
         for given in ((array, tensor), (tensor, array)):
@@ -143,7 +143,7 @@ def test_m7_an_array_beside_a_tensor_is_none_either():
 # --- what takes long, and what was missing (M6, E15, E16) ------------------------------------
 
 
-def test_m6_polynomials_of_high_degree_take_no_longer():
+def test_found_m6_polynomials_of_high_degree_take_no_longer():
     x = taper.tensor([-1.5, -1.0, -0.5, 0.3, 1.0, 1.5], dtype=taper.float64)
     nan = float("nan")
     expected = {
@@ -162,7 +162,7 @@ def test_m6_polynomials_of_high_degree_take_no_longer():
     assert found[:2].tolist() == [-np.inf, -np.inf] and bool(found[2].isnan())
 
 
-def test_e15_marks_for_tools_that_do_not_listen():
+def test_found_e15_marks_for_tools_that_do_not_listen():
     with taper.profiler.itt.range("epoch {}", 1):
         assert taper.profiler.itt.mark("here") is None
     assert taper.profiler.itt.is_available() is False
@@ -170,7 +170,7 @@ def test_e15_marks_for_tools_that_do_not_listen():
     assert taper.profiler.kineto_available is taper.autograd.kineto_available
 
 
-def test_e16_numpy_integers_are_sizes():
+def test_found_e16_numpy_integers_are_sizes():
     assert taper.ones(np.array(3), np.int64(4)).shape == (3, 4)
     assert taper.zeros((np.array(3), np.array(2))).shape == (3, 2)
     assert len(taper.FloatStorage(np.int64(3))) == 3
@@ -179,6 +179,6 @@ def test_e16_numpy_integers_are_sizes():
         taper.ones(np.array(3.0))
 
 
-def test_e16_the_class_of_tensors_is_the_default_type():
+def test_found_e16_the_class_of_tensors_is_the_default_type():
     assert taper.arange(3).type(taper.Tensor).dtype is taper.float32
     assert taper.ones(2, dtype=taper.float64).type("torch.Tensor").dtype is taper.float32

@@ -279,7 +279,7 @@ def test_tools_of_modules():
     assert list(state) == ["weight", "bias"]
 
 
-def test_w29_a_prefix_is_taken_off_the_metadata_and_others_stay():
+def test_found_w29_a_prefix_is_taken_off_the_metadata_and_others_stay():
     state = collections.OrderedDict({"module.a.w": 1, "other.w": 2})
     names = ("", "module", "module.a", "module.module.a", "modulex", "other")
     state._metadata = collections.OrderedDict((name, name) for name in names)

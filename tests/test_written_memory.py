@@ -83,18 +83,18 @@ def run(statement):
 
 @pytest.mark.parametrize("statement", REFUSED)
 @pytest.mark.parametrize("mode", [taper.enable_grad, taper.no_grad])
-def test_m1_memory_that_is_read_and_written_is_refused(statement, mode):
+def test_found_m1_memory_that_is_read_and_written_is_refused(statement, mode):
     with mode(), pytest.raises(RuntimeError) as caught:
         run(statement)
     assert str(caught.value) == SHARED
 
 
 @pytest.mark.parametrize("statement", ALLOWED)
-def test_m1_what_is_read_in_step_or_before_is_allowed(statement):
+def test_found_m1_what_is_read_in_step_or_before_is_allowed(statement):
     run(statement)
 
 
-def test_m1_a_refused_write_changes_nothing():
+def test_found_m1_a_refused_write_changes_nothing():
     x = taper.arange(4.0)
     for write in (lambda: x[1:].add_(x[:-1]), lambda: taper.cat([x[:1], x[:1]], out=x[:2])):
         with pytest.raises(RuntimeError, match="single memory location"):
@@ -105,7 +105,7 @@ def test_m1_a_refused_write_changes_nothing():
     assert x.tolist() == [0, 1, 2, 3] and values.tolist() == [7, 7]
 
 
-def test_m1_an_expanded_target_is_refused_before_its_shape_is_looked_at():
+def test_found_m1_an_expanded_target_is_refused_before_its_shape_is_looked_at():
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         taper.zeros(1).expand(2).add_(taper.ones(3, 2))
 
@@ -156,13 +156,13 @@ DTYPES = [
 
 
 @pytest.mark.parametrize("statement, text", DTYPES)
-def test_m4_m7_out_has_the_dtype_that_the_operator_asks_for(statement, text):
+def test_found_m4_m7_out_has_the_dtype_that_the_operator_asks_for(statement, text):
     names = {"c": taper.empty(6, dtype=taper.complex64)}
     with pytest.raises(RuntimeError) as caught:
         exec(statement, {"taper": taper, "x": taper.arange(6.0), "i": taper.arange(3), **names})
     assert str(caught.value).startswith(text)
 
 
-def test_m4_lists_of_tensors_are_joined_into_a_higher_dtype_only():
+def test_found_m4_lists_of_tensors_are_joined_into_a_higher_dtype_only():
     with pytest.raises(TypeError, match=r"torch.cat\(\): input types can't be cast to the desired"):
         taper.cat([taper.ones(1), taper.ones(1)], out=taper.empty(2, dtype=taper.int32))

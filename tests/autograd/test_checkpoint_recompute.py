@@ -430,7 +430,7 @@ def test_p11_groups_are_not_nested(torch):
     assert group._get_current_group() is None
 
 
-def test_d8_what_a_function_saves_in_a_recomputation_is_freed_without_the_collector(torch):
+def test_found_d8_what_a_function_saves_in_a_recomputation_is_freed_without_the_collector(torch):
     made = []
 
     def forward(ctx, x):

@@ -147,7 +147,7 @@ def a_conjugate_leaf(torch, way):
 
 
 @pytest.mark.parametrize("way", ["detached", "a view", "parameter", "loaded"])
-def test_c1_a_conjugate_may_be_a_leaf(torch, way):
+def test_found_c1_a_conjugate_may_be_a_leaf(torch, way):
     leaf = a_conjugate_leaf(torch, way)
     for times in (1, 2):
         (leaf * leaf).abs().sum().backward()
@@ -156,13 +156,13 @@ def test_c1_a_conjugate_may_be_a_leaf(torch, way):
     assert torch.autograd.grad((leaf * leaf).abs().sum(), leaf)[0].tolist() == [2 - 4j]
 
 
-def test_c1_a_conjugate_number_may_be_a_leaf(torch):
+def test_found_c1_a_conjugate_number_may_be_a_leaf(torch):
     leaf = torch.tensor(1 + 2j).conj().detach().requires_grad_()
     (leaf * leaf).abs().backward()
     assert leaf.grad.item() == 2 - 4j
 
 
-def test_c1_a_negative_may_be_a_leaf(torch):
+def test_found_c1_a_negative_may_be_a_leaf(torch):
     leaf = torch.tensor([1 + 2j]).conj().imag.requires_grad_()
     (leaf * leaf).sum().backward()
     assert leaf.is_neg() and leaf.is_leaf
@@ -182,7 +182,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("lazy", ["conj", "_neg_view"])
-def test_w1_a_conjugate_that_changes_its_shape_in_place_stays_on_its_memory(torch, lazy, way):
+def test_found_w1_a_conjugate_that_changes_its_shape_in_place_stays_on_its_memory(torch, lazy, way):
     base = torch.tensor([[1 + 2j, 3 + 4j], [5 + 6j, 7 + 8j]])
     view = base.conj() if lazy == "conj" else torch._neg_view(base)
     change, shape = WAYS[way]
@@ -196,7 +196,7 @@ def test_w1_a_conjugate_that_changes_its_shape_in_place_stays_on_its_memory(torc
     assert (view._version, base._version) == (2, 2)
 
 
-def test_w1_the_imaginary_part_of_a_conjugate_changes_its_shape_in_place(torch):
+def test_found_w1_the_imaginary_part_of_a_conjugate_changes_its_shape_in_place(torch):
     leaf = torch.tensor([[1 + 2j, 3 + 4j]]).requires_grad_()
     base = leaf * 1
     view = base.conj().imag
@@ -208,7 +208,7 @@ def test_w1_the_imaginary_part_of_a_conjugate_changes_its_shape_in_place(torch):
     assert leaf.grad.tolist() == [[2 + 36j, 6 + 72j]]
 
 
-def test_w1_strides_of_a_negative_view_count_in_its_storage(torch):
+def test_found_w1_strides_of_a_negative_view_count_in_its_storage(torch):
     numbers = torch.tensor([1 + 2j, 3 + 4j])
     negative = numbers.conj().imag
     assert negative.as_strided((2, 2), (2, 1), 0).tolist() == [[-1, -2], [-3, -4]]
@@ -216,7 +216,7 @@ def test_w1_strides_of_a_negative_view_count_in_its_storage(torch):
     assert negative.untyped_storage().data_ptr() == numbers.data_ptr()
 
 
-def test_w1_a_negative_view_is_written_where_nothing_is_recorded(torch):
+def test_found_w1_a_negative_view_is_written_where_nothing_is_recorded(torch):
     base = torch.tensor([1.0, 2.0])
     with torch.no_grad():
         torch._neg_view(base).mul_(3)
@@ -224,7 +224,7 @@ def test_w1_a_negative_view_is_written_where_nothing_is_recorded(torch):
     assert base.tolist() == [2.0, 5.0]
 
 
-def test_e4_the_tangent_of_a_conjugate_is_a_conjugate_too(torch):
+def test_found_e4_the_tangent_of_a_conjugate_is_a_conjugate_too(torch):
     forward_ad = torch.autograd.forward_ad
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(matrix(torch).conj(), torch.full((2, 2), 5 + 6j))
@@ -233,7 +233,7 @@ def test_e4_the_tangent_of_a_conjugate_is_a_conjugate_too(torch):
         assert forward_ad.unpack_dual(dual.conj()).tangent[0, 0].item() == 5 - 6j
 
 
-def test_e5_a_function_may_return_a_conjugate_as_it_is(torch):
+def test_found_e5_a_function_may_return_a_conjugate_as_it_is(torch):
     class Same(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -254,7 +254,7 @@ def test_e5_a_function_may_return_a_conjugate_as_it_is(torch):
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_e6_a_conjugate_made_in_no_grad_hands_its_gradient_to_nobody(torch, before):
+def test_found_e6_a_conjugate_made_in_no_grad_hands_its_gradient_to_nobody(torch, before):
     leaf = matrix(torch).requires_grad_()
     base = leaf * 1 if before else leaf
     for make in (torch.conj, torch._neg_view, lambda each: each.conj().imag):
@@ -265,7 +265,7 @@ def test_e6_a_conjugate_made_in_no_grad_hands_its_gradient_to_nobody(torch, befo
         assert leaf.grad is None and view.grad is None
 
 
-def test_w1_an_expanded_conjugate_is_not_written(torch):
+def test_found_w1_an_expanded_conjugate_is_not_written(torch):
     wide = matrix(torch)[:1].conj().expand(3, 2)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         wide.mul_(2)

@@ -330,7 +330,7 @@ def test_e3_the_old_name_of_grad_tensors_still_works(torch):
     assert values(x.grad) == 6.0
 
 
-def test_e9_zeros_for_unused_inputs_are_leaves_of_the_new_graph(torch):
+def test_found_e9_zeros_for_unused_inputs_are_leaves_of_the_new_graph(torch):
     x = torch.ones(2, requires_grad=True)
     unused = torch.ones(4, 2).t().requires_grad_()
     for create_graph in (True, False):
@@ -341,7 +341,7 @@ def test_e9_zeros_for_unused_inputs_are_leaves_of_the_new_graph(torch):
         assert zeros.stride() == (1, 2) and not zeros.any()
 
 
-def test_w16_a_maximum_that_is_none_has_no_gradient(torch):
+def test_found_w16_a_maximum_that_is_none_has_no_gradient(torch):
     for function in (torch.max, torch.min, torch.median):
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = function(x)
@@ -350,7 +350,7 @@ def test_w16_a_maximum_that_is_none_has_no_gradient(torch):
         assert values(x.grad) == [0.0, 0.0]
 
 
-def test_w16_only_the_maximum_gets_a_gradient_that_is_not_finite(torch):
+def test_found_w16_only_the_maximum_gets_a_gradient_that_is_not_finite(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (found,) = torch.autograd.grad(x.max(), x, torch.tensor(float("inf")), create_graph=True)
     assert values(found) == [0.0, float("inf")]
@@ -371,7 +371,7 @@ NOTHING_SAVED = {
 
 
 @pytest.mark.parametrize("name", NOTHING_SAVED)
-def test_e2_what_has_saved_nothing_may_run_again(torch, name):
+def test_found_e2_what_has_saved_nothing_may_run_again(torch, name):
     x, w = torch.full((2, 2), 2.0), torch.full((2, 2), 3.0)
     b = torch.ones(2, requires_grad=True)
     y = NOTHING_SAVED[name](torch, x, w, b)
@@ -387,7 +387,7 @@ def test_e2_what_has_saved_nothing_may_run_again(torch, name):
         assert error(total.backward).startswith("RuntimeError: Trying to backward through")
 
 
-def test_d5_the_backward_of_a_square_saves_what_that_of_a_power_saves(torch):
+def test_found_d5_the_backward_of_a_square_saves_what_that_of_a_power_saves(torch):
     x = torch.tensor([3.0], requires_grad=True)
     y = x.square()
     packed = []
@@ -398,7 +398,7 @@ def test_d5_the_backward_of_a_square_saves_what_that_of_a_power_saves(torch):
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 3)])
-def test_d7_the_product_of_one_number_has_a_constant_gradient(torch, shape):
+def test_found_d7_the_product_of_one_number_has_a_constant_gradient(torch, shape):
     x = torch.zeros(shape, requires_grad=True)
     for y in (x.prod(0), x.cumprod(0)):
         (found,) = torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)

@@ -36,7 +36,7 @@ def test_e12_the_node_recorded_last_runs_first(torch):
 
 
 @pytest.mark.parametrize("order", ["abc", "acb", "bac", "bca", "cab", "cba"])
-def test_e12_of_three_ready_nodes_the_one_recorded_last_runs_first(torch, order):
+def test_found_e12_of_three_ready_nodes_the_one_recorded_last_runs_first(torch, order):
     ran = []
     note = noting(torch, ran)
     x = torch.ones(2, requires_grad=True)
@@ -46,7 +46,7 @@ def test_e12_of_three_ready_nodes_the_one_recorded_last_runs_first(torch, order)
 
 
 @pytest.mark.parametrize("order", ["abcd", "dcba", "bdac", "cadb"])
-def test_e12_of_several_roots_the_one_recorded_last_runs_first(torch, order):
+def test_found_e12_of_several_roots_the_one_recorded_last_runs_first(torch, order):
     ran = []
     note = noting(torch, ran)
     x = torch.ones(2, requires_grad=True)
@@ -58,7 +58,7 @@ def test_e12_of_several_roots_the_one_recorded_last_runs_first(torch, order):
     assert x.grad.tolist() == [4.0, 4.0]
 
 
-def test_e12_nodes_wait_while_accumulators_with_hooks_run(torch):
+def test_found_e12_nodes_wait_while_accumulators_with_hooks_run(torch):
     ran = []
     note = noting(torch, ran)
     x, v, w = (torch.ones(2, requires_grad=True) for _ in range(3))
@@ -375,7 +375,7 @@ def test_e26_an_edge_keeps_the_graph_and_cannot_be_materialized(torch):
     )
 
 
-def test_e17_a_gradient_that_several_share_is_copied_with_its_values(torch):
+def test_found_e17_a_gradient_that_several_share_is_copied_with_its_values(torch):
     x, y = (torch.zeros(2, 3).t().requires_grad_() for _ in range(2))
     grad = torch.arange(6.0).reshape(3, 2)
     (x + y).backward(grad)

@@ -433,7 +433,7 @@ def test_functional_call_checks_names(torch):
     assert values(found) == [5.0]
 
 
-def test_w24_functional_call_replaces_plain_tensors(torch):
+def test_found_w24_functional_call_replaces_plain_tensors(torch):
     class Plain(torch.nn.Module):
         def __init__(self):
             super().__init__()

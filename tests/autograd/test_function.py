@@ -505,7 +505,7 @@ def test_f5_the_second_backward_names_the_line_of_apply(torch):
     assert str(caught.value).split("\n")[1].endswith(": y = cube(torch).apply(ones(torch))")
 
 
-def test_d9_the_gradients_of_once_differentiable_share_a_node_with_an_edge_for_each(torch):
+def test_found_d9_the_gradients_of_once_differentiable_share_a_node_with_an_edge_for_each(torch):
     once = torch.autograd.function.once_differentiable
     product = function(
         torch, lambda ctx, x, y, z: x * y, once(lambda ctx, grad: (grad, grad * 2, None))

@@ -229,7 +229,7 @@ def in_place(torch, marks=True):
     return Double.apply
 
 
-def test_w15_a_written_input_loses_its_retained_gradient(torch):
+def test_found_w15_a_written_input_loses_its_retained_gradient(torch):
     leaf = torch.ones(2, requires_grad=True)
     t = leaf * 1
     t.retain_grad()
@@ -246,7 +246,7 @@ def test_w15_a_written_input_loses_its_retained_gradient(torch):
     assert len(warned(lambda: plain.grad)) == 1
 
 
-def test_d4_a_write_counts_also_where_it_is_refused(torch):
+def test_found_d4_a_write_counts_also_where_it_is_refused(torch):
     leaf = torch.ones(2, requires_grad=True)
     assert error(lambda: in_place(torch)(leaf)).startswith("RuntimeError: a leaf Variable that")
     assert leaf._version == 2
@@ -255,7 +255,7 @@ def test_d4_a_write_counts_also_where_it_is_refused(torch):
 
 
 @pytest.mark.parametrize("marks", [True, False])
-def test_e10_one_of_several_views_may_be_written_unrecorded(torch, marks):
+def test_found_e10_one_of_several_views_may_be_written_unrecorded(torch, marks):
     leaf = torch.ones(2, 2, requires_grad=True)
     base = leaf * 2
     u, v = base.unbind()

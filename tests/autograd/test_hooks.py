@@ -534,7 +534,7 @@ def test_h12_full_backward_hooks_of_a_module_fire_once_and_leave_no_cycle(torch)
         gc.enable()
 
 
-def test_w5_what_is_asked_for_on_the_way_is_the_gradient_before_its_hooks(torch):
+def test_found_w5_what_is_asked_for_on_the_way_is_the_gradient_before_its_hooks(torch):
     leaf = torch.ones(2, requires_grad=True)
     first = leaf * 1
     first.register_hook(lambda grad: grad * 2)
@@ -549,7 +549,7 @@ def test_w5_what_is_asked_for_on_the_way_is_the_gradient_before_its_hooks(torch)
     assert values(found[1]) == [15.0, 15.0] and values(first.grad) == [30.0, 30.0]
 
 
-def test_d1_hooks_of_nodes_see_differentiable_outputs_only(torch):
+def test_found_d1_hooks_of_nodes_see_differentiable_outputs_only(torch):
     x = torch.tensor([3.0, 1.0], requires_grad=True)
     for result in (x.sort(), x.max(0), x.cummax(0), x.topk(1)):
         seen = []
@@ -563,7 +563,7 @@ def test_d1_hooks_of_nodes_see_differentiable_outputs_only(torch):
     assert values(x.grad) == [10.0, 2.0]
 
 
-def test_d2_hooks_of_a_list_see_the_gradients_of_all_its_tensors(torch):
+def test_found_d2_hooks_of_a_list_see_the_gradients_of_all_its_tensors(torch):
     x, y = torch.ones(2, requires_grad=True), torch.ones(2)
     for result in (torch.cat([x, y]), torch.stack([y, x]), torch.block_diag(y, x)):
         seen = []

@@ -37,7 +37,7 @@ def gradients(leaves):
 
 
 @of_each_kind
-def test_c7_each_leaf_gets_its_own_gradient(torch, kind):
+def test_found_c7_each_leaf_gets_its_own_gradient(torch, kind):
     leaves = make(torch, kind)
     loss = product(*leaves)
     loss.backward(retain_graph=True)
@@ -49,7 +49,7 @@ def test_c7_each_leaf_gets_its_own_gradient(torch, kind):
 
 
 @of_each_kind
-def test_c7_a_pass_on_tensors_tells_them_apart(torch, kind):
+def test_found_c7_a_pass_on_tensors_tells_them_apart(torch, kind):
     leaves = make(torch, kind)
     one, other = torch.autograd.grad(product(*leaves), leaves, create_graph=True)
     (one * other).sum().backward()
@@ -57,7 +57,7 @@ def test_c7_a_pass_on_tensors_tells_them_apart(torch, kind):
 
 
 @of_each_kind
-def test_c7_hooks_run_at_their_own_leaf(torch, kind):
+def test_found_c7_hooks_run_at_their_own_leaf(torch, kind):
     leaves = make(torch, kind)
     seen = []
     for name, leaf in zip("ab", leaves, strict=True):
@@ -68,7 +68,7 @@ def test_c7_hooks_run_at_their_own_leaf(torch, kind):
 
 
 @of_each_kind
-def test_c7_results_that_keep_their_gradient(torch, kind):
+def test_found_c7_results_that_keep_their_gradient(torch, kind):
     a, b = make(torch, kind)
     one, other = a * b, a + b
     one.retain_grad()
@@ -78,7 +78,7 @@ def test_c7_results_that_keep_their_gradient(torch, kind):
 
 
 @of_each_kind
-def test_c7_views_that_are_written(torch, kind):
+def test_found_c7_views_that_are_written(torch, kind):
     a, b = leaves = make(torch, kind)
     c = a * 1
     c[:1].mul_(2)
@@ -87,7 +87,7 @@ def test_c7_views_that_are_written(torch, kind):
 
 
 @of_each_kind
-def test_c7_the_nodes_that_a_pass_runs(torch, kind):
+def test_found_c7_the_nodes_that_a_pass_runs(torch, kind):
     a, b = make(torch, kind)
     y = a * 2
     elsewhere = (b * 1).grad_fn.next_functions[0][0]
@@ -100,7 +100,7 @@ def test_c7_the_nodes_that_a_pass_runs(torch, kind):
 
 
 @of_each_kind
-def test_c7_autocast_keeps_a_copy_of_each_weight(torch, kind):
+def test_found_c7_autocast_keeps_a_copy_of_each_weight(torch, kind):
     leaves = make(torch, kind)
     a, b = (each.detach().reshape(2, 1).as_subclass(type(leaves[0])) for each in leaves)
     a.requires_grad_()
@@ -110,7 +110,7 @@ def test_c7_autocast_keeps_a_copy_of_each_weight(torch, kind):
         assert [(ones @ each).item() for each in (a, b)] == [3.0, 7.0]
 
 
-def test_c7_an_optimizer_updates_each_parameter(torch):
+def test_found_c7_an_optimizer_updates_each_parameter(torch):
     kind = type("Marked", (torch.Tensor,), CLASSES["both"])
     for length in (2, 10_000):
         a, b = (

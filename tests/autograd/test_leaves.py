@@ -349,7 +349,7 @@ def test_l2_a_leaf_that_stops_to_require_grad_gets_none_from_older_graphs(torch)
     assert z.grad is None
 
 
-def test_e3_a_leaf_that_is_one_no_more_takes_gradients_of_any_breadth(torch):
+def test_found_e3_a_leaf_that_is_one_no_more_takes_gradients_of_any_breadth(torch):
     x = torch.ones(3, 2, requires_grad=True)
     b = torch.ones(2, requires_grad=True)
     y = (x + b).sum() + (b * b).sum()
@@ -358,7 +358,7 @@ def test_e3_a_leaf_that_is_one_no_more_takes_gradients_of_any_breadth(torch):
     assert b.grad is None and values(x.grad) == [[1.0, 1.0]] * 3
 
 
-def test_e3_a_leaf_that_is_one_no_more_may_have_changed_its_shape(torch):
+def test_found_e3_a_leaf_that_is_one_no_more_may_have_changed_its_shape(torch):
     b = torch.ones(2, 3, requires_grad=True)
     y = (b * 3).sum() + (b * 2).sum() + b.sum()
     b.detach_().t_()

@@ -346,7 +346,7 @@ def test_i5_backward_inside_makes_inference_gradients(torch):
 
 
 @pytest.mark.parametrize("name", ["amax", "amin", "aminmax", "logsumexp"])
-def test_e7_a_pass_over_reductions_of_one_number_in_inference_mode(torch, name):
+def test_found_e7_a_pass_over_reductions_of_one_number_in_inference_mode(torch, name):
     x = torch.tensor(2.0, requires_grad=True)
     y = {
         "amax": x.amax,
@@ -359,7 +359,7 @@ def test_e7_a_pass_over_reductions_of_one_number_in_inference_mode(torch, name):
     assert x.grad.item() == (2.0 if name == "aminmax" else 1.0) and x.grad.is_inference()
 
 
-def test_m2_inference_tensors_are_resized_and_detached_in_their_mode_only(torch):
+def test_found_m2_inference_tensors_are_resized_and_detached_in_their_mode_only(torch):
     with torch.inference_mode():
         t = torch.ones(2, 2, requires_grad=True)
         t.resize_(3)

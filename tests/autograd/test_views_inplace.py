@@ -312,7 +312,7 @@ def test_view_operators_in_place_keep_the_view_a_view(torch):
 W8 = "invalid gradient at index 0 - got {} but expected shape compatible with {}"
 
 
-def test_w8_a_gradient_must_fit_what_the_node_knows(torch):
+def test_found_w8_a_gradient_must_fit_what_the_node_knows(torch):
     leaf = torch.tensor([[1.0], [2.0]], requires_grad=True)
     turned = leaf * leaf
     with torch.no_grad():
@@ -329,7 +329,7 @@ def test_w8_a_gradient_must_fit_what_the_node_knows(torch):
     assert leaf.grad is None
 
 
-def test_w8_a_gradient_is_summed_over_what_was_put_in_front(torch):
+def test_found_w8_a_gradient_is_summed_over_what_was_put_in_front(torch):
     leaf = torch.tensor([1.0, 2.0], requires_grad=True)
     higher = leaf * leaf
     with torch.no_grad():

@@ -389,7 +389,7 @@ def test_examples_print_as_what_they_are(torch):
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_w19_gradients_of_a_graph_from_outside_for_each_example(torch, create_graph):
+def test_found_w19_gradients_of_a_graph_from_outside_for_each_example(torch, create_graph):
     x = torch.arange(3.0).requires_grad_()
     seen = []
     squares = x * x
@@ -404,7 +404,7 @@ def test_w19_gradients_of_a_graph_from_outside_for_each_example(torch, create_gr
     assert seen == [(3,)]
 
 
-def test_w19_gradients_for_examples_of_examples_and_for_unused_inputs(torch):
+def test_found_w19_gradients_for_examples_of_examples_and_for_unused_inputs(torch):
     x, unused = torch.arange(3.0).requires_grad_(), torch.ones(3, requires_grad=True)
     out = x * x
     twice = torch.vmap(torch.vmap(lambda v: torch.autograd.grad(out, x, v, retain_graph=True)[0]))
@@ -438,7 +438,7 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_w26_draws_are_different_the_same_or_refused(torch, name):
+def test_found_w26_draws_are_different_the_same_or_refused(torch, name):
     draw, expected = DRAWS[name]
     examples = torch.full((3,), 10.0)
     torch.manual_seed(0)
@@ -451,14 +451,14 @@ def test_w26_draws_are_different_the_same_or_refused(torch, name):
         torch.vmap(lambda n: draw(torch, n))(examples)
 
 
-def test_w26_the_same_numbers_cannot_be_drawn_for_parameters_that_differ(torch):
+def test_found_w26_the_same_numbers_cannot_be_drawn_for_parameters_that_differ(torch):
     with pytest.raises(RuntimeError, match="does not currently support same randomness with a"):
         torch.vmap(lambda n: torch.binomial(n, torch.full((), 0.5)), randomness="same")(
             torch.full((3,), 10.0)
         )
 
 
-def test_w26_rrelu_draws_for_no_example(torch):
+def test_found_w26_rrelu_draws_for_no_example(torch):
     with pytest.raises(RuntimeError, match="vmap: we do not yet support aten::rrelu"):
         torch.vmap(lambda n: torch.rrelu(-torch.ones(2), 0.1, 0.3, True), randomness="different")(
             torch.ones(3)

@@ -22,7 +22,7 @@ with replacing(sys.argv[1], int(sys.argv[2])) as file:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed the way of POSIX")
 @pytest.mark.parametrize("size", [0, 1 << 26], ids=["usual", "direct"])
-def test_c10_a_save_removes_what_killed_ones_have_left(tmp_path, size):
+def test_found_c10_a_save_removes_what_killed_ones_have_left(tmp_path, size):
     path = tmp_path / "model.pt"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for name in ("model.pt", "other.pt"):
@@ -36,7 +36,7 @@ def test_c10_a_save_removes_what_killed_ones_have_left(tmp_path, size):
     assert left[0] == ".model.pt.notes.tmp"  # whose name is nobody's of ours
 
 
-def test_c10_two_saves_at_once_leave_each_other_alone(tmp_path):
+def test_found_c10_two_saves_at_once_leave_each_other_alone(tmp_path):
     path = tmp_path / "a"
     with atomic.replacing(path) as first:
         first.write(b"first")
@@ -47,7 +47,7 @@ def test_c10_two_saves_at_once_leave_each_other_alone(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_c10_a_finished_file_is_held_until_it_is_renamed(tmp_path, monkeypatch):
+def test_found_c10_a_finished_file_is_held_until_it_is_renamed(tmp_path, monkeypatch):
     """The file is closed before: somebody who saves just then must not take it for abandoned."""
     real = os.replace
 
@@ -61,7 +61,7 @@ def test_c10_a_finished_file_is_held_until_it_is_renamed(tmp_path, monkeypatch):
     assert (tmp_path / "a").read_bytes() == b"whole"
 
 
-def test_c10_a_file_that_was_removed_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
+def test_found_c10_a_file_removed_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
     real, removed = os.dup, []
 
     def dup(descriptor):
@@ -77,7 +77,7 @@ def test_c10_a_file_that_was_removed_before_it_was_locked_is_made_again(tmp_path
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_c10_without_locks_an_open_file_is_not_removed_by_the_system(tmp_path, monkeypatch):
+def test_found_c10_without_locks_an_open_file_is_not_removed_by_the_system(tmp_path, monkeypatch):
     """On Windows, which has no such locks, unlinking a file that is open anywhere fails."""
     monkeypatch.setattr(atomic, "fcntl", None)
     left = tmp_path / f".a.{'0' * 16}.tmp"

@@ -60,13 +60,13 @@ PRIVATE = ["_array", "_meta", "_grad_fn", "_requires_grad", "_counter", "_view",
 
 @pytest.mark.parametrize("name", [*PRIVATE, "__dict__", "grad", "backward"])
 @pytest.mark.parametrize("state", ["slots", "attributes"])
-def test_c2_a_file_sets_no_private_slot(name, state):
+def test_found_c2_a_file_sets_no_private_slot(name, state):
     given = (None, {name: 7}) if state == "slots" else {name: 7}
     refused(checkpoint(typed_tensor(given)), f"may not set '{name}' of")
     refused(checkpoint(Call(WITH_STATE, tensor(), True, None, given)), f"may not set '{name}' of")
 
 
-def test_c2_attributes_and_own_slots_are_set():
+def test_found_c2_attributes_and_own_slots_are_set():
     assert taper.load(checkpoint(typed_tensor({"tag": 3}))).tag == 3
     assert taper.load(checkpoint(Call(WITH_STATE, tensor(), True, None, {"tag": 3}))).tag == 3
     with serialization.safe_globals([(Slotted, "its.Slots")]):
@@ -75,7 +75,7 @@ def test_c2_attributes_and_own_slots_are_set():
         refused(opcodes(start + b"\7\0\0\0watchedK\3s\x86b."), "may not set 'watched'")
 
 
-def test_c2_a_conjugate_view_keeps_its_memory():
+def test_found_c2_a_conjugate_view_keeps_its_memory():
     made = tensor(kind="ComplexFloatStorage", numel=2, size=(2,))
     arguments = (*made.arguments, {"conj": True})
     for name in ("_memory", "_change"):
@@ -84,7 +84,7 @@ def test_c2_a_conjugate_view_keeps_its_memory():
 
 
 @pytest.mark.parametrize("name", ["keys", "update", "__deepcopy__"])
-def test_c2_an_ordered_dict_keeps_its_methods(name):
+def test_found_c2_an_ordered_dict_keeps_its_methods(name):
     data = b"ccollections\nOrderedDict\n)R}X" + struct.pack("<I", len(name)) + name.encode()
     refused(opcodes(data + b"K\1sb."), "may not set")
 
@@ -92,7 +92,7 @@ def test_c2_an_ordered_dict_keeps_its_methods(name):
 # --- C3: what weights_only=False lets a file name ----------------------------------------------
 
 
-def test_c3_every_plain_class_has_a_checked_way_to_be_made():
+def test_found_c3_every_plain_class_has_a_checked_way_to_be_made():
     for each in plain_classes.NAMES.values():
         known = each in plain_classes.CALLS or each in numpy_values.CALLS
         assert known or issubclass(each, np.ndarray)
@@ -104,27 +104,27 @@ def doubled(count: int) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["str", "tuple", "list", "set", "dict", "int", "float", "bool"])
-def test_c3_types_are_not_made_by_a_file(kind):
+def test_found_c3_types_are_not_made_by_a_file(kind):
     for call in (b"\x81", b"R"):
         data = doubled(60) + f"c__builtin__\n{kind}\n".encode() + b"h\x3c\x85" + call + b"."
         words = "may be named, not called|cannot be a key"
         refused(opcodes(data), words, weights_only=False)
 
 
-def test_c3_a_refusal_does_not_print_what_it_refuses():
+def test_found_c3_a_refusal_does_not_print_what_it_refuses():
     for name in (b"ctorch.serialization\n_get_layout\n", b"ctorch\ndevice\n"):
         refused(opcodes(doubled(60) + name + b"h\x3c\x85R."), "layout|device")
     data = b"ctorch._tensor\n_rebuild_from_type_v2\n(Nh\x3c)NtR."
     refused(opcodes(doubled(60) + data), "cannot be rebuilt as")
 
 
-def test_c3_a_long_path_is_not_joined_again_and_again():
+def test_found_c3_a_long_path_is_not_joined_again_and_again():
     part = b"X" + struct.pack("<I", 50_000) + b"x" * 50_000
     data = part + b"q\0](" + b"cpathlib\nPosixPath\nh\0\x85R" * 2000 + b"e."
     refused(opcodes(data), "copies far more than it contains", weights_only=False)
 
 
-def test_c3_one_state_is_not_set_again_and_again():
+def test_found_c3_one_state_is_not_set_again_and_again():
     state = b"}(" + b"".join(b"X\5\0\0\0%05dK\1" % n for n in range(5000)) + b"uq\0"
     data = state + b"](" + b"cargparse\nNamespace\n)\x81h\0b" * 2000 + b"e."
     refused(opcodes(data), "copies far more than it contains", weights_only=False)
@@ -147,13 +147,13 @@ def test_c3_one_state_is_not_set_again_and_again():
         b"ctorch._utils\n_rebuild_tensor_v2\n(K\1K\1K\1K\1K\1K\1]tR.",
     ],
 )
-def test_c3_only_the_usual_errors_leave_the_reader(data):
+def test_found_c3_only_the_usual_errors_leave_the_reader(data):
     for weights_only in (True, False):
         with pytest.raises(UnpicklingError):
             taper.load(opcodes(data), weights_only=weights_only)
 
 
-def test_c3_namespaces_still_load():
+def test_found_c3_namespaces_still_load():
     for value in (argparse.Namespace(lr=0.1), SimpleNamespace(lr=0.1)):
         file = io.BytesIO()
         taper.save(value, file)
@@ -161,7 +161,7 @@ def test_c3_namespaces_still_load():
         assert taper.load(file, weights_only=False) == value
 
 
-def test_c3_sizes_of_tensors_are_not_walked_beyond_64():
+def test_found_c3_sizes_of_tensors_are_not_walked_beyond_64():
     made = tensor(size=(1,) * 65, stride=(1,) * 65)
     with pytest.raises(RuntimeError, match="a tensor has at most 64 dimensions, not 65"):
         taper.load(checkpoint(made))
@@ -179,7 +179,7 @@ def deflated(data: bytes) -> io.BytesIO:
     return file
 
 
-def test_c4_a_small_file_does_not_become_millions_of_opcodes():
+def test_found_c4_a_small_file_does_not_become_millions_of_opcodes():
     file = deflated(b"\x80\2](" + b"}" * 20_000_000 + b"e.")
     assert len(file.getvalue()) < 25_000
     tracemalloc.start()
@@ -193,12 +193,12 @@ def test_c4_a_small_file_does_not_become_millions_of_opcodes():
         serialization.get_unsafe_globals_in_checkpoint(file)
 
 
-def test_c4_a_deflated_checkpoint_loads():
+def test_found_c4_a_deflated_checkpoint_loads():
     value = {f"layers.{n}.weight": n for n in range(10_000)}
     assert taper.load(deflated(pickled(value))) == value
 
 
-def test_c4_a_short_file_remembers_little():
+def test_found_c4_a_short_file_remembers_little():
     """The number under which a value is remembered asks for memory."""
     refused(opcodes(b"Nr" + struct.pack("<I", 2**31) + b"."), "cannot remember 2147483648 values")
 
@@ -249,13 +249,13 @@ def items_of(keys) -> bytes:
 
 
 @pytest.mark.parametrize("kind", [b"}", b"ccollections\nOrderedDict\n)R"])
-def test_c5_colliding_keys_are_refused(kind):
+def test_found_c5_colliding_keys_are_refused(kind):
     """Without anybody's impatience: these 22,000 keys take half a second, 87,000 eight."""
     refused(opcodes(kind + items_of(COLLIDING) + b"."), "the keys of a dict or set collide")
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_c5_colliding_keys_are_refused_one_by_one_and_in_pairs():
+def test_found_c5_colliding_keys_are_refused_one_by_one_and_in_pairs():
     singly = b"".join(b"J" + struct.pack("<i", each) + b"Ns" for each in COLLIDING[::-1][:3000])
     refused(opcodes(b"}" + items_of(COLLIDING[:19_660]) + singly + b"."), "collide")
     pairs = b"".join(b"J" + struct.pack("<i", each) + b"N\x86" for each in COLLIDING)
@@ -263,14 +263,14 @@ def test_c5_colliding_keys_are_refused_one_by_one_and_in_pairs():
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_c5_one_costly_key_is_not_set_again_and_again():
+def test_found_c5_one_costly_key_is_not_set_again_and_again():
     """All keys together are cheap, on average; the last one is not."""
     keys = [*COLLIDING[:19_700], *[COLLIDING[19_700]] * 2000]
     refused(opcodes(b"}" + items_of(keys) + b"."), "collide")
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_c5_colliding_items_of_a_set_are_refused(monkeypatch):
+def test_found_c5_colliding_items_of_a_set_are_refused(monkeypatch):
     """Multiples of the table's size begin at one place, where a set looks at ten neighbours."""
     items = [n << 16 for n in range(1 << 14)]
     data = b"c__builtin__\nset\n](" + numbers(items) + b"e\x85R."
@@ -293,7 +293,7 @@ def test_c5_colliding_items_of_a_set_are_refused(monkeypatch):
     ],
     ids=["range", "pages", "high", "addresses", "floats", "pairs", "negative"],
 )
-def test_c5_honest_keys_are_read(keys):
+def test_found_c5_honest_keys_are_read(keys):
     value = {"dict": dict.fromkeys(keys, 1), "set": set(keys)}
     file = io.BytesIO()
     taper.save(value, file)
@@ -301,7 +301,7 @@ def test_c5_honest_keys_are_read(keys):
     assert taper.load(file) == value
 
 
-def test_c5_a_table_takes_the_steps_of_cpython():
+def test_found_c5_a_table_takes_the_steps_of_cpython():
     """Equal hashes are compared one after the other: n keys take n(n-1)/2 steps."""
     modulus = 2**61 - 1
     same = [1 + n * modulus for n in range(8)]
@@ -315,7 +315,7 @@ def test_c5_a_table_takes_the_steps_of_cpython():
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
-def test_m7_functions_of_the_system_cannot_be_allowed(weights_only):
+def test_found_m7_functions_of_the_system_cannot_be_allowed(weights_only):
     file = checkpoint(Call(Name("posix", "execv"), "/bin/true", ["true"]))
     with serialization.safe_globals([os.execv]):
         refused(
@@ -323,7 +323,7 @@ def test_m7_functions_of_the_system_cannot_be_allowed(weights_only):
         )
 
 
-def test_e15_the_environment_chooses_plain_data(monkeypatch):
+def test_found_e15_the_environment_chooses_plain_data(monkeypatch):
     file = io.BytesIO()
     taper.save(argparse.Namespace(lr=0.1), file)
     monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
@@ -342,7 +342,7 @@ def test_e15_the_environment_chooses_plain_data(monkeypatch):
     refused(file, "Unsupported global", weights_only=False)
 
 
-def test_c5_the_clock_alone_refuses_nothing(monkeypatch):
+def test_found_c5_the_clock_alone_refuses_nothing(monkeypatch):
     """A machine that stands still makes a file look slow; only the count of steps decides."""
     ticks = iter(range(0, 10**18, 10**12))
     monkeypatch.setattr(time, "thread_time_ns", lambda: next(ticks))

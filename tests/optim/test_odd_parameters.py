@@ -19,7 +19,7 @@ def overlapping(length=4):
 
 @pytest.mark.parametrize("name", ["SGD", "NAdam", "Adagrad", "ASGD", "RMSprop"])
 @pytest.mark.parametrize("length", [4, 70_000])
-def test_c8_a_rule_that_writes_with_the_gradient_refuses_an_overlap(name, length):
+def test_found_c8_a_rule_that_writes_with_the_gradient_refuses_an_overlap(name, length):
     param = overlapping(length)
     with pytest.raises(RuntimeError, match=OVERLAP):
         getattr(taper.optim, name)([param], lr=0.1).step()
@@ -37,13 +37,13 @@ def test_c8_a_rule_that_writes_with_the_gradient_refuses_an_overlap(name, length
         ("Rprop", {}, [1.9, 2.9, 3.9, 4.9]),
     ],
 )
-def test_c8_other_rules_read_the_gradient_before_they_write(name, options, expected):
+def test_found_c8_other_rules_read_the_gradient_before_they_write(name, options, expected):
     param = overlapping()
     getattr(taper.optim, name)([param], lr=0.1, **options).step()
     assert param.tolist() == pytest.approx(expected, rel=1e-6)
 
 
-def test_c8_a_large_parameter_reads_its_whole_gradient_first():
+def test_found_c8_a_large_parameter_reads_its_whole_gradient_first():
     param = overlapping(70_000)
     alone = param.detach().clone().requires_grad_()
     alone.grad = param.grad.clone()
@@ -52,7 +52,7 @@ def test_c8_a_large_parameter_reads_its_whole_gradient_first():
     assert taper.equal(param, alone)
 
 
-def test_c8_a_parameter_with_several_elements_in_one_place_is_refused():
+def test_found_c8_a_parameter_with_several_elements_in_one_place_is_refused():
     for name in ("SGD", "Adam", "Adafactor"):
         param = taper.zeros(1).expand(3).detach().requires_grad_()
         param.grad = taper.ones(3)
@@ -68,7 +68,7 @@ def conjugate():
 
 
 @pytest.mark.parametrize(("name", "expected"), [("SGD", 0.999), ("Adadelta", 0.99683774)])
-def test_c1_a_step_writes_what_a_conjugate_parameter_shows(name, expected):
+def test_found_c1_a_step_writes_what_a_conjugate_parameter_shows(name, expected):
     memory, param = conjugate()
     getattr(taper.optim, name)([param]).step()
     assert param[0, 0].item() == pytest.approx(expected - 2j)
@@ -77,7 +77,7 @@ def test_c1_a_step_writes_what_a_conjugate_parameter_shows(name, expected):
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "ASGD"])
-def test_c1_rules_that_need_pairs_refuse_a_conjugate_parameter(name):
+def test_found_c1_rules_that_need_pairs_refuse_a_conjugate_parameter(name):
     _, param = conjugate()
     with pytest.raises(RuntimeError, match="view_as_real doesn't work on unresolved conjugated"):
         getattr(taper.optim, name)([param]).step()
@@ -94,7 +94,7 @@ def test_c1_rules_that_need_pairs_refuse_a_conjugate_parameter(name):
         ("Muon", -2.0002844),
     ],
 )
-def test_c1_a_step_writes_what_a_negative_parameter_shows(name, expected):
+def test_found_c1_a_step_writes_what_a_negative_parameter_shows(name, expected):
     memory = taper.tensor([[1 + 2j, 2j]])
     param = memory.conj().imag.detach().requires_grad_()
     param.grad = taper.ones_like(param)

@@ -25,7 +25,7 @@ def rates_of(scheduler, epochs):
 
 
 @pytest.mark.parametrize("last_epoch", [-1, 0, 2, 5])
-def test_w9_swalr_counts_its_own_steps(last_epoch):
+def test_found_w9_swalr_counts_its_own_steps(last_epoch):
     scheduler = SWALR(optimizer_of(), 0.1, anneal_epochs=3, last_epoch=last_epoch)
     assert rates_of(scheduler, 4) == pytest.approx([1.0, 0.775, 0.325, 0.1, 0.1])
     assert scheduler.last_epoch == last_epoch + 5
@@ -39,7 +39,7 @@ def test_w9_swalr_counts_its_own_steps(last_epoch):
         ({"T_0": 4}, 20, [(1, 4), (2, 4), (3, 4), (0, 4), (1, 4)]),
     ],
 )
-def test_w10_a_restart_from_far_beyond_the_first_round(options, last_epoch, expected):
+def test_found_w10_a_restart_from_far_beyond_the_first_round(options, last_epoch, expected):
     scheduler = lr_scheduler.CosineAnnealingWarmRestarts(
         optimizer_of(), **options, last_epoch=last_epoch
     )
@@ -66,7 +66,7 @@ def test_w10_a_restart_from_far_beyond_the_first_round(options, last_epoch, expe
         (SWALR, {"swa_lr": 0.5}, [0.875, 0.625, 0.5, 0.5, 0.5]),
     ],
 )
-def test_w11_tensors_given_to_a_scheduler_stay_the_callers(kind, options, expected):
+def test_found_w11_tensors_given_to_a_scheduler_stay_the_callers(kind, options, expected):
     given = {name: taper.tensor(value) for name, value in options.items()}
     sizes = {"CyclicLR": {"step_size_up": 2}, "OneCycleLR": {"total_steps": 8}}
     rest = sizes.get(kind.__name__, {"anneal_epochs": 3})
@@ -78,7 +78,7 @@ def test_w11_tensors_given_to_a_scheduler_stay_the_callers(kind, options, expect
     assert {name: float(value) / 3 for name, value in given.items()} == pytest.approx(options)
 
 
-def test_w11_a_factor_must_be_a_function():
+def test_found_w11_a_factor_must_be_a_function():
     for given in (0.95, [0.95]):
         with pytest.raises(TypeError, match="lr_lambda should be a function, but got float"):
             lr_scheduler.MultiplicativeLR(optimizer_of(), given)
@@ -88,7 +88,7 @@ def test_w11_a_factor_must_be_a_function():
     ("max_eval", "calls"),
     [(1, [2, 4, 6]), (2, [3, 5, 7]), (3, [3, 6, 9]), (6, [6, 12, 18]), (9, [9, 18, 27])],
 )
-def test_w27_a_line_search_keeps_to_max_eval(max_eval, calls):
+def test_found_w27_a_line_search_keeps_to_max_eval(max_eval, calls):
     weight = nn.Parameter(taper.tensor([-1.5, 2.0]))
     optimizer = optim.LBFGS([weight], max_iter=8, max_eval=max_eval, line_search_fn="strong_wolfe")
     count = 0
@@ -122,7 +122,7 @@ def nadam_step(product):
     return updated
 
 
-def test_w4_nadam_is_differentiable_by_its_product_of_momenta():
+def test_found_w4_nadam_is_differentiable_by_its_product_of_momenta():
     product = taper.tensor(0.7, requires_grad=True)
     kept = product.clone()
     updated = nadam_step(kept)
@@ -131,7 +131,7 @@ def test_w4_nadam_is_differentiable_by_its_product_of_momenta():
     assert product.grad.item() == pytest.approx(-0.0091, abs=5e-5)
 
 
-def test_w4_the_optimizer_keeps_the_history_of_the_product():
+def test_found_w4_the_optimizer_keeps_the_history_of_the_product():
     first = nn.Parameter(taper.ones(2))
     optimizer = optim.NAdam([first], differentiable=True, lr=0.1)
     param = first.clone()
@@ -147,7 +147,7 @@ def test_w4_the_optimizer_keeps_the_history_of_the_product():
     assert optimizer.state[param]["mu_product"].grad_fn is not None
 
 
-def test_w4_a_leaf_as_product_is_refused_and_nothing_has_changed():
+def test_found_w4_a_leaf_as_product_is_refused_and_nothing_has_changed():
     first = nn.Parameter(taper.ones(2))
     optimizer = optim.NAdam([first], differentiable=True, lr=0.1)
     param = first.clone()

@@ -86,7 +86,7 @@ def outcome(function: Any, args: Any, kwargs: Any) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "op, number, wrong", [pytest.param(*each, id=f"{each[0].name}-{each[1]}") for each in samples()]
 )
-def test_m1_m4_m5_wrong_calls_are_refused_as_by_pytorch(op, number, wrong):
+def test_found_m1_m4_m5_wrong_calls_are_refused_as_by_pytorch(op, number, wrong):
     sample = wrong.sample_input
     args, kwargs = (sample.input, *sample.args), sample.kwargs
     known: dict[Any, Any] = {}

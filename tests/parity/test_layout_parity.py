@@ -107,7 +107,7 @@ def results(call, package):
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.name not in EXCEPT], ids=case_id)
-def test_e1_layouts_of_results_and_leaf_gradients(case):
+def test_found_e1_layouts_of_results_and_leaf_gradients(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, sample in enumerate(samples_of(case)):
@@ -145,7 +145,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_e1_operands_that_are_broadcast_and_of_several_dtypes(name):
+def test_found_e1_operands_that_are_broadcast_and_of_several_dtypes(name):
     """The first operand that has an order decides, as in PyTorch's iterator over tensors."""
     for seed in range(150):
         operands = []

@@ -68,7 +68,7 @@ def choices(count):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", RECORDED, ids=case_id)
-def test_e2_d1_d2_d5_the_same_is_saved_seen_by_hooks_and_possible_twice(case):
+def test_found_e2_d1_d2_d5_the_same_is_saved_seen_by_hooks_and_possible_twice(case):
     dtype = "float64" if "float64" in case.dtypes else case.dtypes[0]
     for number, sample in enumerate(samples_of(case)):
         for chosen in choices(len(Call(taper, case, sample, dtype, True).leaves)):

@@ -199,12 +199,12 @@ def _follows_grad_mode(name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _in_order(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-    """The arguments in the order of declaration, up to the last that was given."""
+    """The arguments in the order of declaration, up to the last that was given and is not None."""
     if not kwargs:
         return args
     code = detours.original_of(function).__code__
     names = code.co_varnames[len(args) : code.co_argcount + code.co_kwonlyargcount]
-    last = max([nr + 1 for nr, name in enumerate(names) if name in kwargs], default=0)
+    last = max([nr + 1 for nr, name in enumerate(names) if kwargs.get(name) is not None], default=0)
     return [*args, *(kwargs.get(name) for name in names[:last])]
 
 

@@ -41,7 +41,9 @@ def _refuse_data(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 # Functions of NumPy that look at no element of their argument.
-_SHAPE_ONLY = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
+_SHAPE_ONLY = frozenset(
+    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.may_share_memory}
+)
 
 
 class ExampleArray(np.ndarray):

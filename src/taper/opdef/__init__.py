@@ -514,7 +514,7 @@ def _show_example_of_twin(name: str) -> None:
     twin: Any = composites.get(name[:-1]) or registry.get(name[:-1])
     if twin is None or ">>>" in (function.__doc__ or ""):
         return
-    text = twin.kernel.__doc__ if isinstance(twin, Op) else twin.__doc__
+    text = (twin.kernel if isinstance(twin, Op) else twin).__doc__ or ""
     _, prompt, example = text.partition(">>> import taper")
     called = example.replace(f"taper.{name[:-1]}(", f"taper.{name}(")
     function.__doc__ = f"{function.__doc__}\n\n    {prompt}{called}"

@@ -16,13 +16,14 @@ from taper import dtypes
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.ops.matmul import same_dtype
+from taper.ops.remainders import remainder
 from taper.ops.shape import broadcast_to, reshape
 from taper.opwrite import compute_into, run_inplace
 from taper.outrules import refuse_overlap
 from taper.reduction import combine_at
 from taper.scalars import filler
 from taper.strides import Shape, broadcast_clash, row_major
-from taper.tensor import Tensor, wrap, wrap_dim
+from taper.tensor import Tensor, wrap_dim
 
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
@@ -200,7 +201,7 @@ def take_along_dim(
         raise clash
     wide = np.broadcast_shapes(*others)
     if shape[at]:
-        indices = wrap(indices._array % shape[at])
+        indices = remainder(indices, shape[at])
     source = (*wide[:at], shape[at], *wide[at + 1 :])
     target = (*wide[:at], places[at], *wide[at + 1 :])
     return gather(broadcast_to(input, source), at, broadcast_to(indices, target), out=out)

@@ -127,7 +127,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 def _check_fill(function: str, input: Any, mask: Any, value: Any) -> None:
     """Raise if the arguments are of none of the types that are taken."""
-    arrays = isinstance(input, ndarray)  # a formula calls
+    arrays = isinstance(input, ndarray | np.generic)  # a formula calls
     number = isinstance(value, Tensor | bool | int | float | complex | np.generic)
     if not (arrays or isinstance(mask, Tensor)) or not number:
         overloads = ("(Tensor mask, Tensor value)", "(Tensor mask, Number value)")
