@@ -1,6 +1,6 @@
 /* The end of every recorded operation: the user's line, the rest of the node, and the tensor.
  *
- * The twin is the text that `opcompile` generates (`_USER_FRAME`, `_NODE_BASICS`, `_FRESH`): a third
+ * The twin is the text that `opdef.compiler` generates (`_USER_FRAME`, `_NODE_BASICS`, `_FRESH`): a third
  * of the time of a small operation.
  */
 

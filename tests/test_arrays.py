@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from taper import arrays
+from taper.arrays import elements as arrays
 
 DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128, int]
 

@@ -8,7 +8,7 @@ import pytest
 import taper
 from taper.autograd import gradcheck
 from taper.nn import functional as F
-from taper.ops import attention
+from taper.ops.attention import scaled as attention
 
 
 def heads(*shape, dtype=np.float64):

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taper import cli, version
-from taper.commands import bench, terminal
+from taper import version
+from taper.commands import bench, cli, terminal
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def demo(monkeypatch):
     """Put a demo in the place of the real one; the test says what its `main` does."""
 
     def replace(main):
-        module = types.ModuleType("taper.demo")
+        module = types.ModuleType("taper.commands.demo")
         module.main = main
-        monkeypatch.setitem(sys.modules, "taper.demo", module)
+        monkeypatch.setitem(sys.modules, "taper.commands.demo", module)
 
     return replace
 
@@ -108,10 +108,10 @@ def test_interrupt_is_one_line_and_exit_code_130(demo, capsys):
 def test_reader_that_goes_away_is_no_failure():
     program = (
         "import sys, types\n"
-        "demo = types.ModuleType('taper.demo')\n"
+        "demo = types.ModuleType('taper.commands.demo')\n"
         "demo.main = lambda argv: [print(i) for i in range(100_000)] and 0\n"
         "from taper import cli\n"
-        "sys.modules['taper.demo'] = demo\n"
+        "sys.modules['taper.commands.demo'] = demo\n"
         "sys.exit(cli.main(['demo']))\n"
     )
     with subprocess.Popen(

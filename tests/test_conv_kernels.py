@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from taper.ops import conv_kernels as kernels
+from taper.arrays import convolution as kernels
 
 # Shape of the input, of the weight (groups, outputs, inputs, *kernel), stride, padding, dilation.
 GEOMETRIES = {

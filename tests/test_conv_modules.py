@@ -10,7 +10,7 @@ import pytest
 import taper
 import taper.nn.functional as F
 from taper import nn
-from taper.ops import conv_kernels
+from taper.arrays import convolution as kernels
 
 
 def test_same_seed_gives_the_weights_of_pytorch():
@@ -71,13 +71,13 @@ def test_output_size_of_a_transposed_convolution():
 def test_only_the_gradients_that_are_needed_are_computed(monkeypatch):
     made = []
     for name in ("spread", "weight_gradient", "sum_of_channels"):
-        original = getattr(conv_kernels, name)
+        original = getattr(kernels, name)
 
         def counted(*args, name=name, original=original):
             made.append(name)
             return original(*args)
 
-        monkeypatch.setattr(conv_kernels, name, counted)
+        monkeypatch.setattr(kernels, name, counted)
     x, w, b = taper.ones(1, 2, 4, 4), taper.ones(3, 2, 3, 3), taper.ones(3)
     for leaf, kernel in ((x, "spread"), (w, "weight_gradient"), (b, "sum_of_channels")):
         made.clear()
@@ -126,10 +126,10 @@ def test_blocks_do_not_change_the_result(monkeypatch, block, places):
         return [y, *taper.autograd.grad(y, tensors, taper.from_numpy(grad))]
 
     expected = [each.detach().numpy() for each in results()]
-    monkeypatch.setattr(conv_kernels, "BLOCK", block)
-    monkeypatch.setattr(conv_kernels, "PLACES", places)
-    monkeypatch.setattr(conv_kernels, "FEWEST_PLACES", places)
-    monkeypatch.setattr(conv_kernels, "GRADIENTS", block)
+    monkeypatch.setattr(kernels, "BLOCK", block)
+    monkeypatch.setattr(kernels, "PLACES", places)
+    monkeypatch.setattr(kernels, "FEWEST_PLACES", places)
+    monkeypatch.setattr(kernels, "GRADIENTS", block)
     for found, array in zip(results(), expected, strict=True):
         np.testing.assert_allclose(found.detach().numpy(), array, 1e-11, 1e-11)
 

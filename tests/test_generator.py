@@ -15,9 +15,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from taper import generator
-from taper.generator import Generator
-from taper.sampling import continuous, discrete, integers
+from taper.sampling import continuous, discrete, generator, integers
+from taper.sampling.generator import Generator
 
 HALF, SINGLE, DOUBLE = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
 BFLOAT16, LONG = np.dtype(ml_dtypes.bfloat16), np.dtype("int64")
@@ -86,7 +85,7 @@ def test_default_generator_is_seeded_by_the_functions():
 
 
 def test_every_process_starts_with_another_default_seed():
-    program = "from taper.generator import initial_seed; print(initial_seed())"
+    program = "from taper.sampling.generator import initial_seed; print(initial_seed())"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     seeds = {
         subprocess.run(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import taper
-from taper import layouts
-from taper.kernels import native
+from taper.arrays import layouts
+from taper.arrays.native import native
 
 STRIDES = [
     ("E1", "torch.ones(2, 3, 4).transpose(1, 2).softmax(-1)", (12, 3, 1)),

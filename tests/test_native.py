@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import taper
-from taper import special_functions
+from taper.arrays import special_functions
+from taper.arrays.native import native
 from taper.autograd import engine
 from taper.autograd.provenance import is_internal
-from taper.kernels import native
 from taper.optim import packs, programs
 
 needs_native = pytest.mark.skipif(native is None, reason="the native module is not built, or off")
@@ -281,7 +281,7 @@ def test_the_users_line_is_found_through_the_package():
 
 
 def test_the_twins_can_be_chosen():
-    program = "import taper.kernels; print(taper.kernels.native)"
+    program = "import taper.arrays.native; print(taper.arrays.native.native)"
     environment = {**os.environ, "TAPER_NATIVE": "0"}
     found = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

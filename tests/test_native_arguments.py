@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from taper.kernels import native
+from taper.arrays.native import native
 
 TENSOR_SLOTS = ("_array", "_counter", "_grad_fn", "_meta", "_output_nr", "_requires_grad", "_view")
 

@@ -169,7 +169,7 @@ LAYERS: list[tuple[str, tuple[str, ...]]] = [
 
 # Imports inside functions: (module, what it imports) -> why it cannot stand at the top.
 LATE_IMPORTS = {
-    ("taper.cli", "(computed)"): "a command's module is loaded when the command runs",
+    ("taper.commands.cli", "(computed)"): "a command's module is loaded when the command runs",
     ("taper.commands.bench_worker", "(computed)"): "the library that is to be measured",
     ("taper.compat.attributes", "taper.compat.explanations"): "read when a name is missing",
     ("taper.compat.finder", "taper.compat.explanations"): "likewise",
@@ -181,13 +181,16 @@ LATE_IMPORTS = {
     ("taper.amp.state", "taper.amp.casts"): "the lists of autocast name half of the library",
     ("taper", "(computed)"): "nn, optim and viz are loaded when they are first used",
     ("taper", "taper.foreach"): "and the operators over lists",
-    ("taper", "taper.left_out"): "read when a name is missing",
+    ("taper", "taper.compat.left_out"): "read when a name is missing",
     ("taper", "taper.top_level"): "an answer that warns",
     ("taper.top_level", "(computed)"): "and the modules of devices",
     ("taper.ops.on_demand", "(computed)"): "families of operators likewise",
     ("taper.ops", "taper.ops.identity"): "PyTorch's names of operators: few programs use them",
-    ("taper.sharing", "tempfile"): "for systems without memfd",
-    ("taper.ops.convert", "taper.process_pickling"): "multiprocessing loads with a shared tensor",
+    ("taper.arrays.shared_memory", "tempfile"): "for systems without memfd",
+    (
+        "taper.ops.creation.convert",
+        "taper.multiprocessing.pickling",
+    ): "multiprocessing loads with a shared tensor",
     ("taper.nn", "(computed)"): "what few use of nn is loaded when they do",
     ("taper.nn.parallel", "taper.nn.parallel.distributed"): "process groups: few use them",
     ("taper.utils.data.distributed", "taper.distributed"): "likewise",

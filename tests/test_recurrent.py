@@ -11,7 +11,7 @@ import pytest
 import taper
 from taper import nn
 from taper.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequence, unpack_sequence
-from taper.ops import recurrent
+from taper.ops.recurrent import layers as recurrent
 
 KINDS = ["LSTM", "GRU", "RNN"]
 

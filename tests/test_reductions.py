@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import taper
-from taper import reduction, return_types
+from taper import return_types
+from taper.arrays import reduction
 
 NAN = float("nan")
 

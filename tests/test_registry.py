@@ -12,14 +12,15 @@ import pytest
 
 import taper
 from op_templates import CASES
-from taper import opcompile, opdocs
 from taper.opdef import (
     LINEAR,
     MULTILINEAR,
     POINTWISE,
     DeclarationError,
     Formula,
+    compiler,
     composites,
+    docs,
     op,
     registry,
 )
@@ -52,7 +53,7 @@ def test_the_public_functions_are_the_table():
     table = {entry.name: entry.function for entry in registry.values() if entry.public}
     table |= composites
     for name, function in table.items():
-        public = getattr(taper, name)  # a composite has a guard, see `taper.guards`
+        public = getattr(taper, name)  # a composite has a guard, see `taper.opdef.guards`
         assert function in (public, getattr(public, "__wrapped__", None))
     assert set(table) <= set(dir(taper))
 
@@ -76,7 +77,7 @@ def test_formulas_have_no_hidden_inputs(entry):
 
 @pytest.mark.parametrize("entry", list(registry.values()), ids=by_name)
 def test_every_operator_compiles_and_is_described(entry):
-    text = opcompile.wrapper_source(entry)
+    text = compiler.wrapper_source(entry)
     compile(text, entry.name, "exec")
     assert entry.doc, "an operator says in one sentence what it is"
     assert inspect.signature(entry.function).parameters
@@ -111,11 +112,11 @@ def test_the_names_on_demand_are_fresh():
 
 def test_the_derivatives_page_is_fresh():
     page = (ROOT / "docs" / "derivatives.md").read_text()
-    assert page == opdocs.derivatives_page(), "run `make docs`"
+    assert page == docs.derivatives_page(), "run `make docs`"
 
 
 def test_generated_code_is_shown_on_request(capsys):
-    assert opdocs.main(["mul"]) == 0
+    assert docs.main(["mul"]) == 0
     printed = capsys.readouterr().out
     assert "def mul(input, other" in printed and "def apply_mul(node, grads, place=None)" in printed
 
@@ -139,9 +140,9 @@ print(len(on_demand.FAMILY_OF))
 def test_a_method_of_a_family_on_demand_loads_it():
     program = """
 import sys, taper
-assert "taper.ops.softmax" not in sys.modules
+assert "taper.ops.activation.softmax" not in sys.modules
 print(taper.zeros(1, 2).softmax(1).tolist(), taper.logsumexp is taper.logsumexp)
-assert "taper.ops.softmax" in sys.modules
+assert "taper.ops.activation.softmax" in sys.modules
 assert "softmax" in dir(taper) and taper.softmax(taper.zeros(2), 0).sum() == 1
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import taper
-from taper import left_out
+from taper.compat import left_out
 from taper.futures import Future, collect_all, wait_all
 from taper.utils import cpp_extension
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from taper import special_functions
+from taper.arrays import special_functions
 
 KNOWN = {
     "erf": [

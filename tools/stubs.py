@@ -218,7 +218,7 @@ def render(subject: str, lines: Callable[[Types], Iterator[str]]) -> str:
 
 def top_level(types: Types) -> Iterator[str]:
     types.imports.update(f"from {module} import {name} as {name}" for module, name in exports())
-    types.imports.add("from taper.ops.legacy import tensortype as _tensortype")
+    types.imports.add("from taper.ops.creation.legacy import tensortype as _tensortype")
     yield from functions(types)
     yield from constants()
 

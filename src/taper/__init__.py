@@ -42,14 +42,14 @@ from taper.dlpack import from_dlpack, to_dlpack
 from taper.dtypes import DTYPES as _DTYPES
 from taper.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from taper.errors import AcceleratorError, OutOfMemoryError
-from taper.guards import guarded as _guarded
 from taper.opdef import composites as _composites
 from taper.opdef import registry as _registry
+from taper.opdef.guards import guarded as _guarded
 from taper.ops import on_demand as _on_demand
-from taper.ops.data import from_numpy
-from taper.ops.legacy import TENSOR_TYPES as _TENSOR_TYPES
-from taper.ops.legacy import set_default_tensor_type
-from taper.ops.ranges import range
+from taper.ops.creation.data import from_numpy
+from taper.ops.creation.legacy import TENSOR_TYPES as _TENSOR_TYPES
+from taper.ops.creation.legacy import set_default_tensor_type
+from taper.ops.creation.ranges import range
 from taper.printing import set_printoptions
 from taper.random import (
     Generator,
@@ -134,7 +134,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def _why_not(name: str) -> str | None:
-    sentence = importlib.import_module("taper.left_out").sentence(f"torch.{name}")
+    sentence = importlib.import_module("taper.compat.left_out").sentence(f"torch.{name}")
     return sentence and f". {sentence}"
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from taper.cli import main
+from taper.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

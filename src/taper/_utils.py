@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from taper.ops.join import cat
-from taper.ops.parts import narrow
+from taper.ops.shape.join import cat
+from taper.ops.shape.parts import narrow
 from taper.tensor import Tensor
 
 __all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import bytes_at, extent
+from taper.arrays.strides import row_major
 from taper.autograd.views import requires_grad
 from taper.device import usable
 from taper.factory import finish, refuse
-from taper.memory import bytes_at, extent
-from taper.strides import row_major
 from taper.tensor import Tensor
 
 DLDeviceType = enum.IntEnum(

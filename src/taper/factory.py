@@ -15,6 +15,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import resized
+from taper.arrays.scalars import type_name
+from taper.arrays.strides import (
+    Shape,
+    empty_with,
+    format_strides,
+    integers,
+    preserved_strides,
+    row_major,
+)
 from taper.autograd.interception import announce_write
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import INFERENCE, NO_GRAD, local
@@ -24,17 +34,7 @@ from taper.autograd.views import bump_version, requires_grad
 from taper.device import layout as Layout
 from taper.device import memory_format as MemoryFormat
 from taper.device import preserve_format, strided, usable
-from taper.memory import resized
-from taper.scalars import type_name
 from taper.settings import settings
-from taper.strides import (
-    Shape,
-    empty_with,
-    format_strides,
-    integers,
-    preserved_strides,
-    row_major,
-)
 from taper.tensor import Tensor, element_strides, wrap
 
 NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"

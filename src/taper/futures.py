@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from taper.disturbances import new_lock
+from taper.autograd.disturbances import new_lock
 
 __all__ = ["Future", "collect_all", "wait_all"]
 

@@ -10,11 +10,11 @@ import copy
 from collections import OrderedDict
 from typing import Any
 
+from taper.arrays.memory import all_bytes, on_bytes
 from taper.autograd.conjugate import ConjugateView
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
 from taper.factory import NO_INTEGER_GRADIENTS, finish
-from taper.memory import all_bytes, on_bytes
 from taper.storage import TypedStorage, copied_memory, storage_of
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_user

@@ -1,7 +1,7 @@
 """The state of random numbers as users see it: generators, seeds, saved states as tensors.
 
 `taper.random`, PyTorch's namespace of the same name.  What draws numbers is in `ops.random` and
-`ops.distributions`; the bits come from `generator`, which knows no Tensor.
+`ops.random`; the bits come from `sampling.generator`, which knows no Tensor.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from taper import generator as generators
 from taper.device import device
-from taper.generator import initial_seed, seed
+from taper.sampling import generator as generators
+from taper.sampling.generator import initial_seed, seed
 from taper.tensor import Tensor, wrap
 
 __all__ = [
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what it returns is `default_generator`, of the class below
         ...
 
 else:
-    from taper.generator import manual_seed
+    from taper.sampling.generator import manual_seed
 
 
 class Generator(generators.Generator):

@@ -12,11 +12,15 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.factory import refuse as _refuse
-from taper.ops import reduce, rounding, special, special_bessel, special_gamma, trigonometry, unary
-from taper.ops import softmax as softmaxes
-from taper.ops.power import xlogy
-from taper.ops.special import polygamma
-from taper.ops.special_bessel import (
+from taper.ops.activation import softmax as softmaxes
+from taper.ops.elementwise import rounding, trigonometry, unary
+from taper.ops.elementwise.power import xlogy
+from taper.ops.reduction import sums as reduce
+from taper.ops.special import basic as special
+from taper.ops.special import bessel as special_bessel
+from taper.ops.special import gamma as special_gamma
+from taper.ops.special.basic import polygamma
+from taper.ops.special.bessel import (
     airy_ai,
     bessel_j0,
     bessel_j1,
@@ -33,11 +37,11 @@ from taper.ops.special_bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from taper.ops.special_gamma import special_zeta as zeta
-from taper.ops.special_normal import entr, erfcx, log_ndtr, ndtri, xlog1py
-from taper.ops.special_normal import special_ndtr as ndtr
-from taper.ops.special_polynomials import CHEBYSHEV as _CHEBYSHEV
-from taper.ops.special_polynomials import (
+from taper.ops.special.gamma import special_zeta as zeta
+from taper.ops.special.normal import entr, erfcx, log_ndtr, ndtri, xlog1py
+from taper.ops.special.normal import special_ndtr as ndtr
+from taper.ops.special.polynomials import CHEBYSHEV as _CHEBYSHEV
+from taper.ops.special.polynomials import (
     hermite_polynomial_h,
     hermite_polynomial_he,
     laguerre_polynomial_l,

@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import BYTE, all_bytes, on_bytes
+from taper.arrays.scalars import array_of_elements, element, stored
+from taper.arrays.shared_memory import Segment, bytes_of, keeper_of
+from taper.arrays.strides import owner_of
 from taper.device import CPU, device, usable
-from taper.memory import BYTE, all_bytes, on_bytes
-from taper.scalars import array_of_elements, element, stored
-from taper.sharing import Segment, bytes_of, keeper_of
-from taper.strides import owner_of
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_once
 

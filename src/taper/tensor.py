@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.native import native
+from taper.arrays.strides import wrap_dim
 from taper.device import device as Device
 from taper.device import layout as Layout
 from taper.device import strided
-from taper.kernels import native
 from taper.size import Size, of_shape
 
 if TYPE_CHECKING:  # what operators and autograd attach to the class; written by tools/stubs.py
@@ -247,14 +248,3 @@ def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= max(length, 1)
     return tuple(reversed(strides))
-
-
-def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension index counted from the front, checked; a 0-d tensor counts as one dimension."""
-    limit = ndim or 1
-    if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
-            f"but got {dim})"
-        )
-    return dim + limit if dim < 0 else dim

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import taper
-from taper.process_pickling import register
-from taper.sharing import AVAILABLE, Lease, Segment
+from taper.arrays.shared_memory import AVAILABLE, Lease, Segment
+from taper.multiprocessing.pickling import register
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="descriptors cannot be handed over")
 METHODS = multiprocessing.get_all_start_methods()

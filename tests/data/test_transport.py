@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import taper
-from taper.sharing import AVAILABLE
+from taper.arrays.shared_memory import AVAILABLE
 from taper.utils.data._utils import transport
 from taper.utils.data._utils.transport import Channel, Pool
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import taper as torch
-from taper.special_functions import lgamma
+from taper.arrays.special_functions import lgamma
 
 ALPHAS = [0.05, 0.4, 1.0, 3.0, 7.5, 9.0, 40.0]
 RATIOS = [0.1, 0.5, 0.93, 1.0, 1.07, 2.0, 4.0]

@@ -1,4 +1,4 @@
-"""Rows of `ops/weight_norm.py`."""
+"""Rows of `ops/norm/weight.py`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import torch
 import taper
 from op_case import OpCase, Sample
 from op_templates import CASES, Call, case_id, resolve, samples_of
-from taper.numpy_names import NAMES
+from taper.opdef.numpy_names import NAMES
 
 NO_NAME = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

@@ -496,7 +496,7 @@ def test_names():
 def test_sharing(strategy):
     """What is shared after `share_memory_`, and after sending."""
     pickler = pytest.importorskip("multiprocessing.reduction").ForkingPickler
-    taper.process_pickling.register(taper.Tensor, taper.nn.Parameter)
+    taper.multiprocessing.pickling.register(taper.Tensor, taper.nn.Parameter)
     found = []
     for package in (taper, torch):
         tensor = package.nn.Parameter(package.zeros(3))

@@ -11,7 +11,7 @@ import torch
 
 import taper
 from op_templates import CASES, Call, case_id, outputs_of, samples_of
-from taper.strides import extent
+from taper.arrays.strides import extent
 
 # PyTorch's norms have the strides of `g`, even if those are 0.
 EXCEPT = ("_weight_norm_interface",)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from taper import dtypes, generator
-from taper.generator import Generator
-from taper.sampling import continuous, discrete, integers
+from taper import dtypes
+from taper.sampling import continuous, discrete, generator, integers
+from taper.sampling.generator import Generator
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]

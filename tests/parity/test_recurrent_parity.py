@@ -9,7 +9,7 @@ import torch as pytorch
 
 import taper
 from both_packages import assert_same
-from taper.ops import recurrent
+from taper.ops.recurrent import layers as recurrent
 
 
 def run(torch, make, kind, inputs=3, hidden=4, shape=(5, 2), hx=False, packed=None, **options):

@@ -8,7 +8,7 @@ from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.probes import DelayedError, Error, UndefinedGrad, UndefinedGradBackward
 from taper.autograd.views import CopySlices
 from taper.opdef import registry
-from taper.opnodes import node_class_of
+from taper.opdef.nodes import node_class_of
 from taper.ops.on_demand import load_all
 
 __all__ = [

@@ -11,8 +11,8 @@ import numpy as np
 from taper import cuda, dtypes
 from taper.amp import state
 from taper.amp.state import get_autocast_dtype, is_autocast_enabled
+from taper.autograd.disturbances import to_the_end
 from taper.device import device
-from taper.disturbances import to_the_end
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -26,24 +26,9 @@ from taper import dtypes
 from taper.autograd import detours
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.opdef import inplace_function
-from taper.ops.adaptive_pool import adaptive_avg_pool3d, adaptive_maximum3d
-from taper.ops.addmm import addbmm, addmm, baddbmm
-from taper.ops.attention import scaled_dot_product_attention
-from taper.ops.average_pool import average3d
-from taper.ops.binary_cross_entropy import (
-    binary_cross_entropy_reduced,
-    binary_cross_entropy_with_logits_reduced,
-)
-from taper.ops.border_padding import (
-    reflection_pad1d,
-    reflection_pad2d,
-    replication_pad1d,
-    replication_pad2d,
-    replication_pad3d,
-)
-from taper.ops.class_margin_loss import multi_margin_loss_reduced, multilabel_margin_loss_forward
-from taper.ops.complexes import polar, view_as_complex
-from taper.ops.conv import (
+from taper.ops.activation.leaky import prelu
+from taper.ops.attention.scaled import scaled_dot_product_attention
+from taper.ops.conv.functions import (
     conv1d,
     conv2d,
     conv3d,
@@ -51,11 +36,10 @@ from taper.ops.conv import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from taper.ops.conv_tbc import conv_tbc
-from taper.ops.copy import as_type
-from taper.ops.cross_entropy import cross_entropy, nll_loss2d_forward, nll_loss_forward
-from taper.ops.ctc_loss import numbered_ctc_loss
-from taper.ops.fft_functions import (
+from taper.ops.conv.tbc import conv_tbc
+from taper.ops.creation.copy import as_type
+from taper.ops.elementwise.complexes import polar, view_as_complex
+from taper.ops.fft.functions import (
     fft_fft,
     fft_fft2,
     fft_fftn,
@@ -71,11 +55,23 @@ from taper.ops.fft_functions import (
     fft_rfft2,
     fft_rfftn,
 )
-from taper.ops.fractional_pool import fractional_by_samples
-from taper.ops.grid import affine_grid_generator, grid_sampler, grid_sampler_2d, grid_sampler_3d
-from taper.ops.index_dim import index_copy
-from taper.ops.leaky_activation import prelu
-from taper.ops.linalg_cholesky import (
+from taper.ops.fft.spectral import uncentred_stft
+from taper.ops.image.border_padding import (
+    reflection_pad1d,
+    reflection_pad2d,
+    replication_pad1d,
+    replication_pad2d,
+    replication_pad3d,
+)
+from taper.ops.image.grid import (
+    affine_grid_generator,
+    grid_sampler,
+    grid_sampler_2d,
+    grid_sampler_3d,
+)
+from taper.ops.index.slices import index_copy
+from taper.ops.linalg.addmm import addbmm, addmm, baddbmm
+from taper.ops.linalg.cholesky import (
     cholesky,
     cholesky_factor,
     cholesky_inverse,
@@ -83,19 +79,21 @@ from taper.ops.linalg_cholesky import (
     linalg_cholesky,
     linalg_cholesky_ex,
 )
-from taper.ops.linalg_distance import cdist
-from taper.ops.linalg_eigen import (
+from taper.ops.linalg.distance import cdist
+from taper.ops.linalg.eigen import (
     eigen_decomposition,
     linalg_eig,
     linalg_eigh,
     linalg_eigvals,
     linalg_eigvalsh,
 )
-from taper.ops.linalg_lstsq import least_squares, linalg_lstsq
-from taper.ops.linalg_lu import lu, lu_solve
-from taper.ops.linalg_norms import linalg_cond
-from taper.ops.linalg_products import linalg_vecdot
-from taper.ops.linalg_qr import (
+from taper.ops.linalg.linear import linear
+from taper.ops.linalg.lstsq import least_squares, linalg_lstsq
+from taper.ops.linalg.lu import lu, lu_solve
+from taper.ops.linalg.matmul import bmm, matmul, mm
+from taper.ops.linalg.norms import linalg_cond
+from taper.ops.linalg.products import linalg_vecdot
+from taper.ops.linalg.qr import (
     geqrf,
     linalg_householder_product,
     linalg_qr,
@@ -105,7 +103,7 @@ from taper.ops.linalg_qr import (
     qr_factors,
     reflectors_product,
 )
-from taper.ops.linalg_solve import (
+from taper.ops.linalg.solve import (
     inverse,
     inverse_ex,
     linalg_inv,
@@ -114,7 +112,7 @@ from taper.ops.linalg_solve import (
     linalg_tensorinv,
     linalg_tensorsolve,
 )
-from taper.ops.linalg_svd import (
+from taper.ops.linalg.svd import (
     linalg_matrix_rank,
     linalg_svd,
     linalg_svdvals,
@@ -122,9 +120,15 @@ from taper.ops.linalg_svd import (
     pseudo_inverse,
     svd,
 )
-from taper.ops.linalg_triangular import triangular_solve
-from taper.ops.linear import linear
-from taper.ops.loss import (
+from taper.ops.linalg.triangular import triangular_solve
+from taper.ops.loss.binary_cross_entropy import (
+    binary_cross_entropy_reduced,
+    binary_cross_entropy_with_logits_reduced,
+)
+from taper.ops.loss.class_margin import multi_margin_loss_reduced, multilabel_margin_loss_forward
+from taper.ops.loss.cross_entropy import cross_entropy, nll_loss2d_forward, nll_loss_forward
+from taper.ops.loss.ctc import numbered_ctc_loss
+from taper.ops.loss.elementwise import (
     huber_loss_reduced,
     l1_loss_reduced,
     mse_loss_reduced,
@@ -133,23 +137,24 @@ from taper.ops.loss import (
     smooth_l1_loss_reduced,
     soft_margin_loss_reduced,
 )
-from taper.ops.margin_loss import (
+from taper.ops.loss.margin import (
     numbered_cosine_embedding_loss,
     numbered_hinge_embedding_loss,
     numbered_margin_ranking_loss,
     numbered_triplet_margin_loss,
 )
-from taper.ops.matmul import bmm, matmul, mm
-from taper.ops.norm import channel_window_mean
-from taper.ops.pool import plain_max_pool3d
-from taper.ops.quantile import nanquantile, quantile
-from taper.ops.recurrent import mkldnn_rnn_layer
-from taper.ops.reduce import prod
-from taper.ops.spectral import uncentred_stft
-from taper.ops.split import cat_along, stack
-from taper.ops.triangle import trace
-from taper.ops.unpool import unpool2d, unpool3d
-from taper.ops.view_copies import view_as_complex_copy
+from taper.ops.norm.sample import channel_window_mean
+from taper.ops.pool.adaptive import adaptive_avg_pool3d, adaptive_maximum3d
+from taper.ops.pool.average import average3d
+from taper.ops.pool.fractional import fractional_by_samples
+from taper.ops.pool.max import plain_max_pool3d
+from taper.ops.pool.unpool import unpool2d, unpool3d
+from taper.ops.recurrent.layers import mkldnn_rnn_layer
+from taper.ops.reduction.quantile import nanquantile, quantile
+from taper.ops.reduction.sums import prod
+from taper.ops.shape.split import cat_along, stack
+from taper.ops.shape.triangle import trace
+from taper.ops.shape.view_copies import view_as_complex_copy
 from taper.tensor import Tensor
 
 # fmt: off

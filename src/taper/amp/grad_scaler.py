@@ -16,7 +16,7 @@ import numpy as np
 from taper import cuda, dtypes
 from taper.autograd.views import bump_version
 from taper.device import device
-from taper.ops.creation import full
+from taper.ops.creation.filled import full
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from taper import dtypes
+from taper.autograd.disturbances import new_lock
 from taper.autograd.state import State, local
 from taper.device import device
-from taper.disturbances import new_lock
 from taper.userwarning import warn_user
 
 # The device types that PyTorch has autocast for, with the dtype each starts with.

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.strides import empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
 from taper.autograd.meta import (
     INFERENCE_COUNTER,
@@ -26,8 +28,6 @@ from taper.autograd.meta import (
 from taper.autograd.node import LIVE
 from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.device import contiguous_format
-from taper.disturbances import new_lock
-from taper.strides import empty_with, is_dense, row_major
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 

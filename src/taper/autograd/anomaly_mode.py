@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy import vdot
 
+from taper.arrays.native import native
 from taper.autograd.node import Node, Place
 from taper.autograd.provenance import describe, line_of, user_frame
 from taper.autograd.state import ANOMALY, local, set_bit_everywhere
-from taper.kernels import native
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.strides import empty_with, preserved_strides
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, expands_to, run
@@ -19,7 +20,6 @@ from taper.autograd.state import DUAL, State, local
 from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
 from taper.size import Size
-from taper.strides import empty_with, preserved_strides
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from taper.disturbances import new_lock
+from taper.autograd.disturbances import new_lock
 
 ORDER = ("profiler", "autocast")
 _ALONE = {name: (name,) for name in ORDER}

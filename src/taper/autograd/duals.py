@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.strides import within
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.conjugate import ConjugateView, memory_of, on_memory, write_through
 from taper.autograd.meta import AutogradMeta, ViewRecord
@@ -30,7 +31,6 @@ from taper.autograd.views import (
     requires_grad,
     set_history,
 )
-from taper.strides import within
 from taper.tensor import Tensor, element_strides, storage_of, storage_offset, wrap
 
 

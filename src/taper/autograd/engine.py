@@ -27,6 +27,8 @@ import numpy as np
 from numpy import add, ndarray
 
 from taper import dtypes
+from taper.arrays.reduction import column_sums, sum_array
+from taper.arrays.strides import broadcast_clash
 from taper.autograd import anomaly_mode as anomaly
 from taper.autograd.accumulate import (
     LAST,
@@ -44,8 +46,6 @@ from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import freed_error
 from taper.autograd.state import INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
-from taper.reduction import column_sums, sum_array
-from taper.strides import broadcast_clash
 from taper.tensor import Tensor, is_key
 
 Root = tuple[Node, int, Any]

@@ -23,8 +23,8 @@ from taper.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from taper.autograd.grad_mode import enable_grad
 from taper.autograd.state import PACKAGE, local
 from taper.autograd.views import requires_grad
-from taper.ops.creation import zeros_like
-from taper.ops.split import stack
+from taper.ops.creation.filled import zeros_like
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor, wrap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -28,7 +28,7 @@ from taper.autograd.jacobians import (
 from taper.autograd.probes import UndefinedGrad
 from taper.autograd.projections import random_directions
 from taper.autograd.state import PACKAGE
-from taper.ops.compare import equal
+from taper.ops.elementwise.compare import equal
 from taper.random import get_rng_state
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_user

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from taper.autograd.backward import GradientEdge
+from taper.autograd.disturbances import new_lock
 from taper.autograd.handles import RemovableHandle
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node as TaperNode
@@ -23,7 +24,6 @@ from taper.autograd.saved_hooks import (
 )
 from taper.autograd.state import local
 from taper.autograd.views import bump_version, gradient_edge, version_counter
-from taper.disturbances import new_lock
 from taper.tensor import Tensor
 
 __all__ = [

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from taper.arrays.native import native
 from taper.autograd.accumulate import lock
 from taper.autograd.meta import UNSET, AutogradMeta, nobody
 from taper.autograd.node import Node
 from taper.autograd.state import State
-from taper.kernels import native
 
-record: Callable[..., Any] | None = None  # the end of a recorded operation, see `opcompile`
+record: Callable[..., Any] | None = None  # the end of a recorded operation, see `opdef.compiler`
 count_incoming: Callable[..., Any] | None = None  # see `engine.count_incoming`
 first_gradient: Callable[..., Any] | None = None  # see `accumulate.accumulate_simply`
 

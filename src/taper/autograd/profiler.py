@@ -1,6 +1,6 @@
 """`taper.autograd.profiler`: which operators ran, how often and how long.
 
-Owns: `profile` and `record_function`.  What is seen, and how, is in `profiler_recorder`; the events
+Owns: `profile` and `record_function`.  What is seen, and how, is in `profiler.recorder`; the events
 and what can be asked of them are in `profiler_util`.
 
     with profile() as p:
@@ -24,11 +24,6 @@ from contextlib import ContextDecorator
 from time import perf_counter_ns
 from typing import Any, NoReturn
 
-from taper.autograd import profiler_recorder
-from taper.autograd.profiler_names import flops_of
-from taper.autograd.profiler_recorder import Options, Record, Recorder
-from taper.autograd.profiler_steps import EnforceUnique, KinetoStepTracker, MemRecordsAcc
-from taper.autograd.profiler_trace import chrome_trace, write_json
 from taper.autograd.profiler_util import (
     USER_SCOPE,
     EventList,
@@ -36,6 +31,11 @@ from taper.autograd.profiler_util import (
     FunctionEventAvg,
 )
 from taper.autograd.state import local
+from taper.profiler import recorder as profiler_recorder
+from taper.profiler.names import flops_of
+from taper.profiler.recorder import Options, Record, Recorder
+from taper.profiler.steps import EnforceUnique, KinetoStepTracker, MemRecordsAcc
+from taper.profiler.trace import chrome_trace, write_json
 from taper.userwarning import warn_user
 
 __all__ = [

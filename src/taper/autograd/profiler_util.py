@@ -2,7 +2,7 @@
 
 Owns: `FunctionEvent`, `FunctionEventAvg`, `EventList` and how times and sizes are written.  Knows
 nothing of how events are recorded; how a list is shown as a table or saved as a trace is in
-`profiler_table` and `profiler_trace`.  Times are in microseconds.
+`profiler.table` and `profiler.trace`.  Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -13,13 +13,8 @@ from dataclasses import InitVar, dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from taper.autograd.profiler_table import (
-    _format_memory,
-    _format_time,
-    _format_time_share,
-    build_table,
-)
-from taper.autograd.profiler_trace import chrome_events, write_json, write_text
+from taper.profiler.table import _format_memory, _format_time, _format_time_share, build_table
+from taper.profiler.trace import chrome_events, write_json, write_text
 
 __all__ = [
     "EventList",

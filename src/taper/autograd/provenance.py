@@ -12,7 +12,7 @@ import os
 import sys
 from types import CodeType, FrameType
 
-from taper.kernels import native
+from taper.arrays.native import native
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.strides import empty_with
 from taper.autograd.accumulate import AccumulateGrad, former_accumulator
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.conjugate import (
@@ -38,7 +39,6 @@ from taper.autograd.meta import (
 from taper.autograd.node import FREED, LIVE, Node, Place
 from taper.autograd.provenance import describe, user_frame
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
-from taper.strides import empty_with
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import settings, version
-from taper.kernels import native
+from taper.arrays.native import native
 
 EXTRAS = {"cli": "rich", "files": "safetensors", "vision": "PIL", "cuda": "cupy", "mpi": "mpi4py"}
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import NamedTuple
 
-from taper.left_out import MODULES, sentence
+from taper.compat.left_out import MODULES, sentence
 
 PYTORCH = "PyTorch 2.13"
 

@@ -15,10 +15,10 @@ from taper.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from taper.ops.binary_cross_entropy import binary_cross_entropy_with_logits
-from taper.ops.distributions import bernoulli
-from taper.ops.ranges import arange
-from taper.ops.unary import exp, log1p, logit
+from taper.ops.creation.ranges import arange
+from taper.ops.elementwise.unary import exp, log1p, logit
+from taper.ops.loss.binary_cross_entropy import binary_cross_entropy_with_logits
+from taper.ops.random.distributions import bernoulli
 from taper.size import Size
 from taper.tensor import Tensor
 

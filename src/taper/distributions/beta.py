@@ -10,9 +10,9 @@ from taper.distributions.distribution import Shape
 from taper.distributions.exp_family import ExponentialFamily
 from taper.distributions.parameters import Number, expanded
 from taper.distributions.utils import broadcast_all
-from taper.ops.data import tensor
-from taper.ops.special import lgamma
-from taper.ops.split import stack
+from taper.ops.creation.data import tensor
+from taper.ops.shape.split import stack
+from taper.ops.special.basic import lgamma
 from taper.tensor import Tensor
 
 __all__ = ["Beta"]

@@ -14,10 +14,10 @@ from taper.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from taper.ops.binomial import binomial
-from taper.ops.ranges import arange
-from taper.ops.special import lgamma
-from taper.ops.unary import exp, log1p
+from taper.ops.creation.ranges import arange
+from taper.ops.elementwise.unary import exp, log1p
+from taper.ops.random.binomial import binomial
+from taper.ops.special.basic import lgamma
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -9,11 +9,11 @@ from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded, one_of
 from taper.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from taper.dtypes import finfo, int64
-from taper.ops.clamping import clamp
-from taper.ops.creation import full
-from taper.ops.distributions import multinomial
-from taper.ops.ranges import arange
-from taper.ops.reshape import broadcast_tensors
+from taper.ops.creation.filled import full
+from taper.ops.creation.ranges import arange
+from taper.ops.elementwise.clamping import clamp
+from taper.ops.random.distributions import multinomial
+from taper.ops.shape.reshape import broadcast_tensors
 from taper.size import Size
 from taper.tensor import Tensor
 

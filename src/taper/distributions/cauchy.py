@@ -9,7 +9,7 @@ from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded_by_name
 from taper.distributions.utils import broadcast_all
-from taper.ops.creation import full
+from taper.ops.creation.filled import full
 from taper.tensor import Tensor
 
 __all__ = ["Cauchy"]

@@ -13,13 +13,13 @@ from typing import Any
 
 from taper.dtypes import bool_ as boolean_dtype
 from taper.dtypes import finfo
-from taper.ops.compare import isclose
-from taper.ops.creation import full
-from taper.ops.linalg_cholesky import linalg_cholesky_ex
-from taper.ops.linalg_eigen import linalg_eigvalsh
-from taper.ops.linalg_norms import linalg_vector_norm
-from taper.ops.split import cat as join
-from taper.ops.split import stack as pile
+from taper.ops.creation.filled import full
+from taper.ops.elementwise.compare import isclose
+from taper.ops.linalg.cholesky import linalg_cholesky_ex
+from taper.ops.linalg.eigen import linalg_eigvalsh
+from taper.ops.linalg.norms import linalg_vector_norm
+from taper.ops.shape.split import cat as join
+from taper.ops.shape.split import stack as pile
 from taper.tensor import Tensor
 
 __all__ = [

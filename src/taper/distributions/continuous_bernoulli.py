@@ -17,11 +17,11 @@ from taper.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from taper.ops.binary_cross_entropy import binary_cross_entropy_with_logits
-from taper.ops.blend import where
-from taper.ops.clamping import maximum
-from taper.ops.creation import ones_like, zeros_like
-from taper.ops.random import rand
+from taper.ops.creation.filled import ones_like, zeros_like
+from taper.ops.elementwise.blend import where
+from taper.ops.elementwise.clamping import maximum
+from taper.ops.loss.binary_cross_entropy import binary_cross_entropy_with_logits
+from taper.ops.random.draws import rand
 from taper.size import Size
 from taper.tensor import Tensor
 

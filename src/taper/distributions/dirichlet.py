@@ -9,10 +9,10 @@ from taper.distributions import constraints
 from taper.distributions.distribution import Shape
 from taper.distributions.exp_family import ExponentialFamily
 from taper.distributions.parameters import expanded
-from taper.ops.categories import one_hot
-from taper.ops.gamma_samples import dirichlet_gradient, sample_dirichlet
-from taper.ops.power import xlogy
-from taper.ops.special import digamma, lgamma
+from taper.ops.elementwise.power import xlogy
+from taper.ops.index.categories import one_hot
+from taper.ops.random.gamma_samples import dirichlet_gradient, sample_dirichlet
+from taper.ops.special.basic import digamma, lgamma
 from taper.size import Size
 from taper.tensor import Tensor
 

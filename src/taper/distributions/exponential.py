@@ -9,8 +9,8 @@ from taper.distributions.distribution import NO_SHAPE, Shape
 from taper.distributions.exp_family import ExponentialFamily
 from taper.distributions.parameters import expanded_by_name
 from taper.distributions.utils import broadcast_all
-from taper.ops.creation import zeros_like
-from taper.ops.unary import exp, log, log1p
+from taper.ops.creation.filled import zeros_like
+from taper.ops.elementwise.unary import exp, log, log1p
 from taper.tensor import Tensor
 
 __all__ = ["Exponential"]

@@ -12,7 +12,7 @@ from taper.distributions.gamma import Gamma
 from taper.distributions.parameters import expanded
 from taper.distributions.utils import broadcast_all
 from taper.dtypes import finfo
-from taper.ops.unary import log, log1p
+from taper.ops.elementwise.unary import log, log1p
 from taper.tensor import Tensor
 
 __all__ = ["FisherSnedecor"]

@@ -10,12 +10,12 @@ from taper.distributions.exp_family import ExponentialFamily
 from taper.distributions.parameters import expanded_by_name
 from taper.distributions.utils import broadcast_all
 from taper.dtypes import finfo
-from taper.ops.data import as_tensor
-from taper.ops.gamma_samples import standard_gamma
-from taper.ops.power import xlogy
-from taper.ops.special import digamma, lgamma
-from taper.ops.special_gamma import igamma
-from taper.ops.unary import log
+from taper.ops.creation.data import as_tensor
+from taper.ops.elementwise.power import xlogy
+from taper.ops.elementwise.unary import log
+from taper.ops.random.gamma_samples import standard_gamma
+from taper.ops.special.basic import digamma, lgamma
+from taper.ops.special.gamma import igamma
 from taper.tensor import Tensor
 
 __all__ = ["Gamma"]

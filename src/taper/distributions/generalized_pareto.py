@@ -9,11 +9,11 @@ from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded_by_name
 from taper.distributions.utils import broadcast_all
-from taper.ops.blend import where
-from taper.ops.compare import isclose
-from taper.ops.creation import ones_like, zeros_like
-from taper.ops.random import rand
-from taper.ops.reshape import broadcast_to
+from taper.ops.creation.filled import ones_like, zeros_like
+from taper.ops.elementwise.blend import where
+from taper.ops.elementwise.compare import isclose
+from taper.ops.random.draws import rand
+from taper.ops.shape.reshape import broadcast_to
 from taper.tensor import Tensor
 
 __all__ = ["GeneralizedPareto"]

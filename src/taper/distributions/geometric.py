@@ -16,8 +16,8 @@ from taper.distributions.utils import (
     probs_to_logits,
 )
 from taper.dtypes import finfo
-from taper.ops.binary_cross_entropy import binary_cross_entropy_with_logits
-from taper.ops.creation import zeros_like
+from taper.ops.creation.filled import zeros_like
+from taper.ops.loss.binary_cross_entropy import binary_cross_entropy_with_logits
 from taper.tensor import Tensor
 
 __all__ = ["Geometric"]

@@ -12,7 +12,7 @@ from taper.distributions.transforms import AffineTransform, ExpTransform
 from taper.distributions.uniform import Uniform
 from taper.distributions.utils import broadcast_all, euler_constant
 from taper.dtypes import finfo
-from taper.ops.creation import full_like, ones_like
+from taper.ops.creation.filled import full_like, ones_like
 from taper.tensor import Tensor
 
 __all__ = ["Gumbel"]

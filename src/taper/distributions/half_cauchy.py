@@ -10,9 +10,9 @@ from taper.distributions.cauchy import Cauchy
 from taper.distributions.distribution import Shape
 from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import AbsTransform
-from taper.ops.blend import where
-from taper.ops.creation import full, zeros_like
-from taper.ops.data import as_tensor
+from taper.ops.creation.data import as_tensor
+from taper.ops.creation.filled import full, zeros_like
+from taper.ops.elementwise.blend import where
 from taper.tensor import Tensor
 
 __all__ = ["HalfCauchy"]

@@ -10,8 +10,8 @@ from taper.distributions.distribution import Shape
 from taper.distributions.normal import Normal
 from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import AbsTransform
-from taper.ops.blend import where
-from taper.ops.creation import zeros_like
+from taper.ops.creation.filled import zeros_like
+from taper.ops.elementwise.blend import where
 from taper.tensor import Tensor
 
 __all__ = ["HalfNormal"]

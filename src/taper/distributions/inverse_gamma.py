@@ -10,7 +10,7 @@ from taper.distributions.distribution import Shape
 from taper.distributions.gamma import Gamma
 from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import PowerTransform
-from taper.ops.blend import where
+from taper.ops.elementwise.blend import where
 from taper.tensor import Tensor
 
 __all__ = ["InverseGamma"]

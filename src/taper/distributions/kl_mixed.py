@@ -24,11 +24,11 @@ from taper.distributions.pareto import Pareto
 from taper.distributions.poisson import Poisson
 from taper.distributions.uniform import Uniform
 from taper.distributions.utils import euler_constant as _euler_gamma
-from taper.ops.blend import where
-from taper.ops.creation import ones_like
-from taper.ops.power import square, xlogy
-from taper.ops.special import erf
-from taper.ops.unary import exp, log, log1p
+from taper.ops.creation.filled import ones_like
+from taper.ops.elementwise.blend import where
+from taper.ops.elementwise.power import square, xlogy
+from taper.ops.elementwise.unary import exp, log, log1p
+from taper.ops.special.basic import erf
 from taper.tensor import Tensor
 
 

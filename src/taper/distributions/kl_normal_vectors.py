@@ -11,9 +11,9 @@ from taper.distributions.lowrank_multivariate_normal import (
     _batch_lowrank_mahalanobis,
 )
 from taper.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
-from taper.ops.linalg_triangular import linalg_solve_triangular as solve_triangular
-from taper.ops.reshape import broadcast_shapes
-from taper.ops.triangle import diag_embed
+from taper.ops.linalg.triangular import linalg_solve_triangular as solve_triangular
+from taper.ops.shape.reshape import broadcast_shapes
+from taper.ops.shape.triangle import diag_embed
 from taper.tensor import Tensor
 
 

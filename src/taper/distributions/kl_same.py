@@ -30,10 +30,10 @@ from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.uniform import Uniform
 from taper.distributions.utils import _sum_rightmost
 from taper.distributions.utils import euler_constant as _euler_gamma
-from taper.ops.creation import full_like
-from taper.ops.smooth_activation import softplus
-from taper.ops.special import digamma, lgamma
-from taper.ops.unary import exp, log1p
+from taper.ops.activation.smooth import softplus
+from taper.ops.creation.filled import full_like
+from taper.ops.elementwise.unary import exp, log1p
+from taper.ops.special.basic import digamma, lgamma
 from taper.tensor import Tensor
 
 

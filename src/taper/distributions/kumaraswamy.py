@@ -11,7 +11,7 @@ from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import AffineTransform, PowerTransform
 from taper.distributions.uniform import Uniform
 from taper.distributions.utils import broadcast_all, euler_constant
-from taper.ops.creation import full_like
+from taper.ops.creation.filled import full_like
 from taper.tensor import Tensor
 
 __all__ = ["Kumaraswamy"]

@@ -15,11 +15,11 @@ from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded
 from taper.distributions.utils import broadcast_all
 from taper.dtypes import finfo
-from taper.ops.clamping import clamp
-from taper.ops.random import randn
-from taper.ops.ranges import arange
-from taper.ops.special_gamma import mvlgamma
-from taper.ops.split import cat
+from taper.ops.creation.ranges import arange
+from taper.ops.elementwise.clamping import clamp
+from taper.ops.random.draws import randn
+from taper.ops.shape.split import cat
+from taper.ops.special.gamma import mvlgamma
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -10,11 +10,11 @@ from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
 from taper.distributions.parameters import expanded
 from taper.distributions.utils import _standard_normal, lazy_property
-from taper.ops.linalg_cholesky import linalg_cholesky as cholesky
-from taper.ops.linalg_triangular import linalg_solve_triangular as solve_triangular
-from taper.ops.matmul import matmul
-from taper.ops.reshape import broadcast_tensors
-from taper.ops.triangle import diag_embed
+from taper.ops.linalg.cholesky import linalg_cholesky as cholesky
+from taper.ops.linalg.matmul import matmul
+from taper.ops.linalg.triangular import linalg_solve_triangular as solve_triangular
+from taper.ops.shape.reshape import broadcast_tensors
+from taper.ops.shape.triangle import diag_embed
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -9,8 +9,8 @@ from taper.distributions import constraints
 from taper.distributions.categorical import Categorical
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded
-from taper.ops.reduce import logsumexp
-from taper.ops.softmax import log_softmax
+from taper.ops.activation.softmax import log_softmax
+from taper.ops.reduction.sums import logsumexp
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -12,10 +12,10 @@ from taper.distributions.categorical import Categorical
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded
 from taper.distributions.utils import broadcast_all
-from taper.ops.creation import ones_like
-from taper.ops.data import tensor
-from taper.ops.special import lgamma
-from taper.ops.unary import exp
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import ones_like
+from taper.ops.elementwise.unary import exp
+from taper.ops.special.basic import lgamma
 from taper.size import Size
 from taper.tensor import Tensor
 

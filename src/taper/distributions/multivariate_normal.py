@@ -9,14 +9,14 @@ from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded
 from taper.distributions.utils import _standard_normal, lazy_property
-from taper.ops.creation import eye
-from taper.ops.flip import flip
-from taper.ops.linalg_cholesky import cholesky_inverse
-from taper.ops.linalg_cholesky import linalg_cholesky as cholesky
-from taper.ops.linalg_triangular import linalg_solve_triangular as solve_triangular
-from taper.ops.matmul import matmul
-from taper.ops.reshape import broadcast_shapes
-from taper.ops.transpose import transpose
+from taper.ops.creation.filled import eye
+from taper.ops.linalg.cholesky import cholesky_inverse
+from taper.ops.linalg.cholesky import linalg_cholesky as cholesky
+from taper.ops.linalg.matmul import matmul
+from taper.ops.linalg.triangular import linalg_solve_triangular as solve_triangular
+from taper.ops.shape.flip import flip
+from taper.ops.shape.reshape import broadcast_shapes
+from taper.ops.shape.transpose import transpose
 from taper.size import Size
 from taper.tensor import Tensor
 

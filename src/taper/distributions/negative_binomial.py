@@ -15,10 +15,10 @@ from taper.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from taper.ops.distributions import poisson
-from taper.ops.functional_activation import logsigmoid
-from taper.ops.special import lgamma
-from taper.ops.unary import exp, sigmoid
+from taper.ops.activation.functional import logsigmoid
+from taper.ops.elementwise.unary import exp, sigmoid
+from taper.ops.random.distributions import poisson
+from taper.ops.special.basic import lgamma
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -11,7 +11,7 @@ from taper.distributions.distribution import NO_SHAPE, Shape
 from taper.distributions.exp_family import ExponentialFamily
 from taper.distributions.parameters import expanded_by_name
 from taper.distributions.utils import _standard_normal, broadcast_all
-from taper.ops.distributions import normal
+from taper.ops.random.distributions import normal
 from taper.tensor import Tensor
 
 __all__ = ["Normal"]

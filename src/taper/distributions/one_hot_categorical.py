@@ -8,8 +8,8 @@ from taper.distributions import constraints
 from taper.distributions.categorical import Categorical
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded
-from taper.ops.categories import one_hot
-from taper.ops.creation import eye
+from taper.ops.creation.filled import eye
+from taper.ops.index.categories import one_hot
 from taper.size import Size
 from taper.tensor import Tensor
 

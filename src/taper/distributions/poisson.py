@@ -10,8 +10,8 @@ from taper.distributions.distribution import NO_SHAPE, Shape
 from taper.distributions.exp_family import ExponentialFamily
 from taper.distributions.parameters import Number, expanded_by_name
 from taper.distributions.utils import broadcast_all
-from taper.ops.distributions import poisson
-from taper.ops.unary import exp, log
+from taper.ops.elementwise.unary import exp, log
+from taper.ops.random.distributions import poisson
 from taper.tensor import Tensor
 
 __all__ = ["Poisson"]

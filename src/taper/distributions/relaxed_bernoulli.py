@@ -16,7 +16,7 @@ from taper.distributions.utils import (
     logits_to_probs,
     probs_to_logits,
 )
-from taper.ops.random import rand
+from taper.ops.random.draws import rand
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -11,8 +11,8 @@ from taper.distributions.parameters import expanded
 from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import ExpTransform
 from taper.distributions.utils import broadcast_all, clamp_probs
-from taper.ops.creation import full_like
-from taper.ops.random import rand
+from taper.ops.creation.filled import full_like
+from taper.ops.random.draws import rand
 from taper.size import Size
 from taper.tensor import Tensor
 

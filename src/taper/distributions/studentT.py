@@ -12,8 +12,8 @@ from taper.distributions.chi2 import Chi2
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded
 from taper.distributions.utils import _standard_normal, broadcast_all
-from taper.ops.special import digamma, lgamma
-from taper.ops.unary import log1p, rsqrt
+from taper.ops.elementwise.unary import log1p, rsqrt
+from taper.ops.special.basic import digamma, lgamma
 from taper.tensor import Tensor
 
 __all__ = ["StudentT"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from taper.distributions import constraints
 from taper.dtypes import finfo
-from taper.ops.clamping import clamp
-from taper.ops.unary import sigmoid
+from taper.ops.elementwise.clamping import clamp
+from taper.ops.elementwise.unary import sigmoid
 from taper.tensor import Tensor
 
 

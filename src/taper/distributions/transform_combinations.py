@@ -10,8 +10,8 @@ from typing import Any
 from taper.distributions import constraints
 from taper.distributions.transform_base import Transform, require_dims, with_event_dim
 from taper.distributions.utils import _sum_rightmost, lazy_property
-from taper.ops.creation import zeros_like
-from taper.ops.split import cat, stack
+from taper.ops.creation.filled import zeros_like
+from taper.ops.shape.split import cat, stack
 from taper.size import Size
 from taper.tensor import Tensor
 

@@ -18,9 +18,9 @@ from taper.distributions.transform_base import (
 )
 from taper.distributions.utils import broadcast_all, lazy_property
 from taper.dtypes import finfo
-from taper.ops.creation import full_like
-from taper.ops.reshape import broadcast_shapes
-from taper.ops.smooth_activation import softplus
+from taper.ops.activation.smooth import softplus
+from taper.ops.creation.filled import full_like
+from taper.ops.shape.reshape import broadcast_shapes
 from taper.tensor import Tensor
 
 

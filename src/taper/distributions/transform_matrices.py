@@ -14,12 +14,12 @@ from taper.distributions.transform_base import (
 )
 from taper.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from taper.dtypes import finfo
-from taper.ops.clamping import clamp
-from taper.ops.creation import eye
-from taper.ops.functional_activation import logsigmoid
-from taper.ops.linalg_cholesky import linalg_cholesky
-from taper.ops.padding import pad
-from taper.ops.smooth_activation import softplus
+from taper.ops.activation.functional import logsigmoid
+from taper.ops.activation.smooth import softplus
+from taper.ops.creation.filled import eye
+from taper.ops.elementwise.clamping import clamp
+from taper.ops.image.padding import pad
+from taper.ops.linalg.cholesky import linalg_cholesky
 from taper.tensor import Tensor
 
 

@@ -8,7 +8,7 @@ from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.parameters import expanded_by_name
 from taper.distributions.utils import broadcast_all
-from taper.ops.random import rand
+from taper.ops.random.draws import rand
 from taper.tensor import Tensor
 
 __all__ = ["Uniform"]

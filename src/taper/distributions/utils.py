@@ -13,13 +13,13 @@ from taper.autograd.grad_mode import enable_grad
 from taper.device import device as Device
 from taper.dtypes import dtype as DType
 from taper.dtypes import finfo, get_default_dtype
-from taper.ops.clamping import clamp
-from taper.ops.data import tensor
-from taper.ops.random import randn
-from taper.ops.ranges import arange
-from taper.ops.reshape import broadcast_tensors
-from taper.ops.softmax import softmax
-from taper.ops.unary import log, log1p, sigmoid
+from taper.ops.activation.softmax import softmax
+from taper.ops.creation.data import tensor
+from taper.ops.creation.ranges import arange
+from taper.ops.elementwise.clamping import clamp
+from taper.ops.elementwise.unary import log, log1p, sigmoid
+from taper.ops.random.draws import randn
+from taper.ops.shape.reshape import broadcast_tensors
 from taper.tensor import Tensor
 
 __all__ = [

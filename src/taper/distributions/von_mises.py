@@ -10,9 +10,9 @@ from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.utils import broadcast_all, lazy_property
 from taper.dtypes import bool_, float64
-from taper.ops.blend import where
-from taper.ops.creation import empty, zeros
-from taper.ops.random import rand
+from taper.ops.creation.filled import empty, zeros
+from taper.ops.elementwise.blend import where
+from taper.ops.random.draws import rand
 from taper.tensor import Tensor
 
 __all__ = ["VonMises"]

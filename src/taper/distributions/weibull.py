@@ -10,7 +10,7 @@ from taper.distributions.exponential import Exponential
 from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import AffineTransform, PowerTransform
 from taper.distributions.utils import broadcast_all, euler_constant
-from taper.ops.creation import ones_like
+from taper.ops.creation.filled import ones_like
 from taper.tensor import Tensor
 
 __all__ = ["Weibull"]

@@ -14,18 +14,18 @@ from taper.distributions.multivariate_normal import _MATRICES, given_matrix, sca
 from taper.distributions.parameters import Number, expanded
 from taper.distributions.utils import lazy_property
 from taper.dtypes import finfo
-from taper.ops.creation import eye
-from taper.ops.data import tensor
-from taper.ops.einsum import einsum
-from taper.ops.linalg_cholesky import cholesky_solve
-from taper.ops.linalg_det import linalg_slogdet as slogdet
-from taper.ops.matmul import matmul
-from taper.ops.random import randn
-from taper.ops.ranges import arange
-from taper.ops.reshape import broadcast_shapes
-from taper.ops.special import digamma
-from taper.ops.special_gamma import mvlgamma
-from taper.ops.triangle import tril_indices
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import eye
+from taper.ops.creation.ranges import arange
+from taper.ops.linalg.cholesky import cholesky_solve
+from taper.ops.linalg.det import linalg_slogdet as slogdet
+from taper.ops.linalg.einsum import einsum
+from taper.ops.linalg.matmul import matmul
+from taper.ops.random.draws import randn
+from taper.ops.shape.reshape import broadcast_shapes
+from taper.ops.shape.triangle import tril_indices
+from taper.ops.special.basic import digamma
+from taper.ops.special.gamma import mvlgamma
 from taper.size import Size
 from taper.tensor import Tensor
 from taper.userwarning import warn_user

@@ -30,7 +30,7 @@ from taper.files import numpy_values, plain_classes, rebuild
 from taper.files.refusals import BLOCKED_MODULES, failed, never_executes, unsupported_global
 from taper.files.safe_globals import allowed_names
 from taper.nn.parameter import Parameter
-from taper.ops.legacy import TENSOR_TYPES
+from taper.ops.creation.legacy import TENSOR_TYPES
 from taper.size import Size
 from taper.storage import LEGACY, TypedStorage, UntypedStorage
 from taper.tensor import Tensor

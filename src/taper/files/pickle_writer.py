@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import all_bytes
 from taper.autograd.conjugate import CONJUGATE, NEGATIVE, ConjugateView
 from taper.autograd.views import requires_grad
 from taper.device import device, layout, memory_format
 from taper.files.locations import location_tag
 from taper.files.safe_globals import as_pytorch
-from taper.memory import all_bytes
 from taper.nn.parameter import Parameter
 from taper.pickling import warn_if_has_hooks
 from taper.size import Size

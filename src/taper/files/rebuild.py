@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import BYTE, on_bytes
 from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
 from taper.autograd.meta import VersionCounter
 from taper.factory import finish
 from taper.files.refusals import failed
-from taper.memory import BYTE, on_bytes
 from taper.nn.parameter import Parameter
 from taper.storage import TypedStorage
 from taper.tensor import Tensor

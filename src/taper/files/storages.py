@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import BYTE
 from taper.files.rebuild import check_truth_values
 from taper.files.refusals import failed
 from taper.files.sources import Source
 from taper.files.zip_reader import ZipReader
-from taper.memory import BYTE
 from taper.storage import LegacyStorage, TypedStorage, UntypedStorage, on_memory
 
 _ALIGNMENT = 16  # NumPy wants elements of every dtype at multiples of their size

@@ -24,10 +24,10 @@ from taper.foreach.arguments import (
 )
 from taper.foreach.nodes import joined
 from taper.opdef import camel_case, inplace_function
-from taper.ops.clamping import maximum, minimum
-from taper.ops.matmul import mm
-from taper.ops.power import pow as power
-from taper.ops.vector_norm import vector_norm
+from taper.ops.elementwise.clamping import maximum, minimum
+from taper.ops.elementwise.power import pow as power
+from taper.ops.linalg.matmul import mm
+from taper.ops.reduction.vector_norm import vector_norm
 from taper.tensor import Tensor
 
 _UNARY = """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taper.autograd.views import requires_grad
-from taper.operands import NUMBERS, invalid_combination, python_number
+from taper.opdef.operands import NUMBERS, invalid_combination, python_number
 from taper.tensor import Tensor
 
 SELF = "tuple of Tensors self"

@@ -17,7 +17,7 @@ from taper.autograd.meta import VersionCounter
 from taper.autograd.node import LIVE, Place
 from taper.autograd.state import ANOMALY, NO_GRAD, local
 from taper.autograd.views import gradient_edge, requires_grad, set_history
-from taper.opnodes import TableNode
+from taper.opdef.nodes import TableNode
 from taper.tensor import Tensor
 
 # A column of arguments: its tensors, one for each result, and which edge of an inner node belongs

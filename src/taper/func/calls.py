@@ -13,7 +13,7 @@ from taper.func.batching import is_batched
 from taper.func.levels import written_name
 from taper.func.results import RESULTS
 from taper.func.rules import examples, one_by_one, whole_arguments, wrapped
-from taper.opwrite import run_inplace
+from taper.opdef.writes import run_inplace
 from taper.tensor import Tensor
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from taper.arrays.strides import wrap_dim
 from taper.autograd.custom_forward import no_setup_context
 from taper.autograd.function import Function
 from taper.func.batching import BatchedTensor, batched, is_batched, spread
 from taper.func.levels import NO_CONTEXT
-from taper.tensor import Tensor, wrap_dim
+from taper.tensor import Tensor
 from taper.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
 
 _SEE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"

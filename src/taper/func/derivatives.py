@@ -34,7 +34,7 @@ from taper.func.levels import (
     open_vmaps,
     released,
 )
-from taper.ops.shape import alias as view_of_all
+from taper.ops.shape.ones import alias as view_of_all
 from taper.random import get_rng_state, set_rng_state
 from taper.tensor import Tensor, wrap
 from taper.utils._pytree import (

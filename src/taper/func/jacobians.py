@@ -10,7 +10,7 @@ import numpy as np
 
 from taper.func.derivatives import Argnums, arranged, chosen_positions, jvp, vjp_of, wraps
 from taper.func.vmap import vmap
-from taper.ops.split import cat
+from taper.ops.shape.split import cat
 from taper.tensor import Tensor, wrap
 from taper.utils._pytree import tree_flatten, tree_map, tree_unflatten
 

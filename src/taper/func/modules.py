@@ -8,7 +8,7 @@ from typing import Any
 from taper.nn.modules.batchnorm import _BatchNorm
 from taper.nn.modules.module import Module
 from taper.nn.utils.stateless import call
-from taper.ops.split import stack
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from taper.ops.split import stack
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor
 
 ELLIPSIS = "…"  # one character for the three dots

@@ -14,11 +14,11 @@ import numpy as np
 from taper.func.batching import batched, is_batched, spread
 from taper.func.rules import aligned, padded, whole_of, wrapped
 from taper.opdef import registry
-from taper.ops.batch_norm import native_batch_norm
-from taper.ops.copy import fill
-from taper.ops.matmul import matmul
-from taper.ops.norm import native_group_norm, native_layer_norm
-from taper.ops.reduce import mean_dim, prod_dim, sum_dim
+from taper.ops.creation.copy import fill
+from taper.ops.linalg.matmul import matmul
+from taper.ops.norm.batch import native_batch_norm
+from taper.ops.norm.sample import native_group_norm, native_layer_norm
+from taper.ops.reduction.sums import mean_dim, prod_dim, sum_dim
 from taper.tensor import Tensor, wrap
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from taper import dtypes
+from taper.arrays.strides import wrap_dim
 from taper.func.batching import batched, is_batched, spread
 from taper.opdef import POINTWISE, TENSOR_KINDS, Op
-from taper.ops.split import stack
-from taper.tensor import Tensor, wrap_dim
+from taper.ops.shape.split import stack
+from taper.tensor import Tensor
 
 Arguments = tuple[Any, ...]
 Transform = Callable[[Any, Op, Arguments], Sequence[Any] | None]

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from taper.arrays.strides import wrap_dim
 from taper.autograd.interception import Call
 from taper.autograd.state import DUAL, local
 from taper.autograd.tangents import outside_of_level, set_tangent, tangent
@@ -27,9 +28,9 @@ from taper.func.custom_functions import apply_batched
 from taper.func.levels import Level, unmarked
 from taper.func.randomness import RANDOM_OPERATORS, draw
 from taper.func.whole_calls import call_batched
-from taper.ops.split import cat
+from taper.ops.shape.split import cat
 from taper.random import get_rng_state, set_rng_state
-from taper.tensor import Tensor, wrap_dim
+from taper.tensor import Tensor
 from taper.utils._pytree import (
     TreeSpec,
     _broadcast_to_and_flatten,

@@ -11,6 +11,7 @@ from multiprocessing import *  # noqa: F403
 from typing import Any
 
 from taper import storage
+from taper.multiprocessing.pickling import register
 from taper.multiprocessing.spawn import (
     ENV_VAR_PARALLEL_START,
     ProcessContext,
@@ -21,7 +22,6 @@ from taper.multiprocessing.spawn import (
     start_processes,
 )
 from taper.nn.parameter import Parameter
-from taper.process_pickling import register
 from taper.tensor import Tensor
 
 __all__ = [*multiprocessing.__all__]

@@ -12,7 +12,7 @@ import numpy as np
 
 from taper.autograd.function import Function
 from taper.autograd.grad_mode import is_grad_enabled
-from taper.ops.data import from_numpy
+from taper.ops.creation.data import from_numpy
 from taper.tensor import Tensor
 
 

@@ -3,65 +3,9 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
-from taper.guards import guard_all as _guard_all
 from taper.nn.linear_cross_entropy import linear_cross_entropy
-from taper.ops.adaptive_pool import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
-)
-from taper.ops.attention import scaled_dot_product_attention
-from taper.ops.average_pool import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-)
-from taper.ops.batch_norm import batch_norm, instance_norm
-from taper.ops.binary_cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits
-from taper.ops.categories import gumbel_softmax, one_hot
-from taper.ops.class_margin_loss import (
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-)
-from taper.ops.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from taper.ops.conv_tbc import conv_tbc
-from taper.ops.cross_entropy import cross_entropy, nll_loss
-from taper.ops.ctc_loss import ctc_loss
-from taper.ops.dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from taper.ops.embedding import functional_embedding as embedding
-from taper.ops.embedding_bag import functional_embedding_bag as embedding_bag
-from taper.ops.fold import fold, unfold
-from taper.ops.fractional_pool import (
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
-)
-from taper.ops.functional_activation import (
+from taper.opdef.guards import guard_all as _guard_all
+from taper.ops.activation.functional import (
     celu,
     celu_,
     elu,
@@ -95,19 +39,43 @@ from taper.ops.functional_activation import (
     threshold,
     threshold_,
 )
-from taper.ops.grid import (
-    affine_grid,
-    grid_sample,
+from taper.ops.activation.softmax import functional_log_softmax as log_softmax
+from taper.ops.activation.softmax import functional_softmax as softmax
+from taper.ops.activation.softmax import softmin
+from taper.ops.attention.multi_head import multi_head_attention_forward
+from taper.ops.attention.scaled import scaled_dot_product_attention
+from taper.ops.conv.fold import fold, unfold
+from taper.ops.conv.functions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
 )
-from taper.ops.grouped_mm import grouped_mm
-from taper.ops.interpolate import (
-    interpolate,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
+from taper.ops.conv.tbc import conv_tbc
+from taper.ops.image.grid import affine_grid, grid_sample
+from taper.ops.image.interpolate import interpolate, upsample, upsample_bilinear, upsample_nearest
+from taper.ops.image.padding import pad
+from taper.ops.image.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from taper.ops.index.categories import gumbel_softmax, one_hot
+from taper.ops.index.embedding import functional_embedding as embedding
+from taper.ops.index.embedding_bag import functional_embedding_bag as embedding_bag
+from taper.ops.linalg.grouped_mm import grouped_mm
+from taper.ops.linalg.linear import bilinear, linear
+from taper.ops.linalg.pairwise import pdist
+from taper.ops.loss.binary_cross_entropy import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
 )
-from taper.ops.linear import bilinear, linear
-from taper.ops.loss import (
+from taper.ops.loss.class_margin import (
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+)
+from taper.ops.loss.cross_entropy import cross_entropy, nll_loss
+from taper.ops.loss.ctc import ctc_loss
+from taper.ops.loss.elementwise import (
     gaussian_nll_loss,
     huber_loss,
     kl_div,
@@ -117,7 +85,7 @@ from taper.ops.loss import (
     smooth_l1_loss,
     soft_margin_loss,
 )
-from taper.ops.margin_loss import (
+from taper.ops.loss.margin import (
     cosine_embedding_loss,
     cosine_similarity,
     hinge_embedding_loss,
@@ -126,31 +94,45 @@ from taper.ops.margin_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from taper.ops.multi_head_attention import multi_head_attention_forward
-from taper.ops.native import native_channel_shuffle
-from taper.ops.norm import group_norm, layer_norm, local_response_norm, normalize, rms_norm
-from taper.ops.padding import pad
-from taper.ops.pairwise import pdist
-from taper.ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
-from taper.ops.pool import (
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool3d,
+from taper.ops.norm.batch import batch_norm, instance_norm
+from taper.ops.norm.kernel_names import native_channel_shuffle
+from taper.ops.norm.sample import group_norm, layer_norm, local_response_norm, normalize, rms_norm
+from taper.ops.pool.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
 )
-from taper.ops.pool import (
-    max_pool2d_and_indices as max_pool2d_with_indices,
+from taper.ops.pool.average import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
 )
-from taper.ops.pool import (
-    max_pool3d_and_indices as max_pool3d_with_indices,
+from taper.ops.pool.fractional import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
 )
-from taper.ops.softmax import functional_log_softmax as log_softmax
-from taper.ops.softmax import functional_softmax as softmax
-from taper.ops.softmax import softmin
-from taper.ops.unpool import (
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
+from taper.ops.pool.max import max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d
+from taper.ops.pool.max import max_pool2d_and_indices as max_pool2d_with_indices
+from taper.ops.pool.max import max_pool3d_and_indices as max_pool3d_with_indices
+from taper.ops.pool.unpool import max_unpool1d, max_unpool2d, max_unpool3d
+from taper.ops.random.dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
 )
 
 __all__ = [

@@ -121,7 +121,7 @@ def fold(input: Tensor, output_size: _int | Sequence[_int | None] | None, kernel
     """Columns added up as windows of an image; what windows share is the sum of all of them.
 
     >>> import taper
-    >>> from taper.ops.fold import fold
+    >>> from taper.ops.conv.fold import fold
     >>> fold(taper.ones(1, 2, 2), (1, 3), (1, 2))
     tensor([[[[1., 2., 1.]]]])
     """
@@ -129,7 +129,7 @@ def unfold(input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Int
     """The windows of (batch, channels, height, width), each a column: (batch, C * kernel, windows).
 
     >>> import taper
-    >>> from taper.ops.fold import unfold
+    >>> from taper.ops.conv.fold import unfold
     >>> unfold(taper.arange(4.0).view(1, 1, 2, 2), (1, 2))
     tensor([[[0., 2.],
              [1., 3.]]])
@@ -193,7 +193,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias
     Rows (columns) behind the last end give zeros.
 
     >>> import taper
-    >>> from taper.ops.grouped_mm import grouped_mm
+    >>> from taper.ops.linalg.grouped_mm import grouped_mm
     >>> offs = taper.tensor([1, 2], dtype=taper.int32)
     >>> grouped_mm(taper.ones(2, 4), taper.ones(2, 4, 4), offs=offs)
     tensor([[4., 4., 4., 4.],
@@ -203,7 +203,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     """`input @ weight.T + bias` over the last dimension of `input`.
 
     >>> import taper
-    >>> from taper.ops.linear import linear
+    >>> from taper.ops.linalg.linear import linear
     >>> linear(taper.ones(2, 3), taper.ones(1, 3), taper.tensor([0.5]))
     tensor([[3.5000],
             [3.5000]])
@@ -221,7 +221,7 @@ def pad(input: Tensor, pad: Sequence[_int], mode: str = 'constant', value: _floa
     `mode` is "constant" (with `value`), "reflect", "replicate" or "circular".
 
     >>> import taper
-    >>> from taper.ops.padding import pad
+    >>> from taper.ops.image.padding import pad
     >>> pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
     tensor([[2., 1., 2., 3., 2.]])
     """
@@ -346,7 +346,7 @@ def log_softmax(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, d
     """The logarithm of softmax along a dimension; `nn.functional.log_softmax`.
 
     >>> import taper
-    >>> from taper.ops.softmax import functional_log_softmax
+    >>> from taper.ops.activation.softmax import functional_log_softmax
     >>> functional_log_softmax(taper.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
@@ -438,7 +438,7 @@ def softmax(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype
     """Exponentials along a dimension, divided by their sum; `nn.functional.softmax`.
 
     >>> import taper
-    >>> from taper.ops.softmax import functional_softmax
+    >>> from taper.ops.activation.softmax import functional_softmax
     >>> functional_softmax(taper.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -446,7 +446,7 @@ def softmin(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype
     """softmax of the negative input; `nn.functional.softmin`.
 
     >>> import taper
-    >>> from taper.ops.softmax import softmin
+    >>> from taper.ops.activation.softmax import softmin
     >>> softmin(taper.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -503,7 +503,7 @@ def alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inpla
     """Dropout for SELU networks: keeps mean and variance.
 
     >>> import taper
-    >>> from taper.ops.dropout import alpha_dropout
+    >>> from taper.ops.random.dropout import alpha_dropout
     >>> generator = taper.manual_seed(0)
     >>> alpha_dropout(taper.ones(4), 0.5, training=True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
@@ -512,7 +512,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Each channel with mean 0 and variance 1, by the batch if `training`, else by running values.
 
     >>> import taper
-    >>> from taper.ops.batch_norm import batch_norm
+    >>> from taper.ops.norm.batch import batch_norm
     >>> mean, var = taper.zeros(1), taper.ones(1)
     >>> batch_norm(taper.tensor([[1.0], [3.0]]), mean, var, training=True)
     tensor([[-1.0000],
@@ -524,7 +524,7 @@ def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bo
     """Elements become zero with probability `p`; the others are divided by `1 - p`.
 
     >>> import taper
-    >>> from taper.ops.dropout import dropout
+    >>> from taper.ops.random.dropout import dropout
     >>> generator = taper.manual_seed(0)
     >>> dropout(taper.ones(4), 0.5)
     tensor([0., 0., 2., 0.])
@@ -533,7 +533,7 @@ def dropout1d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _
     """Dropout of whole channels of an input (C, L) or (N, C, L).
 
     >>> import taper
-    >>> from taper.ops.dropout import dropout1d
+    >>> from taper.ops.random.dropout import dropout1d
     >>> generator = taper.manual_seed(0)
     >>> dropout1d(taper.ones(3, 2))
     tensor([[0., 0.],
@@ -544,7 +544,7 @@ def dropout2d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _
     """Dropout of whole channels of an input (N, C, H, W).
 
     >>> import taper
-    >>> from taper.ops.dropout import dropout2d
+    >>> from taper.ops.random.dropout import dropout2d
     >>> generator = taper.manual_seed(0)
     >>> dropout2d(taper.ones(1, 3, 1, 1)).flatten()
     tensor([0., 0., 2.])
@@ -553,7 +553,7 @@ def dropout3d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _
     """Dropout of whole channels of an input (C, D, H, W) or (N, C, D, H, W).
 
     >>> import taper
-    >>> from taper.ops.dropout import dropout3d
+    >>> from taper.ops.random.dropout import dropout3d
     >>> generator = taper.manual_seed(0)
     >>> dropout3d(taper.ones(1, 3, 1, 1, 1)).flatten()
     tensor([0., 0., 2.])
@@ -562,7 +562,7 @@ def feature_alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = Fals
     """`alpha_dropout` of whole channels.
 
     >>> import taper
-    >>> from taper.ops.dropout import feature_alpha_dropout
+    >>> from taper.ops.random.dropout import feature_alpha_dropout
     >>> generator = taper.manual_seed(0)
     >>> feature_alpha_dropout(taper.ones(1, 3, 2), 0.5, training=True)[0, :, 0]
     tensor([-0.7792, -0.7792,  1.6656])
@@ -579,7 +579,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     """Each channel of each sample with mean 0 and variance 1.
 
     >>> import taper
-    >>> from taper.ops.batch_norm import instance_norm
+    >>> from taper.ops.norm.batch import instance_norm
     >>> instance_norm(taper.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
@@ -670,7 +670,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
     all sequences in a row.  The mean is over losses divided by the lengths of their targets.
 
     >>> import taper
-    >>> from taper.ops.ctc_loss import ctc_loss
+    >>> from taper.ops.loss.ctc import ctc_loss
     >>> log_probs = taper.zeros(2, 2).log_softmax(1)
     >>> ctc_loss(log_probs, taper.tensor([1]), taper.tensor(2), taper.tensor(1))
     tensor(0.2877)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from taper.ops.convolution import convolution_backward
-from taper.strides import Shape
+from taper.arrays.strides import Shape
+from taper.ops.conv.convolution import convolution_backward
 from taper.tensor import Tensor
 
 __all__ = [

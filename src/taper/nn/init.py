@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.grad_mode import no_grad
-from taper.ops.blend import where
-from taper.ops.creation import empty_like
-from taper.ops.creation import eye as eye_matrix
+from taper.ops.creation.filled import empty_like
+from taper.ops.creation.filled import eye as eye_matrix
+from taper.ops.elementwise.blend import where
 from taper.ops.on_demand import load_family
-from taper.ops.random import randperm
+from taper.ops.random.draws import randperm
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -12,12 +12,12 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.function import Function
 from taper.autograd.grad_mode import no_grad
-from taper.ops.blend import where
-from taper.ops.cross_entropy import cross_entropy
-from taper.ops.data import tensor
-from taper.ops.linear import linear
-from taper.ops.ranges import arange
-from taper.ops.softmax import softmax
+from taper.ops.activation.softmax import softmax
+from taper.ops.creation.data import tensor
+from taper.ops.creation.ranges import arange
+from taper.ops.elementwise.blend import where
+from taper.ops.linalg.linear import linear
+from taper.ops.loss.cross_entropy import cross_entropy
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

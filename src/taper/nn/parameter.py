@@ -14,7 +14,7 @@ from typing import Any, Self
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
 from taper.autograd.views import version_counter
-from taper.ops.creation import empty
+from taper.ops.creation.filled import empty
 from taper.size import Size
 from taper.tensor import Tensor, wrap
 

@@ -1,8 +1,8 @@
 """The operator table: `@op` declares an operator, `@derivative` how it is differentiated (D4).
 
-Owns: the registry and the meaning of a declaration.  `opcompile` turns an entry into a specialised
-function and node class when it is first called; `operands` (arguments), `opnodes` (the generic
-node) and `opwrite` (in-place, `out=`, modes) hold what is not worth specialising.
+Owns: the registry and the meaning of a declaration.  `compiler` turns an entry into a specialised
+function and node class when it is first called; `operands` (arguments), `nodes` (the generic
+node) and `writes` (in-place, `out=`, modes) hold what is not worth specialising.
 
     @op(promote=SAME, tangent=MULTILINEAR, inplace=True)
     def mul(self: Operand, other: Operand) -> Array:
@@ -37,9 +37,9 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from taper.arrays.layouts import BY_KIND, ELEMENTWISE, Rule, settled
 from taper.autograd.transforms import seen_whole
-from taper.layouts import BY_KIND, ELEMENTWISE, Rule, settled
-from taper.numpy_names import with_numpy_names
+from taper.opdef.numpy_names import with_numpy_names
 
 Array: TypeAlias = Any
 Operand: TypeAlias = Any
@@ -288,7 +288,7 @@ composite_watchers: list[Callable[[str, Callable[..., Any]], None]] = []
 # Tensor methods that the operators provide: name -> function; `ops` puts them on the class.
 methods: dict[str, Callable[..., Any]] = {}
 
-# Globals of all generated code; `opcompile` puts its helpers here.
+# Globals of all generated code; `compiler` puts its helpers here.
 NAMESPACE: dict[str, Any] = {"__name__": "taper.opdef.generated"}
 
 
@@ -299,7 +299,7 @@ def _stub_template(*args: Any, **kwargs: Any) -> Any:
 def lazy_function(entry: Op, variant: str = "") -> Any:
     """A function that is compiled when first called.
 
-    `opcompile` then gives this very object its real `__code__`, so whoever imported it calls
+    `compiler` then gives this very object its real `__code__`, so whoever imported it calls
     the compiled code from then on (0.3 ms an operator are not spent at import).
     """
     code = _stub_template.__code__

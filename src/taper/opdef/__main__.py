@@ -1,5 +1,5 @@
 """`python -m taper.opdef`: look into the operator table."""
 
-from taper.opdocs import main
+from taper.opdef.docs import main
 
 raise SystemExit(main())

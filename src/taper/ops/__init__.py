@@ -7,15 +7,19 @@ takes a third off the time of `import taper`.
 import importlib
 from typing import Any
 
-from taper import opcompile  # noqa: F401 - provides what lazy functions need on first use
-from taper.opdef import methods
+from taper.opdef import (
+    compiler,  # noqa: F401 - provides what lazy functions need on first use
+    methods,
+)
 from taper.ops import on_demand
 
 # What nearly every program uses.
 _ALWAYS = """
-    activation bits compare complexes convert copy creation cumulative data getitem index legacy
-    matmul operators parts pointwise power ranges reduce remainders reshape shape split transpose
-    unary
+    activation.straight creation.convert creation.copy creation.data creation.filled
+    creation.legacy creation.ranges elementwise.arithmetic elementwise.bits elementwise.compare
+    elementwise.complexes elementwise.operators elementwise.power elementwise.remainders
+    elementwise.unary index.advanced index.getitem linalg.matmul reduction.cumulative
+    reduction.sums shape.ones shape.parts shape.reshape shape.split shape.transpose
 """
 for _family in _ALWAYS.split():
     importlib.import_module(f"taper.ops.{_family}")

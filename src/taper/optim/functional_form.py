@@ -13,7 +13,7 @@ from taper.autograd.conjugate import write_through
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
-from taper.ops.complexes import view_as_real
+from taper.ops.elementwise.complexes import view_as_real
 from taper.optim.rule_optimizer import RuleOptimizer, keep_plain, keep_recorded
 from taper.optim.update import (
     Numbers,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.grad_mode import enable_grad, no_grad
-from taper.ops.complexes import view_as_real
-from taper.ops.creation import zeros
-from taper.ops.split import cat
+from taper.ops.creation.filled import zeros
+from taper.ops.elementwise.complexes import view_as_real
+from taper.ops.shape.split import cat
 from taper.optim.line_search import Point, StrongWolfe
 from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_lr

@@ -17,8 +17,8 @@ from taper import dtypes
 from taper.autograd.grad_mode import enable_grad, set_grad_enabled
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.state import local
-from taper.ops.complexes import view_as_real
-from taper.ops.convert import typename
+from taper.ops.creation.convert import typename
+from taper.ops.elementwise.complexes import view_as_real
 from taper.optim.update import plain
 from taper.tensor import Tensor
 from taper.userwarning import warn_user

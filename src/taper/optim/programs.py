@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taper.kernels import native
+from taper.arrays.native import native
 from taper.optim.update import Part
 
 # The operations, numbered as in native/rules.c.

@@ -20,7 +20,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import bump_version, check_inplace
-from taper.ops.complexes import view_as_real
+from taper.ops.elementwise.complexes import view_as_real
 from taper.optim.optimizer import Loss, Optimizer, ParamsT, _get_scalar_dtype
 from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
 from taper.optim.update import (

@@ -11,7 +11,7 @@ from typing import Any
 from taper.autograd.grad_mode import no_grad
 from taper.nn.modules.batchnorm import _BatchNorm
 from taper.nn.modules.module import Module
-from taper.ops.data import tensor
+from taper.ops.creation.data import tensor
 from taper.optim.lr_scheduler.base import LRScheduler, _format_param
 from taper.optim.optimizer import Optimizer
 from taper.tensor import Tensor

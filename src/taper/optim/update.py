@@ -22,13 +22,13 @@ import ml_dtypes
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.strides import is_dense
 from taper.autograd.conjugate import write_through
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
 from taper.autograd.views import version_counter
-from taper.ops.blend import where
-from taper.ops.clamping import maximum
-from taper.opwrite import refuse_overlap
-from taper.strides import is_dense
+from taper.opdef.writes import refuse_overlap
+from taper.ops.elementwise.blend import where
+from taper.ops.elementwise.clamping import maximum
 from taper.tensor import Tensor, element_strides, wrap
 
 Rule = Callable[..., tuple[Any, ...]]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import dtypes
-from taper.generator import Generator
 from taper.sampling import normals
 from taper.sampling.fill import C_NAMES, dtype_of, not_implemented, source, write
+from taper.sampling.generator import Generator
 from taper.sampling.normals import c_library, fused64, serial, uniform24, uniform53
 
 _LARGEST = {
@@ -34,7 +34,7 @@ def uniform(
     """A new array of numbers evenly distributed over [low, high).
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import uniform
     >>> uniform((3,), np.dtype("float32"), generator=Generator().manual_seed(0))
     array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
@@ -48,7 +48,7 @@ def uniform_(
     """Fill with numbers evenly distributed over [low, high); of a complex number, both parts.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import uniform_
     >>> uniform_(np.empty(2), -1.0, 1.0, Generator().manual_seed(0))
     array([0.940106  , 0.41563973])
@@ -119,7 +119,7 @@ def normal(
     """A new array of normally distributed numbers.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import normal
     >>> normal((3,), np.dtype("float32"), generator=Generator().manual_seed(0))
     array([ 1.5409961, -0.2934289, -2.1787894], dtype=float32)
@@ -137,7 +137,7 @@ def normal_(
     more numbers in a contiguous array are made in blocks, which gives others than one by one.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import normal_
     >>> normal_(np.empty(2), 10.0, 0.1, Generator().manual_seed(0))
     array([10.15409961,  9.97065711])
@@ -176,7 +176,7 @@ def normal_from(
     if that is an array, else of `std`.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import normal_from
     >>> normal_from(np.array([0.0, 100.0]), 1.0, Generator().manual_seed(0))
     array([ 1.54099611, 99.70657109])
@@ -213,7 +213,7 @@ def exponential_(
     """Fill with exponentially distributed numbers of rate `lambd`.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import exponential_
     >>> exponential_(np.empty(2), 2.0, Generator().manual_seed(0))
     array([1.75416309, 0.61519238])
@@ -242,7 +242,7 @@ def cauchy_(
     """Fill with numbers of the Cauchy distribution.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import cauchy_
     >>> cauchy_(np.empty(2), generator=Generator().manual_seed(0))
     array([10.59772933,  0.76476726])
@@ -266,7 +266,7 @@ def log_normal_(
     """Fill with numbers whose logarithms are normally distributed.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.continuous import log_normal_
     >>> log_normal_(np.empty(2), 0.0, 1.0, Generator().manual_seed(0))
     array([4.66923902, 0.74570224])

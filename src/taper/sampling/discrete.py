@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from taper import dtypes
-from taper.generator import Generator
 from taper.sampling.continuous import exponential_
 from taper.sampling.fill import (
     WIDE_UNSIGNED,
@@ -20,6 +19,7 @@ from taper.sampling.fill import (
     source,
     write,
 )
+from taper.sampling.generator import Generator
 from taper.sampling.normals import c_library, uniform24, uniform53
 from taper.sampling.one_by_one import OneByOne
 
@@ -30,7 +30,7 @@ def bernoulli_(
     """Fill with ones, each with probability `p`, and zeros; an array `p` broadcasts to `out`.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.discrete import bernoulli_
     >>> bernoulli_(np.empty(4), 0.5, Generator().manual_seed(0))
     array([0., 0., 1., 0.])
@@ -67,7 +67,7 @@ def dropout_mask_(
     input (``np.empty_like`` gives them).
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.discrete import dropout_mask_
     >>> dropout_mask_(np.empty(4), 0.5, Generator().manual_seed(0))
     array([0., 0., 2., 0.])
@@ -93,7 +93,7 @@ def geometric_(out: np.ndarray, p: float, generator: Generator | None = None) ->
     """Fill with the number of trials until the first success of probability `p`.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.discrete import geometric_
     >>> geometric_(np.empty(4), 0.1, Generator().manual_seed(0))
     array([1., 4., 8., 1.])
@@ -120,7 +120,7 @@ def poisson(rates: np.ndarray, generator: Generator | None = None) -> np.ndarray
     """Counts of events, each with the rate at its place in `rates`, in the same dtype.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.discrete import poisson
     >>> poisson(np.array([1.0, 10.0, 100.0]), Generator().manual_seed(0))
     array([  2.,  15., 109.])
@@ -177,7 +177,7 @@ def binomial(
     """How many of so many trials succeed, each with its probability; arrays of one shape and dtype.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.discrete import binomial
     >>> binomial(np.array([10.0, 100.0]), np.array([0.5, 0.5]), Generator().manual_seed(0))
     array([ 7., 51.])
@@ -270,7 +270,7 @@ def multinomial(
     precision and among weights of zero, the one with the smaller index comes first.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.discrete import multinomial
     >>> multinomial(np.array([0.0, 10.0, 3.0, 0.0]), 4, True, Generator().manual_seed(0))
     array([2, 1, 1, 2])

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from taper import dtypes
-from taper import generator as generators
-from taper.generator import Generator
+from taper.sampling import generator as generators
+from taper.sampling.generator import Generator
 
 C_NAMES = {
     dtypes.bool_: "bool",

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from taper import dtypes
-from taper.generator import Generator
 from taper.sampling.fill import dtype_of, not_implemented, source
+from taper.sampling.generator import Generator
 from taper.sampling.one_by_one import OneByOne
 
 
@@ -22,7 +22,7 @@ def standard_gamma(concentrations: np.ndarray, generator: Generator | None = Non
     They are drawn in the order of the dimensions, and none is below the smallest normal number.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.gamma import standard_gamma
     >>> standard_gamma(np.array([2.0, 3.0]), Generator().manual_seed(0)).round(4)
     array([4.5526, 2.2156])
@@ -38,7 +38,7 @@ def dirichlet(concentrations: np.ndarray, generator: Generator | None = None) ->
     """Points of simplices, one for each row: gamma numbers divided by their sum.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.gamma import dirichlet
     >>> dirichlet(np.array([0.5, 3.0, 1.0]), Generator().manual_seed(0)).sum()
     np.float64(1.0)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import dtypes
-from taper.generator import Generator
 from taper.sampling.fill import C_NAMES, WIDE_UNSIGNED, dtype_of, not_implemented, source, write
+from taper.sampling.generator import Generator
 
 
 def randint(
@@ -27,7 +27,7 @@ def randint(
     """A new array of integers from low to high - 1.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.integers import randint
     >>> randint(0, 10, (5,), np.dtype("int64"), Generator().manual_seed(0))
     array([4, 9, 3, 0, 3])
@@ -47,7 +47,7 @@ def random_(
     both, from 0 on. (PyTorch's ``random_(to)`` is ``random_(out, 0, to)``.)
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.integers import random_
     >>> random_(np.empty(4, np.float32), -2, 3, Generator().manual_seed(0))
     array([ 2.,  2.,  1., -2.], dtype=float32)
@@ -185,7 +185,7 @@ def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.
     """The integers from 0 to n - 1 in random order.
 
     >>> import numpy as np
-    >>> from taper.generator import Generator
+    >>> from taper.sampling.generator import Generator
     >>> from taper.sampling.integers import randperm
     >>> randperm(5, np.dtype("int64"), Generator().manual_seed(0))
     array([4, 0, 1, 3, 2])

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from taper.generator import Generator
+from taper.sampling.generator import Generator
 
 BLOCK = 16
 """How many normals are made together; fewer are made one after the other."""

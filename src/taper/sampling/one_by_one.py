@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.generator import Generator
+from taper.sampling.generator import Generator
 from taper.sampling.normals import uniform53
 
 

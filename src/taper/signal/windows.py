@@ -13,11 +13,11 @@ from typing import Any
 
 from taper import dtypes
 from taper.device import strided
-from taper.ops.creation import empty, ones
-from taper.ops.data import tensor
-from taper.ops.pointwise import rsub
-from taper.ops.ranges import arange, linspace
-from taper.ops.special_bessel import i0
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import empty, ones
+from taper.ops.creation.ranges import arange, linspace
+from taper.ops.elementwise.arithmetic import rsub
+from taper.ops.special.bessel import i0
 from taper.tensor import Tensor
 
 __all__ = [

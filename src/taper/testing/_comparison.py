@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.ops.data import as_tensor, tensor
+from taper.ops.creation.data import as_tensor, tensor
 from taper.tensor import Tensor
 from taper.testing._messages import Path, at_path, scalar_mismatch, unexpected
 from taper.testing._tensor_pair import TensorLikePair

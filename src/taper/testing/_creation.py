@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from taper import dtypes
-from taper.ops.complexes import view_as_real
-from taper.ops.creation import empty
-from taper.ops.random import randint
+from taper.ops.creation.filled import empty
+from taper.ops.elementwise.complexes import view_as_real
+from taper.ops.random.draws import randint
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

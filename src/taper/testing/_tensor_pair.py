@@ -7,7 +7,7 @@ from typing import Any
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
-from taper.ops.compare import isclose
+from taper.ops.elementwise.compare import isclose
 from taper.tensor import Tensor
 from taper.testing._messages import Path, attribute_mismatch, scalar_mismatch, tensor_mismatch
 from taper.testing._tolerances import Options, tolerances

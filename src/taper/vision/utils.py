@@ -12,9 +12,9 @@ import numpy as np
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
-from taper.ops.creation import full
-from taper.ops.data import from_numpy
-from taper.ops.split import cat, stack
+from taper.ops.creation.data import from_numpy
+from taper.ops.creation.filled import full
+from taper.ops.shape.split import cat, stack
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.pillow import from_array, pillow

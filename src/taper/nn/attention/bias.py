@@ -6,9 +6,9 @@ from enum import IntEnum
 from typing import Any
 
 from taper import dtypes
-from taper.ops.attention import scaled_dot_product_attention
-from taper.ops.creation import empty, ones
-from taper.ops.triangle import tril
+from taper.ops.attention.scaled import scaled_dot_product_attention
+from taper.ops.creation.filled import empty, ones
+from taper.ops.shape.triangle import tril
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -8,7 +8,7 @@ from taper.nn import functional as F
 from taper.nn import init
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
-from taper.ops.creation import empty
+from taper.ops.creation.filled import empty
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -12,8 +12,8 @@ from taper.nn.modules.lazy import LazyModuleMixin
 from taper.nn.modules.module import Module
 from taper.nn.modules.statedict import writes_last
 from taper.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
-from taper.ops.creation import empty, ones, zeros
-from taper.ops.data import tensor
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import empty, ones, zeros
 from taper.tensor import Tensor
 
 if TYPE_CHECKING:

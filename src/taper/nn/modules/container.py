@@ -9,7 +9,7 @@ from typing import Any, Self, overload
 
 from taper.nn.modules.module import Module, indented
 from taper.nn.parameter import Parameter
-from taper.ops.convert import typename
+from taper.ops.creation.convert import typename
 from taper.tensor import Tensor
 
 

@@ -11,7 +11,7 @@ from taper.nn import init
 from taper.nn.modules.lazy import LazyModuleMixin
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter, UninitializedParameter
-from taper.ops.creation import empty
+from taper.ops.creation.filled import empty
 from taper.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from taper.nn import functional as F
 from taper.nn.modules.distance import PairwiseDistance
 from taper.nn.modules.module import Module
-from taper.ops.loss import legacy_reduction
+from taper.ops.loss.elementwise import legacy_reduction
 from taper.tensor import Tensor
 
 

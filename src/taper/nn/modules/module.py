@@ -26,8 +26,8 @@ from taper.nn.modules.registration import (
 )
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
 from taper.nn.parameter import is_lazy
-from taper.ops.copy import refuse_to, to_arguments
-from taper.ops.creation import empty_like
+from taper.ops.creation.copy import refuse_to, to_arguments
+from taper.ops.creation.filled import empty_like
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

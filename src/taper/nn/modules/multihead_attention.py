@@ -9,8 +9,8 @@ from taper.nn import init
 from taper.nn.modules.linear import NonDynamicallyQuantizableLinear
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
-from taper.ops.creation import empty
-from taper.ops.multi_head_attention import additive_mask
+from taper.ops.attention.multi_head import additive_mask
+from taper.ops.creation.filled import empty
 from taper.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.nn.parameter import Buffer, Parameter
-from taper.ops.convert import typename
+from taper.ops.creation.convert import typename
 from taper.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from taper.nn import init
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
 from taper.nn.utils.rnn import PackedSequence
-from taper.ops.creation import empty, zeros
-from taper.ops.recurrent import gru, lstm, rnn_relu, rnn_tanh
-from taper.ops.recurrent_cells import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
+from taper.ops.creation.filled import empty, zeros
+from taper.ops.recurrent.cells import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
+from taper.ops.recurrent.layers import gru, lstm, rnn_relu, rnn_tanh
 from taper.tensor import Tensor
 
 if TYPE_CHECKING:

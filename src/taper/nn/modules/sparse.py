@@ -9,7 +9,7 @@ from taper.nn import functional as F
 from taper.nn import init
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
-from taper.ops.creation import empty
+from taper.ops.creation.filled import empty
 from taper.tensor import Tensor
 
 if TYPE_CHECKING:

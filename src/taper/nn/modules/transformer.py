@@ -22,10 +22,10 @@ from taper.nn.modules.linear import Linear
 from taper.nn.modules.module import Module
 from taper.nn.modules.multihead_attention import MultiheadAttention
 from taper.nn.modules.normalization import LayerNorm
-from taper.ops.creation import full
-from taper.ops.multi_head_attention import additive_mask
-from taper.ops.ranges import arange
-from taper.ops.triangle import triu
+from taper.ops.attention.multi_head import additive_mask
+from taper.ops.creation.filled import full
+from taper.ops.creation.ranges import arange
+from taper.ops.shape.triangle import triu
 from taper.tensor import Tensor
 from taper.userwarning import warn_once, warn_user
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from taper.autograd.grad_mode import no_grad
-from taper.ops.clamping import clamp
-from taper.ops.creation import zeros
-from taper.ops.join import stack
-from taper.ops.vector_norm import vector_norm
+from taper.ops.creation.filled import zeros
+from taper.ops.elementwise.clamping import clamp
+from taper.ops.reduction.vector_norm import vector_norm
+from taper.ops.shape.join import stack
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from taper.ops.convert import typename
-from taper.ops.join import cat
+from taper.ops.creation.convert import typename
+from taper.ops.shape.join import cat
 from taper.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

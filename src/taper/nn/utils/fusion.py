@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter
-from taper.ops.creation import ones_like, zeros_like
+from taper.ops.creation.filled import ones_like, zeros_like
 from taper.tensor import Tensor
 
 __all__ = [

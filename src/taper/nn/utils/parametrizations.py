@@ -11,18 +11,18 @@ from taper.nn import functional as F
 from taper.nn.modules.module import Module
 from taper.nn.utils import parametrize
 from taper.nn.utils.spectral_norm import TRANSPOSED
-from taper.ops.compare import allclose
-from taper.ops.creation import eye, zeros_like
-from taper.ops.join import cat
-from taper.ops.linalg_products import linalg_matrix_exp as matrix_exp
-from taper.ops.linalg_qr import geqrf
-from taper.ops.linalg_qr import linalg_householder_product as householder_product
-from taper.ops.linalg_solve import linalg_solve as solve
-from taper.ops.matmul import mv, vdot
-from taper.ops.pointwise import add
-from taper.ops.random import randn
-from taper.ops.weight_norm import norm_except_dim
-from taper.ops.weight_norm import weight_norm as normed_weight
+from taper.ops.creation.filled import eye, zeros_like
+from taper.ops.elementwise.arithmetic import add
+from taper.ops.elementwise.compare import allclose
+from taper.ops.linalg.matmul import mv, vdot
+from taper.ops.linalg.products import linalg_matrix_exp as matrix_exp
+from taper.ops.linalg.qr import geqrf
+from taper.ops.linalg.qr import linalg_householder_product as householder_product
+from taper.ops.linalg.solve import linalg_solve as solve
+from taper.ops.norm.weight import norm_except_dim
+from taper.ops.norm.weight import weight_norm as normed_weight
+from taper.ops.random.draws import randn
+from taper.ops.shape.join import cat
 from taper.tensor import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]

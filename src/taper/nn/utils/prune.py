@@ -15,11 +15,11 @@ from typing import Any
 
 from taper.device import contiguous_format
 from taper.nn.modules.module import Module
-from taper.ops.creation import ones_like, zeros_like
-from taper.ops.join import cat
-from taper.ops.order import kthvalue, topk
-from taper.ops.random import rand, rand_like
-from taper.ops.vector_norm import norm
+from taper.ops.creation.filled import ones_like, zeros_like
+from taper.ops.random.draws import rand, rand_like
+from taper.ops.reduction.order import kthvalue, topk
+from taper.ops.reduction.vector_norm import norm
+from taper.ops.shape.join import cat
 from taper.tensor import Tensor
 
 __all__ = [

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from taper import dtypes
-from taper.ops.creation import empty_like
-from taper.ops.data import as_tensor
-from taper.ops.order import sort
-from taper.ops.packing import pack, pad_packed
-from taper.ops.packing import pad_sequence as pad_tensors
-from taper.ops.ranges import arange
+from taper.ops.creation.data import as_tensor
+from taper.ops.creation.filled import empty_like
+from taper.ops.creation.ranges import arange
+from taper.ops.recurrent.packing import pack, pad_packed
+from taper.ops.recurrent.packing import pad_sequence as pad_tensors
+from taper.ops.reduction.order import sort
 from taper.tensor import Tensor
 
 __all__ = [

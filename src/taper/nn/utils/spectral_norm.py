@@ -13,7 +13,7 @@ from taper.nn import functional as F
 from taper.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter, is_lazy
-from taper.ops.matmul import dot, mv
+from taper.ops.linalg.matmul import dot, mv
 from taper.tensor import Tensor
 
 __all__ = [

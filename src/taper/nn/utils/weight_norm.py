@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from taper.nn.modules.module import Module
 from taper.nn.parameter import Parameter, is_lazy
-from taper.ops.weight_norm import norm_except_dim
-from taper.ops.weight_norm import weight_norm as normed_weight
+from taper.ops.norm.weight import norm_except_dim
+from taper.ops.norm.weight import weight_norm as normed_weight
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

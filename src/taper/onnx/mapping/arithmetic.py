@@ -10,8 +10,8 @@ from typing import Any
 from taper import dtypes
 from taper.onnx.graph import BOOL, FLOAT32, Graph, Value
 from taper.onnx.sizes import Varying
-from taper.ops.convert import result_type
-from taper.ops.creation import zeros
+from taper.ops.creation.convert import result_type
+from taper.ops.creation.filled import zeros
 
 _INT32 = dtypes.DTYPES["int32"]
 

@@ -16,7 +16,8 @@ from taper.autograd.saved import pack_inputs, pack_outputs
 from taper.autograd.state import NO_GRAD, SAVED_HOOKS, local
 from taper.autograd.views import alias, requires_grad, set_history
 from taper.opdef import Op
-from taper.opnodes import PROPERTIES, make_node
+from taper.opdef.nodes import PROPERTIES, make_node
+from taper.opdef.writes import run_inplace
 from taper.ops.identity import (
     OpOverload,
     OpOverloadPacket,
@@ -25,7 +26,6 @@ from taper.ops.identity import (
     overload_of,
     prim,
 )
-from taper.opwrite import run_inplace
 from taper.tensor import Tensor, wrap
 from taper.utils._checkpoint.frames import PUBLIC_MODULE
 

@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from taper.generator import Generator
-from taper.ops.random import randperm
+from taper.ops.random.draws import randperm
 from taper.random import default_generator
+from taper.sampling.generator import Generator
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

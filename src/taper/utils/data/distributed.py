@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from taper.ops.random import randperm
+from taper.ops.random.draws import randperm
 from taper.random import Generator
 from taper.utils.data.sampler import Sampler
 

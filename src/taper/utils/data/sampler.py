@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from taper.dtypes import float64, int64
-from taper.ops.creation import empty
-from taper.ops.data import as_tensor
-from taper.ops.distributions import multinomial
-from taper.ops.random import randint, randperm
+from taper.ops.creation.data import as_tensor
+from taper.ops.creation.filled import empty
+from taper.ops.random.distributions import multinomial
+from taper.ops.random.draws import randint, randperm
 from taper.random import Generator
 from taper.tensor import Tensor
 

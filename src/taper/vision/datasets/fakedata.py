@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from taper.ops.random import randint, randn
+from taper.ops.random.draws import randint, randn
 from taper.random import Generator
 from taper.vision.datasets.vision import VisionDataset
 from taper.vision.transforms.functional import to_pil_image

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from taper.files.sources import fill
-from taper.ops.data import from_numpy
+from taper.ops.creation.data import from_numpy
 from taper.tensor import Tensor
 
 _ELEMENTS = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}

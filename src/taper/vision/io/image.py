@@ -15,8 +15,8 @@ import numpy as np
 
 from taper import dtypes
 from taper.files.atomic import replacing
-from taper.ops.data import from_numpy
-from taper.ops.split import stack
+from taper.ops.creation.data import from_numpy
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor
 from taper.vision.pillow import pillow
 from taper.vision.transforms.functional import to_pil_image

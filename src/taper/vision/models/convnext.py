@@ -8,7 +8,7 @@ from typing import Any
 
 from taper import nn
 from taper.nn import functional as F
-from taper.ops.creation import ones
+from taper.ops.creation.filled import ones
 from taper.tensor import Tensor
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet
 from taper.vision.ops.misc import Conv2dNormActivation, Permute

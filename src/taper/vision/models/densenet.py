@@ -8,7 +8,7 @@ from typing import Any
 
 from taper import nn
 from taper.nn import functional as F
-from taper.ops.split import cat
+from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.utils.checkpoint import checkpoint
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet

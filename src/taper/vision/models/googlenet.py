@@ -8,8 +8,8 @@ from typing import Any
 
 from taper import nn
 from taper.nn import functional as F
-from taper.ops.shape import unsqueeze
-from taper.ops.split import cat
+from taper.ops.shape.ones import unsqueeze
+from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet

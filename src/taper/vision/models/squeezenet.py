@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taper import nn
-from taper.ops.split import cat
+from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from taper import nn
 from taper.nn.modules.statedict import writes_last
-from taper.ops.creation import empty, zeros
-from taper.ops.split import cat
+from taper.ops.creation.filled import empty, zeros
+from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet
 from taper.vision.models._utils import fixed

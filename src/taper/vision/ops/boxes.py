@@ -10,11 +10,11 @@ import math
 import numpy as np
 
 from taper import dtypes
-from taper.ops.clamping import maximum, minimum
-from taper.ops.creation import zeros
-from taper.ops.data import from_numpy
-from taper.ops.split import stack
-from taper.ops.trigonometry import atan
+from taper.ops.creation.data import from_numpy
+from taper.ops.creation.filled import zeros
+from taper.ops.elementwise.clamping import maximum, minimum
+from taper.ops.elementwise.trigonometry import atan
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor
 
 ALIGNED = ("xyxy", "xywh", "cxcywh")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from taper.nn import functional as F
-from taper.ops.clamping import maximum, minimum
-from taper.ops.trigonometry import atan
-from taper.ops.unary import sigmoid, zeros_like
+from taper.ops.elementwise.clamping import maximum, minimum
+from taper.ops.elementwise.trigonometry import atan
+from taper.ops.elementwise.unary import sigmoid, zeros_like
 from taper.tensor import Tensor
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from taper import nn
-from taper.ops.creation import ones, zeros
+from taper.ops.creation.filled import ones, zeros
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

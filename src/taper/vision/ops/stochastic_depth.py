@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from taper import nn
-from taper.ops.creation import empty
+from taper.ops.creation.filled import empty
 from taper.tensor import Tensor
 
 

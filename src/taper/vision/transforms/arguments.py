@@ -6,8 +6,8 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-from taper.ops.creation import empty
-from taper.ops.random import randint
+from taper.ops.creation.filled import empty
+from taper.ops.random.draws import randint
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.nn.modules.module import Module
-from taper.ops.data import tensor
-from taper.ops.gamma_samples import sample_dirichlet
-from taper.ops.random import rand, randint
-from taper.ops.ranges import arange, linspace
+from taper.ops.creation.data import tensor
+from taper.ops.creation.ranges import arange, linspace
+from taper.ops.random.draws import rand, randint
+from taper.ops.random.gamma_samples import sample_dirichlet
 from taper.tensor import Tensor
 from taper.vision.transforms import functional as F
 from taper.vision.transforms.arguments import fill_for

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.ops.data import from_numpy
+from taper.ops.creation.data import from_numpy
 from taper.tensor import Tensor
 from taper.vision.pillow import from_array, is_picture
 from taper.vision.transforms import tensors

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from taper import dtypes
-from taper.ops.data import tensor
-from taper.ops.linalg_lstsq import linalg_lstsq
+from taper.ops.creation.data import tensor
+from taper.ops.linalg.lstsq import linalg_lstsq
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.pillow import is_picture

@@ -13,9 +13,9 @@ from typing import Any
 
 from taper import dtypes
 from taper.nn.modules.module import Module
-from taper.ops.creation import empty
-from taper.ops.data import tensor
-from taper.ops.random import rand, randperm
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import empty
+from taper.ops.random.draws import rand, randperm
 from taper.tensor import Tensor
 from taper.vision.transforms import functional as F
 from taper.vision.transforms.arguments import check_ranges, integer, pair_of, uniform

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from taper.nn.modules.module import Module
-from taper.ops.creation import empty
-from taper.ops.data import tensor
-from taper.ops.random import rand
-from taper.ops.split import cat
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import empty
+from taper.ops.random.draws import rand
+from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.vision.transforms import functional as F
 from taper.vision.transforms.arguments import (

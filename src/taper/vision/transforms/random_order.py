@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from taper.nn.modules.module import Module
-from taper.ops.random import rand
+from taper.ops.random.draws import rand
 from taper.vision.transforms.basic import listed
 
 

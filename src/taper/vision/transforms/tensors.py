@@ -13,12 +13,12 @@ import numpy as np
 
 from taper import dtypes
 from taper.nn import functional as F
-from taper.ops.blend import where
-from taper.ops.creation import ones, zeros_like
-from taper.ops.data import as_tensor, from_numpy, tensor
-from taper.ops.gather import take_along_dim
-from taper.ops.ranges import linspace
-from taper.ops.split import stack
+from taper.ops.creation.data import as_tensor, from_numpy, tensor
+from taper.ops.creation.filled import ones, zeros_like
+from taper.ops.creation.ranges import linspace
+from taper.ops.elementwise.blend import where
+from taper.ops.index.gather import take_along_dim
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor
 from taper.vision.transforms.pictures import check_padding, sides
 

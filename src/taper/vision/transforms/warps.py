@@ -11,11 +11,11 @@ from typing import Any
 
 from taper import dtypes
 from taper.nn import functional as F
-from taper.ops.blend import where
-from taper.ops.creation import empty, ones
-from taper.ops.data import tensor
-from taper.ops.ranges import linspace
-from taper.ops.split import cat, stack
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import empty, ones
+from taper.ops.creation.ranges import linspace
+from taper.ops.elementwise.blend import where
+from taper.ops.shape.split import cat, stack
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.transforms.tensors import (

@@ -12,8 +12,8 @@ import numpy as np
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad
 from taper.dtypes import float64
-from taper.ops.data import as_tensor, tensor
-from taper.ops.split import stack
+from taper.ops.creation.data import as_tensor, tensor
+from taper.ops.shape.split import stack
 from taper.tensor import Tensor, wrap
 from taper.utils.data._utils import transport
 

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import BYTE, all_bytes, extent, on_bytes
+from taper.arrays.shared_memory import AVAILABLE, Lease, Segment, bytes_of, keeper_of
+from taper.arrays.strides import owner_of
 from taper.autograd.views import requires_grad
 from taper.factory import finish
-from taper.memory import BYTE, all_bytes, extent, on_bytes
-from taper.process_pickling import sendable
-from taper.sharing import AVAILABLE, Lease, Segment, bytes_of, keeper_of
-from taper.strides import owner_of
+from taper.multiprocessing.pickling import sendable
 from taper.tensor import Tensor, element_strides, wrap
 
 LARGE = 16_384

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taper.generator import manual_seed
+from taper.sampling.generator import manual_seed
 from taper.settings import set_num_threads
 from taper.utils.data._utils.errors import ExceptionWrapper
 from taper.utils.data._utils.fetch import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from taper.ops.data import tensor
-from taper.ops.random import rand, randint
-from taper.ops.ranges import linspace
+from taper.ops.creation.data import tensor
+from taper.ops.creation.ranges import linspace
+from taper.ops.random.draws import rand, randint
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_unflatten
 from taper.vision.pillow import is_picture

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from taper import dtypes
-from taper.ops.creation import empty
-from taper.ops.data import tensor
-from taper.ops.random import rand, randperm
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import empty
+from taper.ops.random.draws import rand, randperm
 from taper.vision.transforms.arguments import check_ranges, integer, uniform
 from taper.vision.transforms.random_geometry import log_range, random_ratio
 from taper.vision.transforms.v2 import functional as F

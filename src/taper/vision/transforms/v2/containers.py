@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from taper.nn.modules.container import ModuleList
-from taper.ops.data import tensor
-from taper.ops.distributions import multinomial
-from taper.ops.random import rand, randperm
+from taper.ops.creation.data import tensor
+from taper.ops.random.distributions import multinomial
+from taper.ops.random.draws import rand, randperm
 from taper.vision.transforms.v2.transform import Transform
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from taper import dtypes
 from taper.dtypes import dtype as Dtype
 from taper.nn import functional as F
-from taper.ops.blend import where
-from taper.ops.creation import ones
-from taper.ops.data import tensor
-from taper.ops.ranges import linspace
+from taper.ops.creation.data import tensor
+from taper.ops.creation.filled import ones
+from taper.ops.creation.ranges import linspace
+from taper.ops.elementwise.blend import where
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.pillow import is_picture

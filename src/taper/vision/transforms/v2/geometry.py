@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from taper.ops.random import rand
+from taper.ops.random.draws import rand
 from taper.vision.transforms import random_geometry as drawing
 from taper.vision.transforms.arguments import (
     angles_of,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from taper.nn.functional import one_hot
-from taper.ops.data import tensor
-from taper.ops.gamma_samples import sample_dirichlet
-from taper.ops.random import randint
+from taper.ops.creation.data import tensor
+from taper.ops.random.draws import randint
+from taper.ops.random.gamma_samples import sample_dirichlet
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_unflatten
 from taper.vision.pillow import is_picture

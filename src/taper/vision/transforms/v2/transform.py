@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper.nn.modules.module import Module
-from taper.ops.random import rand
+from taper.ops.random.draws import rand
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_unflatten
 from taper.vision.pillow import is_picture

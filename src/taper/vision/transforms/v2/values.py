@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from taper import dtypes
-from taper.ops.blend import where
-from taper.ops.random import randn_like
+from taper.ops.elementwise.blend import where
+from taper.ops.random.draws import randn_like
 from taper.tensor import Tensor
 from taper.vision.pillow import pillow
 from taper.vision.transforms import functional as first

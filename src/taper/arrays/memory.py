@@ -1,0 +1,106 @@
+"""The memory behind arrays: taking over somebody else's, and seeing all of one's own as bytes.
+
+PyTorch's storage begins where the memory it was given begins, while the `base` of a NumPy view
+leads back to the whole array it was cut from.  `adopt` puts an end to that chain.  Knows ndarrays;
+must not know Tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.strides import owner_of
+
+BYTE = np.dtype(np.uint8)
+
+
+class Keeper:
+    """Shows a piece of memory to NumPy and keeps its owner alive as long as arrays look at it."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: Any, address: int, nbytes: int, readonly: bool) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (nbytes,),
+            "data": (address, readonly),
+        }
+
+
+def bytes_at(owner: Any, address: int, nbytes: int, readonly: bool = False) -> np.ndarray:
+    """`nbytes` of memory as a flat array that keeps `owner` alive."""
+    return np.asarray(Keeper(owner, address, nbytes, readonly))
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """How many bytes lie between the first byte of an array and the last, ends included."""
+    if 0 in shape:
+        return 0
+    steps = sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
+    return steps + itemsize
+
+
+def adopt(array: np.ndarray) -> np.ndarray:
+    """A plain ndarray on the memory of `array` whose storage begins at its first element."""
+    if not array.size or (array.base is None and array.flags.forc):
+        return array.view(np.ndarray)
+    nbytes = extent(array.shape, array.strides, array.itemsize)
+    flat = bytes_at(array, array.ctypes.data, nbytes, not array.flags.writeable)
+    return np.ndarray(array.shape, array.dtype, flat, 0, array.strides)
+
+
+def all_bytes(array: np.ndarray) -> np.ndarray:
+    """The whole storage that `array` lies in, as a flat array of bytes on the same memory."""
+    owner = owner_of(array)
+    if owner.ndim == 1 and owner.dtype == BYTE and owner.flags.c_contiguous:
+        return owner
+    nbytes = extent(owner.shape, owner.strides, owner.itemsize)
+    return bytes_at(owner, owner.ctypes.data, nbytes, not owner.flags.writeable)
+
+
+def resized(
+    array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """An array of another shape that begins where `array` does, and its elements that are new.
+
+    It lies in the same storage, or in a larger copy if that is too small; `strides` count elements.
+    """
+    memory = all_bytes(array)
+    itemsize = array.itemsize
+    start = array.ctypes.data - memory.ctypes.data if array.size else 0
+    needed = start + math.prod(shape) * itemsize
+    kept = memory.nbytes
+    if needed > kept or not array.size:
+        larger = np.empty(needed, BYTE)
+        kept = min(kept, needed)
+        larger[:kept] = memory[:kept]
+        memory = larger
+    fresh = memory[kept:].view(array.dtype)
+    return on_bytes(memory, array.dtype, start // itemsize, shape, strides), fresh
+
+
+def on_bytes(
+    memory: np.ndarray,
+    dtype: np.dtype[Any],
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+) -> np.ndarray:
+    """An array on flat bytes; `offset` and `strides` count elements."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    steps = tuple([step * dtype.itemsize for step in strides])
+    start = offset * dtype.itemsize
+    needed = start + extent(shape, steps, dtype.itemsize)
+    if min(steps, default=0) < 0 or start < 0 or needed > memory.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {dtype.itemsize} requiring a storage size of {needed} are out of "
+            f"bounds for storage of size {memory.nbytes}"
+        )
+    return np.ndarray(shape, dtype, memory, start, steps)

@@ -1,0 +1,320 @@
+"""A recurrent layer on arrays, forward and backward through time.
+
+Owns: the recurrences of RNN, LSTM and GRU.  A sequence comes as rows, the batch of the first time
+step, then that of the second; later steps may have fewer rows (packed sequences), so the state of
+a batch is one array whose first rows are the ones that a step changes.  All that does not depend
+on the state is one product for all steps, before the loop or after it.  Knows no Tensor.
+
+The workspace of a forward pass is one flat array, all that the gradient needs besides the inputs:
+for LSTM the values of the gates and the cells; for GRU the gates, what the state adds to the
+candidate, and a copy of the outputs; for RNN that copy.  Outputs may then be overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper.arrays.reduction import add_blocks
+
+RELU, TANH, LSTM, GRU = range(4)
+GATES = {RELU: 1, TANH: 1, LSTM: 4, GRU: 3}
+
+Steps = Sequence[tuple[slice, int]]
+Weights = Sequence[Any]  # input to gates, state to gates, and their biases or None
+
+
+def steps_of(batch_sizes: Sequence[int], reverse: bool) -> Steps:
+    """The rows of each step and their number, in the order of the computation."""
+    steps, start = [], 0
+    for count in batch_sizes:
+        steps.append((slice(start, start + count), count))
+        start += count
+    return steps[::-1] if reverse else steps
+
+
+def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
+    """The states that the steps began with, given those that they ended with."""
+    found, state = np.empty_like(values), initial.copy()
+    for rows, count in steps:
+        found[rows] = state[:count]
+        state[:count] = values[rows]
+    return found
+
+
+def _logistic(negated: ndarray) -> None:
+    """1 / (1 + exp(-x)) in place, given -x: the sign is in the weights, which are copied anyway."""
+    np.exp(negated, negated)
+    negated += 1
+    np.reciprocal(negated, negated)
+
+
+def _bend(value: ndarray) -> ndarray:
+    """The slope of tanh, given its value."""
+    slope = np.multiply(value, value)
+    return np.subtract(1, slope, slope)
+
+
+def _slope(value: ndarray) -> ndarray:
+    """The slope of the logistic function, given its value."""
+    slope = np.subtract(1, value)
+    slope *= value
+    return slope
+
+
+# --- forward ---------------------------------------------------------------------------------
+
+
+def forward(
+    rows: ndarray, weights: Weights, hx: ndarray, cx: ndarray | None, steps: Steps, mode: int
+) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    """The outputs of all steps, the last state and cells, and the workspace."""
+    if mode == LSTM:
+        return _lstm(rows, weights, hx, cx, steps)
+    found = _gru(rows, weights, hx, steps) if mode == GRU else _rnn(rows, weights, hx, steps, mode)
+    output, state, workspace = found
+    return output, state, np.empty(0, rows.dtype), workspace
+
+
+def _parts(workspace: ndarray, size: int, *widths: int) -> list[ndarray]:
+    """The parts of a workspace as matrices: so many values for each unit."""
+    total, start, parts = len(workspace) // (size * sum(widths)), 0, []
+    for width in widths:
+        end = start + total * size * width
+        parts.append(workspace[start:end].reshape(total, size * width))
+        start = end
+    return parts
+
+
+def _rnn(
+    rows: ndarray, weights: Weights, hx: ndarray, steps: Steps, mode: int
+) -> tuple[ndarray, ndarray, ndarray]:
+    output = np.matmul(rows, weights[0].T)
+    if weights[2] is not None:
+        output += weights[2] + weights[3]
+    turned = np.ascontiguousarray(weights[1].T)
+    state, product = hx.copy(), np.empty_like(hx)
+    for place, count in steps:
+        now = output[place]
+        now += np.matmul(state[:count], turned, product[:count])
+        if mode == TANH:
+            np.tanh(now, now)
+        else:
+            np.maximum(now, 0, out=now)
+        state[:count] = now
+    return output, state, output.reshape(-1).copy()
+
+
+def _lstm_order(weight: ndarray) -> ndarray:
+    """Rows for the gates input, forget and output, negated, then for the candidate."""
+    size = len(weight) // 4
+    order = np.empty_like(weight)
+    np.negative(weight[: 2 * size], order[: 2 * size])
+    np.negative(weight[3 * size :], order[2 * size : 3 * size])
+    order[3 * size :] = weight[2 * size : 3 * size]
+    return order
+
+
+def _lstm(
+    rows: ndarray, weights: Weights, hx: ndarray, cx: Any, steps: Steps
+) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    size = hx.shape[1]
+    workspace = np.empty(len(rows) * size * 5, rows.dtype)
+    gates, cells = _parts(workspace, size, 4, 1)
+    np.matmul(rows, _lstm_order(weights[0]).T, gates)
+    if weights[2] is not None:
+        gates += _lstm_order(weights[2] + weights[3])
+    turned = np.ascontiguousarray(_lstm_order(weights[1]).T)
+    output = np.empty_like(cells)
+    state, cell, fresh = hx.copy(), cx.copy(), np.empty_like(cx)
+    product = np.empty((len(hx), 4 * size), rows.dtype)
+    for place, count in steps:
+        gate, cell_now = gates[place], cells[place]
+        gate += np.matmul(state[:count], turned, product[:count])
+        _logistic(gate[:, : 3 * size])
+        candidate = gate[:, 3 * size :]
+        np.tanh(candidate, candidate)
+        np.multiply(gate[:, size : 2 * size], cell[:count], cell_now)
+        cell_now += np.multiply(gate[:, :size], candidate, fresh[:count])
+        cell[:count] = cell_now
+        now = np.tanh(cell_now, output[place])
+        now *= gate[:, 2 * size : 3 * size]
+        state[:count] = now
+    return output, state, cell, workspace
+
+
+def _gru_order(weight: ndarray) -> ndarray:
+    """Rows for the gates reset and update, negated, then for the candidate."""
+    size = len(weight) // 3
+    order = np.negative(weight)
+    order[2 * size :] = weight[2 * size :]
+    return order
+
+
+def _gru(
+    rows: ndarray, weights: Weights, hx: ndarray, steps: Steps
+) -> tuple[ndarray, ndarray, ndarray]:
+    size = hx.shape[1]
+    workspace = np.empty(len(rows) * size * 5, rows.dtype)
+    gates, hidden, kept_output = _parts(workspace, size, 3, 1, 1)
+    np.matmul(rows, _gru_order(weights[0]).T, gates)
+    shift = 0
+    if weights[2] is not None:
+        gates += _gru_order(weights[2])
+        gates[:, : 2 * size] -= weights[3][: 2 * size]
+        shift = weights[3][2 * size :]
+    turned = np.ascontiguousarray(_gru_order(weights[1]).T)
+    output = np.empty_like(hidden)
+    state, fresh = hx.copy(), np.empty_like(hx)
+    product = np.empty((len(hx), 3 * size), rows.dtype)
+    for place, count in steps:
+        gate, before = gates[place], state[:count]
+        moved = np.matmul(before, turned, product[:count])
+        kept = np.add(moved[:, 2 * size :], shift, hidden[place])
+        both, candidate = gate[:, : 2 * size], gate[:, 2 * size :]
+        both += moved[:, : 2 * size]
+        _logistic(both)
+        candidate += np.multiply(gate[:, :size], kept, fresh[:count])
+        np.tanh(candidate, candidate)
+        now = np.subtract(before, candidate, output[place])
+        now *= gate[:, size : 2 * size]
+        now += candidate
+        before[...] = now
+    kept_output[...] = output
+    return output, state, workspace
+
+
+# --- backward --------------------------------------------------------------------------------
+
+
+def backward(
+    grads: Sequence[Any],
+    rows: ndarray,
+    weights: Weights,
+    hx: ndarray,
+    cx: Any,
+    workspace: ndarray,
+    steps: Steps,
+    mode: int,
+    needs: Sequence[bool],
+) -> list[Any]:
+    """The gradients of the rows, the four weights, the first state and cells, where needed.
+
+    `grads` are those of the outputs, the last state and the last cells; None is zero.
+    """
+    to_state = np.zeros_like(hx) if grads[1] is None else grads[1].copy()
+    to_cell = None
+    if mode == LSTM:
+        to_cell = np.zeros_like(cx) if grads[2] is None else grads[2].copy()
+        output, at_input = _lstm_back(grads[0], weights[1], cx, workspace, steps, to_state, to_cell)
+        before, at_state = started_from(output, hx, steps), at_input
+    elif mode == GRU:
+        before = started_from(_parts(workspace, hx.shape[1], 3, 1, 1)[2], hx, steps)
+        at_input, at_state = _gru_back(grads[0], weights[1], before, workspace, steps, to_state)
+    else:
+        (output,) = _parts(workspace, hx.shape[1], 1)
+        before = started_from(output, hx, steps)
+        at_input = at_state = _rnn_back(grads[0], weights[1], output, steps, to_state, mode)
+    found: list[Any] = [*[None] * 5, to_state, to_cell]
+    if needs[0]:
+        found[0] = np.matmul(at_input, weights[0])
+    if needs[1]:
+        found[1] = np.matmul(at_input.T, rows)
+    if needs[2]:
+        found[2] = np.matmul(at_state.T, before)
+    if needs[3]:
+        found[3] = add_blocks(at_input, (0,), False, at_input.dtype)
+    if needs[4]:
+        found[4] = add_blocks(at_state, (0,), False, at_state.dtype)
+    return [each if needed else None for each, needed in zip(found, needs, strict=True)]
+
+
+def _rnn_back(
+    grad: Any, weight: ndarray, output: ndarray, steps: Steps, to_state: ndarray, mode: int
+) -> ndarray:
+    """The gradient before the activation; `to_state` becomes that of the first state."""
+    change = _bend(output) if mode == TANH else (output > 0).astype(output.dtype)
+    for place, count in reversed(steps):
+        moving = to_state[:count]
+        if grad is not None:
+            moving += grad[place]
+        part = change[place]
+        part *= moving
+        np.matmul(part, weight, moving)
+    return change
+
+
+def _lstm_back(
+    grad: Any,
+    weight: ndarray,
+    cx: ndarray,
+    workspace: ndarray,
+    steps: Steps,
+    to_state: ndarray,
+    to_cell: ndarray,
+) -> tuple[ndarray, ndarray]:
+    """The outputs, and the gradient of the gates; `to_state` and `to_cell` become the first ones'.
+
+    What multiplies the gradients of cell and state is computed for all steps at once.
+    """
+    size = cx.shape[1]
+    gates, cells = _parts(workspace, size, 4, 1)
+    opening, forget, leaving, candidate = (
+        gates[:, number * size : (number + 1) * size] for number in range(4)
+    )
+    bent = np.tanh(cells)
+    change = np.empty((len(gates), 4, size), gates.dtype)
+    np.multiply(_slope(opening), candidate, change[:, 0])
+    np.multiply(_slope(forget), started_from(cells, cx, steps), change[:, 1])
+    np.multiply(_bend(candidate), opening, change[:, 2])
+    np.multiply(_slope(leaving), bent, change[:, 3])
+    through = _bend(bent)
+    through *= leaving
+    fresh, flat = np.empty_like(to_cell), change.reshape(len(gates), 4 * size)
+    for place, count in reversed(steps):
+        moving, cell, part = to_state[:count], to_cell[:count], change[place]
+        if grad is not None:
+            moving += grad[place]
+        cell += np.multiply(moving, through[place], fresh[:count])
+        part[:, :3] *= cell[:, None]
+        part[:, 3] *= moving
+        cell *= forget[place]
+        np.matmul(flat[place], weight, moving)
+    bent *= leaving
+    return bent, flat
+
+
+def _gru_back(
+    grad: Any,
+    weight: ndarray,
+    before: ndarray,
+    workspace: ndarray,
+    steps: Steps,
+    to_state: ndarray,
+) -> tuple[ndarray, ndarray]:
+    """The gradients of the gates' input part and state part, which differ in the candidate's."""
+    size = before.shape[1]
+    gates, hidden, _ = _parts(workspace, size, 3, 1, 1)
+    reset, update, candidate = (
+        gates[:, number * size : (number + 1) * size] for number in range(3)
+    )
+    change = np.empty((len(gates), 4, size), gates.dtype)
+    inner = np.multiply(_bend(candidate), np.subtract(1, update), change[:, 3])
+    np.multiply(inner, reset, change[:, 2])
+    np.multiply(_slope(update), before - candidate, change[:, 1])
+    np.multiply(_slope(reset), inner * hidden, change[:, 0])
+    fresh, flat = np.empty_like(to_state), change.reshape(len(gates), 4 * size)
+    at_state = flat[:, : 3 * size]
+    for place, count in reversed(steps):
+        moving, part = to_state[:count], change[place]
+        if grad is not None:
+            moving += grad[place]
+        kept = np.multiply(moving, update[place], fresh[:count])
+        part *= moving[:, None]
+        np.matmul(at_state[place], weight, moving)
+        moving += kept
+    at_input = np.concatenate((flat[:, : 2 * size], flat[:, 3 * size :]), 1)
+    return at_input, at_state

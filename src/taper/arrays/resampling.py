@@ -1,0 +1,116 @@
+"""Sparse linear maps along one dimension: what adaptive averages and interpolation compute with.
+
+Owns: such a map, built from its entries, applied to all of an array at once, and its transpose.
+Knows ndarrays; which entries there are is said by `ops.pool.adaptive` and `interpolation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper.arrays.windows import EVERYTHING, along, at, read, row_major
+
+# Up to this many sources a product with the dense matrix is quicker than tap by tap: 0.6 ns an
+# element against 2.7 with 32 of them, 2.5 against 2.8 with 128.
+_DENSE_LIMIT = 100
+
+
+class Resampling:
+    """A linear map along one dimension: each target is a weighted sum of few sources.
+
+    `taps` holds (sources, targets, weights): the first summand of all targets, the second of
+    those that have one, and so on.  Weights may be None for 1.
+    """
+
+    __slots__ = ("_dense", "_transposed", "entries", "shape", "taps")
+
+    def __init__(
+        self, shape: tuple[int, int], targets: ndarray, sources: ndarray, weights: ndarray | None
+    ) -> None:
+        self.shape = shape  # targets, sources
+        self.entries = targets, sources, weights
+        self._dense: ndarray | None = None
+        self._transposed: Resampling | None = None
+        order = np.argsort(targets, kind="stable")
+        targets, sources = targets[order], sources[order]
+        weights = None if weights is None else weights[order]
+        counts = np.bincount(targets, minlength=shape[0])
+        rank = np.arange(len(targets)) - (np.cumsum(counts) - counts)[targets]
+        self.taps: list[tuple[ndarray, Any, ndarray | None]] = []
+        for tap in range(int(counts.max(initial=0))):
+            chosen = np.flatnonzero(rank == tap)
+            whole = len(chosen) == shape[0]
+            self.taps.append(
+                (
+                    sources[chosen],
+                    EVERYTHING if whole else targets[chosen],
+                    None if weights is None else weights[chosen],
+                )
+            )
+
+    def transposed(self) -> Resampling:
+        """The map in the other direction: what its gradient is multiplied by."""
+        if self._transposed is None:
+            targets, sources, weights = self.entries
+            self._transposed = Resampling((self.shape[1], self.shape[0]), sources, targets, weights)
+        return self._transposed
+
+    def matrix(self, dtype: np.dtype) -> ndarray:
+        """The map as a dense matrix."""
+        if self._dense is None or self._dense.dtype != dtype:
+            targets, sources, weights = self.entries
+            found = np.zeros(self.shape, dtype)
+            np.add.at(found, (targets, sources), 1 if weights is None else weights)
+            self._dense = found
+        return self._dense
+
+    def apply(self, array: ndarray, axis: int) -> ndarray:
+        """The map along one dimension of a row-major array."""
+        few = self.shape[1] <= _DENSE_LIMIT and array.dtype.kind == "f" and array.size
+        if not few or (len(self.taps) == 1 and self.taps[0][2] is None):
+            return self._by_taps(array, axis)
+        matrix = self.matrix(array.dtype)
+        shape = (*array.shape[:axis], self.shape[0], *array.shape[axis + 1 :])
+        if axis == array.ndim - 1:
+            result = array.reshape(-1, self.shape[1]).dot(matrix.T)
+        else:
+            rows = np.prod(array.shape[:axis], dtype=int)
+            result = np.matmul(matrix, array.reshape(rows, self.shape[1], -1))
+        if not np.isfinite(result).all():
+            return self._by_taps(array, axis)  # 0 * inf would spoil the whole row
+        return result.reshape(shape)
+
+    def _by_taps(self, array: ndarray, axis: int) -> ndarray:
+        ndim = array.ndim
+        result: Any = None
+        for sources, targets, weights in self.taps:
+            part = read(array, axis, sources)
+            if weights is not None:
+                part *= along(weights, ndim, axis)
+            if targets is not EVERYTHING:
+                if result is None:
+                    result = self._zeros(array, axis)
+                result[at(axis, targets)] += part
+            elif result is None:
+                result = part
+            else:
+                result += part
+        return self._zeros(array, axis) if result is None else result
+
+    def _zeros(self, array: ndarray, axis: int) -> ndarray:
+        shape = (*array.shape[:axis], self.shape[0], *array.shape[axis + 1 :])
+        return np.zeros(shape, array.dtype)
+
+
+def resampled(array: ndarray, maps: Sequence[Resampling]) -> ndarray:
+    """Maps along the last dimensions, those that make the array smaller first."""
+    array = row_major(array)
+    first = array.ndim - len(maps)
+    order = sorted(range(len(maps)), key=lambda nr: (maps[nr].shape[0] / maps[nr].shape[1], -nr))
+    for number in order:
+        array = maps[number].apply(array, first + number)
+    return array

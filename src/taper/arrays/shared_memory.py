@@ -1,0 +1,131 @@
+"""Memory that several processes see: segments without a name, known by a file descriptor.
+
+A process makes a segment; another maps it after a fork, or when it is handed the descriptor.
+Nothing has a name in the file system, so the system frees the memory when the last process that
+maps it lets go or dies, however it dies.  Knows ndarrays and descriptors; must not know Tensor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.memory import Keeper, bytes_at
+from taper.arrays.strides import owner_of
+
+AVAILABLE = os.name == "posix"
+"""Whether this system can hand file descriptors from process to process."""
+
+
+class Segment:
+    """A mapping of shared memory; it ends when the last array on it is gone.
+
+    `descriptor` is None once it was closed: from then on no other process can be shown the memory.
+    """
+
+    __slots__ = ("__weakref__", "_close", "_unmap", "address", "descriptor", "nbytes")
+
+    def __init__(self, nbytes: int, descriptor: int | None = None) -> None:
+        self.address = 0
+        self._close = os.close  # kept here: at the end of the interpreter modules lose their names
+        self.nbytes = max(nbytes, 1)
+        self.descriptor: int | None
+        self.descriptor = _new_file(self.nbytes) if descriptor is None else descriptor
+        # Not mmap.mmap: before Python 3.13 it keeps a descriptor open for each mapping, and a
+        # process that holds a thousand batches would reach its limit of open files.
+        map_memory, self._unmap = _system_calls()
+        read_and_write = mmap.PROT_READ | mmap.PROT_WRITE
+        address = map_memory(None, self.nbytes, read_and_write, mmap.MAP_SHARED, self.descriptor, 0)
+        if address is None or address == ctypes.c_void_p(-1).value:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        self.address = address
+
+    def close_descriptor(self) -> None:
+        """Keep the memory, but let no other process see it."""
+        if self.descriptor is not None:
+            descriptor, self.descriptor = self.descriptor, None
+            self._close(descriptor)
+
+    def __del__(self) -> None:
+        # Ctrl-C may have come while it was being made: then some slots are empty.
+        if getattr(self, "address", 0):
+            self._unmap(self.address, self.nbytes)
+        if getattr(self, "descriptor", None) is not None:
+            self.close_descriptor()
+
+
+class Lease:
+    """The use of a segment that belongs to a pool: `ended` hears of it when the last array is gone.
+
+    It may be any callable that takes the lease's `number`; it is called from wherever the array
+    happens to be freed, so it must do next to nothing.
+    """
+
+    __slots__ = ("ended", "number", "segment")
+
+    def __init__(self, segment: Segment, number: int, ended: Any) -> None:
+        self.segment = segment
+        self.number = number
+        self.ended = ended
+
+    def __del__(self) -> None:
+        if (ended := getattr(self, "ended", None)) is not None:  # else Ctrl-C has cut its making
+            ended(self.number)
+
+
+def bytes_of(owner: Segment | Lease, offset: int = 0, nbytes: int | None = None) -> np.ndarray:
+    """A piece of a segment as a flat array of bytes that is a storage of its own."""
+    segment = owner.segment if isinstance(owner, Lease) else owner
+    length = segment.nbytes - offset if nbytes is None else nbytes
+    return bytes_at(owner, segment.address + offset, length)
+
+
+def keeper_of(array: np.ndarray) -> Segment | Lease | None:
+    """What keeps the shared memory of an array; None if its memory is the process's own."""
+    base = owner_of(array).base
+    if isinstance(base, Keeper) and isinstance(base.owner, (Segment, Lease)):
+        return base.owner
+    return None
+
+
+def _new_file(nbytes: int) -> int:
+    """The descriptor of a file of zeros without a name, kept in memory where the system can."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("taper")
+    elif AVAILABLE:
+        with importlib.import_module("tempfile").TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    else:
+        raise NotImplementedError(
+            "tensors cannot be shared between processes on this system: send copies instead"
+        )
+    try:
+        os.ftruncate(descriptor, nbytes)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@functools.cache
+def _system_calls() -> tuple[Any, Any]:
+    """The C library's `mmap` and `munmap`."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_ssize_t,
+    )
+    library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return library.mmap, library.munmap

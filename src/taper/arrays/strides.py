@@ -1,0 +1,297 @@
+"""Shapes and strides of arrays: which views exist, and how NumPy is told to make them.
+
+Owns the arithmetic behind the view operators.  Knows ndarrays; must not know Tensor.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+Shape = tuple[int, ...]
+
+
+def owner_of(array: ndarray) -> ndarray:
+    """The array that owns the memory `array` looks at."""
+    while isinstance(array.base, ndarray):
+        array = array.base
+    return array
+
+
+def strided(
+    array: ndarray,
+    shape: Shape,
+    strides: Shape,
+    offset: int = 0,
+    dtype: np.dtype[Any] | None = None,
+) -> ndarray:
+    """A view that starts `offset` bytes after the first element of `array`; strides are in bytes.
+
+    Takes 0.5 us where `np.lib.stride_tricks.as_strided` takes 4.5, and is writable if `array` is.
+    """
+    dtype = dtype or array.dtype
+    if array.flags.c_contiguous:
+        try:
+            return ndarray(shape, dtype, array, offset, strides)
+        except (TypeError, ValueError):
+            pass  # it reaches outside the array, not necessarily outside its memory
+    owner = owner_of(array)
+    if 0 in shape:
+        return within(owner, shape, strides, 0, dtype)
+    return within(owner, shape, strides, array.ctypes.data - owner.ctypes.data + offset, dtype)
+
+
+def within(
+    owner: ndarray, shape: Shape, strides: Shape, offset: int, dtype: np.dtype[Any]
+) -> ndarray:
+    """A view of the memory of `owner` that starts `offset` bytes after its first element."""
+    if not owner.flags.forc:
+        owner = owner.ravel("K")
+    return ndarray(shape, dtype, owner, offset, strides)
+
+
+def row_major(shape: Sequence[int], step: int = 1) -> Shape:
+    """The strides of a contiguous array, in units of `step`."""
+    strides = []
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length or 1
+    strides.reverse()
+    return tuple(strides)
+
+
+def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
+    """The strides with which memory looks like `wanted`, None if a copy is needed.
+
+    Strides are in elements.  Both shapes are walked from the back.  Neighbouring dimensions that
+    lie in memory as one are joined to a block; the wanted dimensions must fill each block exactly.
+    """
+    if math.prod(shape) == 0:
+        return strides if shape == wanted else row_major(wanted)
+    result = [0] * len(wanted)
+    position = len(wanted) - 1
+    block_step = strides[-1] if strides else 1
+    block = filled = 1
+    for dim in reversed(range(len(shape))):
+        block *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == block * block_step):
+            continue
+        while position >= 0 and (filled < block or wanted[position] == 1):
+            result[position] = filled * block_step
+            filled *= wanted[position]
+            position -= 1
+        if filled != block:
+            return None
+        if dim:
+            block_step = strides[dim - 1]
+            block = filled = 1
+    while position >= 0 and not shape:
+        result[position] = 1
+        position -= 1
+    return tuple(result) if position < 0 else None
+
+
+def wanted_shape(shape: Shape, size: int) -> Shape:
+    """`shape` with its -1 replaced, checked against the number of elements."""
+    product = 1
+    unknown = -1
+    for position, length in enumerate(shape):
+        if length >= 0:
+            product *= length
+        elif length != -1:
+            raise RuntimeError(
+                f"invalid shape dimension {length} at index {position} of shape {list(shape)}"
+            )
+        elif unknown >= 0:
+            raise RuntimeError("only one dimension can be inferred")
+        else:
+            unknown = position
+    if unknown < 0:
+        if product != size:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+        return shape
+    if product == 0 and size == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    if product == 0 or size % product:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return (*shape[:unknown], size // product, *shape[unknown + 1 :])
+
+
+def integers(function: str, argument: str, values: Sequence[Any], position: int = 0) -> Shape:
+    """Sizes or dimensions given by the user as a tuple of Python integers."""
+    for each in values:
+        if type(each) is not int:
+            break
+    else:
+        return tuple(values)
+    found = []
+    for number, each in enumerate(values, 1):
+        try:
+            if isinstance(each, bool):
+                raise TypeError
+            found.append(operator.index(each))
+        except (TypeError, ValueError):
+            _refuse(function, argument, position, number, each)
+    return tuple(found)
+
+
+def _refuse(function: str, argument: str, position: int, number: int, value: Any) -> NoReturn:
+    if number == 1 and position:
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, "
+            f"but found element of type {type(value).__name__} at pos 0"
+        )
+    raise TypeError(
+        f"{function}(): argument '{argument}' failed to unpack the object at pos {number} with "
+        f'error "type must be tuple of ints,but got {type(value).__name__}"'
+    )
+
+
+def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
+    """The error for the first pair of shapes that do not broadcast, None if all do."""
+    result: tuple[int, ...] = shapes[0]
+    for shape in shapes[1:]:
+        ndim = max(len(result), len(shape))
+        left = (1,) * (ndim - len(result)) + result
+        right = (1,) * (ndim - len(shape)) + shape
+        for dim in reversed(range(ndim)):
+            if left[dim] != right[dim] and left[dim] != 1 and right[dim] != 1:
+                return RuntimeError(
+                    f"The size of tensor a ({left[dim]}) must match the size of tensor b "
+                    f"({right[dim]}) at non-singleton dimension {dim}"
+                )
+        result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
+    return None
+
+
+def overlaps(shape: Shape, strides: Shape) -> bool:
+    """Whether two elements may lie in one place; errs on the side of True."""
+    reach = 0
+    for step, length in sorted(zip(strides, shape, strict=True)):
+        if length > 1:
+            if step <= reach:
+                return True
+            reach += step * (length - 1)
+    return False
+
+
+def extent(shape: Shape, strides: Shape) -> int:
+    """How many elements lie between the first and the end of the last; 0 if there are none."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(length - 1) * step for length, step in zip(shape, strides, strict=True)])
+
+
+def is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements fill a piece of memory without gaps and without overlap."""
+    if 0 in shape:
+        return True
+    expected = 1
+    for step, length in sorted(zip(strides, shape, strict=True)):
+        if length == 1:
+            continue
+        if step != expected:
+            return False
+        expected *= length
+    return True
+
+
+def preserved_strides(shape: Shape, strides: Shape) -> Shape:
+    """Dense strides in the order of the given ones: what a copy that keeps the layout has."""
+    if is_dense(shape, strides):
+        return strides
+    return ordered_strides(shape, [strides])
+
+
+def ordered_strides(shape: Shape, several: Sequence[Shape]) -> Shape:
+    """Dense strides in the order of several others, of which the first that has one decides.
+
+    Dimensions of step 0 have no order of their own and stay where they are among the others.
+    """
+    ndim = len(shape)
+    order = list(range(ndim - 1, -1, -1))  # innermost first
+    for start in range(1, ndim):
+        moving = start
+        for before in range(start - 1, -1, -1):
+            inner, outer = order[before], order[moving]
+            verdict = _in_order(shape[inner], shape[outer], [(s[inner], s[outer]) for s in several])
+            if verdict is None:
+                continue
+            if verdict:
+                break
+            order[before], order[moving] = outer, inner
+            moving = before
+    if order == list(range(ndim - 1, -1, -1)):
+        return row_major(shape)
+    result = [0] * ndim
+    step = 1
+    for dim in order:
+        result[dim] = step
+        step *= shape[dim]
+    return tuple(result)
+
+
+def _in_order(inner: int, outer: int, steps: Sequence[tuple[int, int]]) -> bool | None:
+    """Whether two dimensions lie in memory as they stand, by their lengths and steps."""
+    for first, second in steps:
+        if first == 0 or second == 0:
+            continue
+        if first != second:
+            return first < second
+        if inner > outer:
+            return False
+    return None
+
+
+def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> ndarray:
+    """Uninitialised memory seen with the given strides, which are in elements."""
+    memory = np.empty(max(extent(shape, strides), 1), dtype)
+    itemsize = memory.itemsize
+    return ndarray(shape, dtype, memory, 0, tuple([step * itemsize for step in strides]))
+
+
+_CHANNELS_LAST = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0)}
+
+
+def format_strides(shape: Shape, name: str) -> Shape:
+    """The strides of a memory format: contiguous_format, channels_last or channels_last_3d."""
+    order = _CHANNELS_LAST.get(name)
+    if order is None:
+        return row_major(shape)
+    if len(order) != len(shape):
+        raise RuntimeError(f"required rank {len(order)} tensor to use {name} format")
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim] or 1
+    return tuple(strides)
+
+
+def has_format(array: ndarray, name: str) -> bool:
+    """Whether an array lies in memory as a memory format says; dimensions of length 1 may not."""
+    order = _CHANNELS_LAST.get(name)
+    if order is None:
+        return array.flags.c_contiguous
+    if array.ndim != len(order):
+        return False
+    return array.transpose(order[::-1]).flags.c_contiguous
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension index counted from the front, checked; a 0-d tensor counts as one dimension."""
+    limit = ndim or 1
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+            f"but got {dim})"
+        )
+    return dim + limit if dim < 0 else dim

@@ -1,0 +1,288 @@
+"""The compiler of the operator table, second half: source text for the nodes of operators.
+
+Owns: what a node keeps, and the specialised text that runs its formulas on arrays and drops what
+was kept.  `compiler` has the other half, the wrappers that fill a node.
+"""
+
+from __future__ import annotations
+
+import linecache
+from types import FunctionType
+from typing import Any
+
+from taper.autograd.provenance import internal
+from taper.opdef import NAMESPACE, Formula, Op, Param, nodes
+
+# Formulas that need a saved tensor tell the version it had; a Python number has none.
+NUMBER_VERSION = -1
+
+SEQUENCES = ("tensors", "indices")
+
+
+class Source:
+    """Lines of a function under construction."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def add(self, text: str, depth: int = 1) -> None:
+        for line in text.strip("\n").split("\n"):
+            self.lines.append("    " * depth + line)
+
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def saved_names(op: Op) -> list[str]:
+    """Tensor parameters that some formula names, in declaration order."""
+    named = {
+        name for formula in op.formulas for kind, name, _ in formula.sources if kind == "tensor"
+    }
+    return [param.name for param in op.params if param.name in named]
+
+
+def saved_outputs(op: Op) -> list[int]:
+    named = {nr for formula in op.formulas for kind, nr, _ in formula.sources if kind == "output"}
+    return sorted(named)
+
+
+def saved_plain(op: Op) -> list[str]:
+    named = {
+        name for formula in op.formulas for kind, name, _ in formula.sources if kind == "plain"
+    }
+    return [param.name for param in op.params if param.name in named]
+
+
+def saved_properties(op: Op) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for formula in op.formulas:
+        for kind, name, what in formula.sources:
+            if kind == "property" and (name, what) not in found:
+                found.append((name, what))
+    return found
+
+
+def needed_by(op: Op, name: str) -> list[str]:
+    """Which parameters' gradients need the saved tensor `name`: the guard of saving it (S1)."""
+    guards: list[str] = []
+    for formula in op.formulas:
+        if any(kind == "tensor" and saved == name for kind, saved, _ in formula.sources):
+            guards.extend(each for each in formula.wrt if each not in guards)
+    return guards
+
+
+def differentiable_params(op: Op) -> list[Param]:
+    return [param for param in op.params if param.kind != "plain"]
+
+
+def has_edge(op: Op, param: Param) -> bool:
+    """Whether a tensor parameter has an entry in `next_functions`: those with a derivative do."""
+    return op.formula_for(param.name) is not None
+
+
+# --- the node class --------------------------------------------------------------------------
+
+
+def apply_source(op: Op, partly: bool = False) -> str:
+    """The text of `apply`: the formulas on arrays, for the gradients that are wanted.
+
+    With a `place` the saved values are dropped as well, which is quicker than in a second call.
+    The variant `partly` is for a pass that needs some of the edges only, and keeps the values.
+    """
+    source = Source()
+    if partly:
+        source.add(f"def apply_{op.name}_partly(node, grads, needs):", 0)
+        slow = "return apply_slowly(node, grads, False, needs)"
+    else:
+        source.add(f"def apply_{op.name}(node, grads, place=None):", 0)
+        slow = "return apply_slowly_once(node, grads, place)"
+    source.add(f"if node._status:\n    {slow}")
+    params = [p for p in differentiable_params(op) if has_edge(op, p)]
+    if any(param.kind == "tensors" for param in params) or op.many_outputs:
+        # The number of edges or gradients varies: not worth specialising.
+        source.lines[-2:] = []
+        source.add(slow)
+        return source.text()
+    source.add("edges = node._edges")
+    position = {param.name: index for index, param in enumerate(params)}
+    for name in position:
+        source.add(f"g_{name} = None")
+    for index, formula in enumerate(op.formulas):
+        condition = " or ".join(f"edges[{position[name]}] is not None" for name in formula.wrt)
+        source.add(f"if {condition}:")
+        arguments = _formula_arguments(source, op, formula, position, partly)
+        targets = ", ".join(f"g_{name}" for name in formula.wrt)
+        call = f"formula_{op.name}_{index}({', '.join(arguments)})"
+        if formula.real is not None:
+            NAMESPACE[f"real_{op.name}_{index}"] = formula.real
+            quick = f"real_{op.name}_{index}({', '.join(arguments)})"
+            call = f"{quick} if node._dtype is FLOAT32 else {call}"
+        if partly:  # saved values are looked at all the same
+            wanted = " or ".join(f"needs[{position[name]}]" for name in formula.wrt)
+            source.add(f"if {wanted}:\n    {targets} = {call}", 2)
+        else:
+            source.add(f"{targets} = {call}", 2)
+    if partly:
+        each = [f"g_{name} if needs[{index}] else None" for name, index in position.items()]
+        source.add(f"return ({', '.join(each)},)")
+        return source.text()
+    if saved_names(op) or saved_outputs(op):
+        source.add("if place is not None:")
+        source.add(_release_text(op), 2)
+    # A formula for several gradients may give more than are wanted, which a hook would see.
+    together = {name for formula in op.formulas if len(formula.wrt) > 1 for name in formula.wrt}
+    each = [
+        f"g_{name} if edges[{index}] is not None else None" if name in together else f"g_{name}"
+        for name, index in position.items()
+    ]
+    source.add(f"return ({', '.join(each)},)")
+    return source.text()
+
+
+def partly_function(node_class: Any) -> FunctionType:
+    """The variant `partly` of a node class, compiled when it is first needed."""
+    op = node_class.op
+    function = define(f"apply_{op.name}_partly", apply_source(op, partly=True))
+    node_class._apply_partly = staticmethod(function)
+    return function
+
+
+def release_source(op: Op) -> str:
+    """The text of `release`: the saved tensors are dropped, plain values stay readable."""
+    source = Source()
+    source.add(f"def release_{op.name}(node, place):", 0)
+    source.add(_release_text(op))
+    return source.text()
+
+
+def _release_text(op: Op) -> str:
+    names = [*saved_names(op), *(op.outputs[nr] for nr in saved_outputs(op))]
+    text = (
+        "".join(f"node.kept_{name} = None\n" for name in names)
+        + "node._status = 1\nnode._freed_at = place\n"
+        + "if node._extra is not None:\n    release_packed(node)"
+    )
+    if all(_saves_something(op, formula) for formula in op.formulas):
+        return text
+    # A node that was recorded for the other formulas only has nothing to lose: it may run again.
+    kept = " or ".join(f"node.kept_{name} is not None" for name in names)
+    return f"if {kept} or node._status:\n    " + text.replace("\n", "\n    ")
+
+
+def _saves_something(op: Op, formula: Formula) -> bool:
+    """Whether a gradient always needs a saved tensor."""
+    optional = {param.name for param in op.params if param.kind.startswith("optional")}
+    return any(
+        kind == "output" or (kind == "tensor" and name not in optional)
+        for kind, name, _ in formula.sources
+    )
+
+
+def _formula_arguments(
+    source: Source, op: Op, formula: Formula, position: dict[str, int], partly: bool
+) -> list[str]:
+    kinds = {param.name: param.kind for param in op.params}
+    arguments = []
+    for kind, name, what in formula.sources:
+        if kind == "grad":
+            if len(op.outputs) > 1 and not formula.accepts_none:
+                source.add(f"grad_{name} = grads[{name}]", 2)
+                source.add(f"if grad_{name} is None:\n    grad_{name} = node.zero_grad({name})", 2)
+                arguments.append(f"grad_{name}")
+            else:
+                arguments.append(f"grads[{name}]")
+        elif kind == "needs":
+            flag = "needs[{}], " if partly else "edges[{}] is not None, "
+            needs = "".join(flag.format(position[each]) for each in formula.wrt)
+            arguments.append(f"({needs})")
+        elif kind == "plain":
+            arguments.append(f"node.kept_{name}")
+        elif kind == "property":
+            arguments.append(f"node.kept_{name}_{what}")
+        elif kind == "output":
+            output = op.outputs[name]
+            source.add(
+                f"counter = node.counter_{output}\n"
+                f"if counter is not None and counter.value != node.version_{output}:\n"
+                f"    stale(node, {output!r})",
+                2,
+            )
+            arguments.append(f"node.kept_{output}")
+        elif kinds[name] in SEQUENCES:
+            arguments.append(f"saved_arrays(node, {name!r})")
+        elif kinds[name] == "tensor":
+            source.add(
+                f"a_{name} = node.kept_{name}\n"
+                f"counter = a_{name}._counter\n"
+                f"if counter is not None and counter.value != node.version_{name}:\n"
+                f"    stale(node, {name!r})",
+                2,
+            )
+            arguments.append(f"a_{name}._array")
+        else:
+            source.add(
+                f"a_{name} = node.kept_{name}\n"
+                f"if node.version_{name} != {NUMBER_VERSION}:\n"
+                f"    counter = a_{name}._counter\n"
+                f"    if counter is not None and counter.value != node.version_{name}:\n"
+                f"        stale(node, {name!r})\n"
+                f"    a_{name} = a_{name}._array",
+                2,
+            )
+            if kinds[name] == "operand":
+                source.add(
+                    f"elif node._dtype is FLOAT32:\n"
+                    f"    a_{name} = SCALARS32[type(a_{name})].get(a_{name}, a_{name})",
+                    2,
+                )
+            arguments.append(f"a_{name}")
+    return arguments
+
+
+def node_class(op: Op) -> Any:
+    """The node class of an operator, made once."""
+    if op.node_class is None:
+        tensors, outputs = saved_names(op), [op.outputs[nr] for nr in saved_outputs(op)]
+        plain = saved_plain(op)
+        slots = [f"{part}_{name}" for name in tensors + outputs for part in ("kept", "version")]
+        slots += [f"counter_{name}" for name in outputs]
+        slots += [f"kept_{name}" for name in plain]
+        slots += [f"kept_{name}_{what}" for name, what in saved_properties(op)]
+        several = len(op.outputs) > 1 or op.many_outputs
+        base = nodes.ManyOutputsNode if several else nodes.TableNode
+        members: dict[str, Any] = {
+            "__slots__": tuple(slots),
+            "__module__": "taper.autograd",
+            "op": op,
+            "saved_tensor_names": tuple(tensors),
+            "saved_output_names": tuple(outputs),
+            "saved_plain_names": tuple(plain),
+            "_saves": bool(tensors or outputs),
+            "_without_grad": frozenset(op.nondifferentiable),
+            "_unseen_outputs": frozenset(op.nondifferentiable),
+        }
+        members.update(nodes.saved_properties_of(op, tensors, outputs, plain))
+        if op.node_name in ("CopyBackwards", "NotImplemented"):
+            members["_public_name"] = f"torch::autograd::{op.node_name}"
+        op.node_class = type(str(op.node_name), (base,), members)
+        NAMESPACE[f"N_{op.name}"] = op.node_class
+        NAMESPACE[f"OP_{op.name}"] = op
+        for index, formula in enumerate(op.formulas):
+            NAMESPACE[f"formula_{op.name}_{index}"] = formula.function
+        if op.differentiable:
+            run = define(f"apply_{op.name}", apply_source(op))
+            op.node_class._run = op.node_class._run_once = run
+        if op.node_class._saves:
+            op.node_class._release = define(f"release_{op.name}", release_source(op))
+    return op.node_class
+
+
+def define(name: str, text: str) -> FunctionType:
+    """Execute generated source; `linecache` then shows it in tracebacks."""
+    filename = f"<op {name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    local_names: dict[str, Any] = {}
+    exec(compile(text, filename, "exec"), NAMESPACE, local_names)
+    internal[filename] = True
+    function: FunctionType = next(iter(local_names.values()))
+    return function

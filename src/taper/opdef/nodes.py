@@ -1,0 +1,392 @@
+"""Nodes of the operator table, in plain unspecialised Python.
+
+Owns: the base classes of generated node classes, their `_saved_*` attributes, the generic backward
+(used under `create_graph=True` and for packed values) and the generic recording (used in place).
+`backward` and `compiler` generate the fast forms; tests hold the two equal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from taper.autograd.builtin import BuiltinNode
+from taper.autograd.conjugate import memory_of
+from taper.autograd.meta import VersionCounter
+from taper.autograd.node import FREED, LIVE, PACKED, InputMetadata, Place
+from taper.autograd.provenance import user_frame
+from taper.autograd.saved import (
+    freed_error,
+    general_form,
+    handle,
+    read_saved,
+)
+from taper.autograd.state import local
+from taper.autograd.views import (
+    gradient_edge,
+)
+from taper.opdef import NAMESPACE, Op
+from taper.opdef.operands import NUMBERS
+from taper.tensor import Tensor, geometry, row_major_strides, wrap
+
+NO_EDGE = (None, 0)
+
+# Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
+SCALARS = frozenset(
+    "alpha beta correction exponent input_scale lambd lower max max_val min min_val "
+    "negative_slope ord other p scale self threshold upper value".split()
+)
+
+
+def release_packed(node: Any) -> None:
+    """Drop saved values that were packed or looked at."""
+    for value in node._extra.saved.values():
+        for each in value if isinstance(value, tuple) else (value,):
+            each.release()
+
+
+class TableNode(BuiltinNode):
+    """A node whose formulas stand in the operator table."""
+
+    __slots__ = ()
+
+    op: Op
+    saved_tensor_names: tuple[str, ...]
+    saved_output_names: tuple[str, ...]
+    saved_plain_names: tuple[str, ...]
+
+    _apply_partly: ClassVar[Callable[..., Any] | None] = None
+
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
+        return apply_slowly(self, grads, True)
+
+    def _run_partly(self, grads: list[Any], needs: Sequence[bool], tensors: bool) -> Sequence[Any]:
+        if tensors:
+            return apply_slowly(self, grads, True, needs)
+        run = type(self)._apply_partly or NAMESPACE["partly_function"](type(self))
+        results: Sequence[Any] = run(self, grads, needs)
+        return results
+
+    def _output_counter(self, nr: int) -> VersionCounter:
+        name = self.op.outputs[nr] if nr < len(self.op.outputs) else None
+        if name not in self.saved_output_names:
+            return VersionCounter()
+        counter = getattr(self, f"counter_{name}")
+        if counter is None:
+            counter = VersionCounter()
+            setattr(self, f"counter_{name}", counter)
+        return counter
+
+    def _saves_output(self, nr: int) -> bool:
+        return nr < len(self.op.outputs) and self.op.outputs[nr] in self.saved_output_names
+
+    def zero_grad(self, nr: int) -> np.ndarray:
+        shape, dtype = self._output_metadata(nr)
+        return np.zeros(shape, dtype)
+
+
+class ManyOutputsNode(TableNode):
+    """A table node with more than one output; `rest` holds the metadata of all but the first."""
+
+    __slots__ = ("rest",)
+
+    rest: list[tuple[tuple[int, ...], Any]]
+
+    @property
+    def _output_count(self) -> int:  # type: ignore[override]
+        return 1 + len(self.rest)
+
+    def set_outputs(self, tensors: Sequence[Tensor]) -> None:
+        self._shape = tensors[0]._array.shape if tensors else ()
+        self._dtype = tensors[0]._array.dtype if tensors else None
+        self.rest = [(each._array.shape, each._array.dtype) for each in tensors[1:]]
+
+    def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
+        return self.rest[nr - 1] if nr else (self._shape, self._dtype)
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        known = super()._input_metadata
+        without = self.op.nondifferentiable
+        return tuple([each for nr, each in enumerate(known) if nr not in without])
+
+
+def apply_slowly(
+    node: Any, grads: list[Any], tensors: bool, needs: Sequence[bool] | None = None
+) -> Sequence[Any]:
+    """The formulas of a node on arrays or Tensors, by name; `opbackward.apply_source` unrolls it.
+
+    `needs` says which edges are of interest, if not all are; saved values are unpacked all the
+    same, as in PyTorch.
+    """
+    op: Op = node.op
+    if node._status == FREED:
+        raise freed_error(node)
+    edges = node._edges
+    recorded = [each is not None for each in edges]
+    observed = node._extra is not None and bool(node._extra.post_hooks)
+    flags = recorded if needs is None else list(needs)
+    spans, position = {}, 0
+    params = [param for param in op.params if op.formula_for(param.name) is not None]
+    fixed = len([param for param in params if param.kind != "tensors"])
+    for param in params:
+        length = len(edges) - fixed if param.kind == "tensors" else 1
+        span = spans[param.name] = slice(position, position + length)
+        position += length
+        if length > 1 and any(flags[span]):  # a list is needed as a whole, as in PyTorch
+            # and a hook sees the gradients of all, also of those that nobody wants
+            flags[span] = [True] * length if observed else recorded[span]
+    found: list[Any] = [None] * len(edges)
+    read: dict[str, Any] = {}  # a saved value is unpacked once, however many formulas name it
+    if node._status == PACKED:  # all of them, in the order of packing
+        for name in (*sorted(node.saved_tensor_names), *node.saved_output_names):
+            read[name] = read_saved(node, name)
+    for formula in op.formulas:
+        wanted = [any(each is not None for each in edges[spans[name]]) for name in formula.wrt]
+        if not any(wanted):
+            continue
+        arguments = [
+            _argument(node, source, formula, grads, tensors, read) for source in formula.sources
+        ]
+        if not any(any(flags[spans[name]]) for name in formula.wrt):
+            continue
+        for index, source in enumerate(formula.sources):
+            if source[0] == "needs":
+                arguments[index] = tuple(
+                    _needs(flags[spans[name]], kind)
+                    for name, kind in ((n, _kind(op, n)) for n in formula.wrt)
+                )
+        results = formula.function(*arguments)
+        if len(formula.wrt) == 1:
+            results = (results,)
+        for name, result in zip(formula.wrt, results, strict=True):
+            if _kind(op, name) == "tensors":
+                found[spans[name]] = list(result)
+            else:
+                found[spans[name]] = [result]
+    return [grad if need else None for need, grad in zip(flags, found, strict=True)]
+
+
+def apply_slowly_once(node: Any, grads: list[Any], place: Place | None) -> Sequence[Any]:
+    """The formulas on arrays, by name; with a `place`, for the last time (see `_release`)."""
+    results = apply_slowly(node, grads, False)
+    if place is not None and node._saves:
+        node._release(place)
+    return results
+
+
+def _kind(op: Op, name: str) -> str:
+    return next(param.kind for param in op.params if param.name == name)
+
+
+def _needs(flags: Sequence[bool], kind: str) -> Any:
+    return tuple(flags) if kind == "tensors" else flags[0]
+
+
+def _argument(
+    node: Any,
+    source: tuple[str, Any, str],
+    formula: Any,
+    grads: list[Any],
+    tensors: bool,
+    read: dict[str, Any],
+) -> Any:
+    """One argument of a formula, as array or Tensor."""
+    kind, name, what = source
+    if kind == "needs":
+        return None
+    if kind == "plain":
+        return getattr(node, f"kept_{name}")
+    if kind == "property":
+        return getattr(node, f"kept_{name}_{what}")
+    if kind == "grad":
+        if node.op.many_outputs:
+            return [_filled(node, nr, grad, tensors) for nr, grad in enumerate(grads)]
+        if grads[name] is None and not formula.accepts_none:
+            return _filled(node, name, None, tensors)
+        return grads[name]
+    label = node.op.outputs[name] if kind == "output" else name
+    if label not in read:
+        read[label] = read_saved(node, label)
+    value = read[label]
+    if tensors or value is None:
+        return value
+    if isinstance(value, tuple):
+        return tuple(each._array if isinstance(each, Tensor) else each for each in value)
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _filled(node: Any, nr: int, grad: Any, tensors: bool) -> Any:
+    if grad is not None:
+        return grad
+    zeros = node.zero_grad(nr)
+    return wrap(zeros) if tensors else zeros
+
+
+def saved_properties_of(
+    op: Op, tensors: list[str], outputs: list[str], plain: list[str]
+) -> dict[str, Any]:
+    """The `_saved_*` and `_raw_saved_*` attributes of a node class, with PyTorch's names."""
+    members: dict[str, Any] = {}
+
+    def saved(name: str) -> property:
+        return property(lambda node: shown(read_saved(node, name)))
+
+    def raw(name: str) -> property:
+        return property(lambda node: handle(node, general_form(node, name)))
+
+    def stored(slot: str) -> property:
+        if slot.removeprefix("kept_") in SCALARS:
+            return property(lambda node: getattr(node, slot))
+        return property(lambda node: unsigned(getattr(node, slot)))
+
+    for name in tensors + outputs:
+        members[f"_saved_{name}"] = saved(name)
+        members[f"_raw_saved_{name}"] = raw(name)
+    for name in plain:
+        members[f"_saved_{name}"] = stored(f"kept_{name}")
+    public = {"shape": "sym_sizes", "numel": "sym_numel", "ndim": "dim"}
+    lists = {param.name for param in op.params if param.kind == "tensors"}
+    optional = {param.name for param in op.params if param.kind == "optional"}
+    for formula in op.formulas:
+        for kind, name, what in formula.sources:
+            if (name in op.saved_sizes and what == "shape") or name in lists:
+                continue
+            if kind == "property" and what in public:
+                ending = "_opt" if what == "shape" and name in optional else ""
+                members[f"_saved_{name}_{public[what]}{ending}"] = stored(f"kept_{name}_{what}")
+            elif kind == "property" and what == "strides":
+                members[f"_saved_{name}_sym_strides"] = strides_property(name)
+    for name, dims in op.saved_sizes.items():
+        for dim in dims:
+            label = dim if dim >= 0 else f"minus_{-dim}"
+            members[f"_saved_{name}_sym_argsize_{label}"] = size_property(name, dim)
+    return members
+
+
+def size_property(name: str, dim: int) -> property:
+    """One length of a saved shape."""
+    return property(lambda node: getattr(node, f"kept_{name}_shape")[dim])
+
+
+def strides_property(name: str) -> property:
+    """Saved strides, which count bytes, as PyTorch counts them: in elements."""
+
+    def strides(node: Any) -> tuple[int, ...]:
+        shape = getattr(node, f"kept_{name}_shape", None)
+        if shape is not None and 0 in shape and getattr(node, f"kept_{name}_strides"):
+            return row_major_strides(shape)
+        return tuple(step // node._dtype.itemsize for step in getattr(node, f"kept_{name}_strides"))
+
+    return property(strides)
+
+
+def unsigned(value: Any) -> Any:
+    """A saved integer as PyTorch shows it: -1 as 2**64 - 1."""
+    if value.__class__ is int:
+        return value if value >= 0 else value + 2**64
+    if isinstance(value, tuple | list):
+        return tuple([unsigned(each) for each in value])
+    return value
+
+
+def shown(value: Any) -> Any:
+    """A saved Python number as the 0-d tensor that PyTorch shows."""
+    if value.__class__ in NUMBERS:
+        return wrap(np.array(value))
+    return value
+
+
+def stale(node: Any, name: str) -> None:
+    """Raise the error of a saved tensor that was written since."""
+    read_saved(node, name)
+
+
+def version_of(tensor: Any) -> int:
+    counter = None if tensor is None else tensor._counter
+    return 0 if counter is None else counter.value
+
+
+def saved_arrays(node: Any, name: str) -> tuple[Any, ...]:
+    """A saved sequence of tensors and Nones as arrays, version-checked."""
+    return tuple([None if each is None else each._array for each in read_saved(node, name)])
+
+
+def make_node(
+    op: Op, arguments: tuple[Any, ...], needs: dict[str, bool], replaced: dict[str, Any]
+) -> Any:
+    """A node for a call, without its outputs: the unspecialised twin of the generated recording.
+
+    `replaced` gives values to save in the place of arguments.
+    """
+    node = node_class_of(op)()
+    state = local.state
+    node._status = LIVE
+    node._extra = None
+    node._sequence = state.sequence
+    state.sequence += 1
+    frame = user_frame(sys._getframe(1))
+    node._code, node._offset = frame.f_code, frame.f_lasti
+    values = dict(zip((param.name for param in op.params), arguments, strict=True))
+    edges: list[tuple[Any, int]] = []
+    for param in op.params:
+        if op.formula_for(param.name) is None:
+            continue
+        if param.kind == "tensors":
+            edges += [gradient_edge(each) for each in values[param.name]]
+        else:
+            edges.append(gradient_edge(values[param.name]) if needs[param.name] else NO_EDGE)
+    node._edges = tuple(edge for edge, _ in edges)
+    node._edge_nrs = tuple(nr for _, nr in edges)
+    _fill_saved(op, node, {**values, **replaced}, needs)
+    return node
+
+
+def _fill_saved(op: Op, node: Any, values: dict[str, Any], needs: dict[str, bool]) -> None:
+    for name in node.saved_tensor_names:
+        guards = [each.wrt for each in op.formulas if ("tensor", name, "") in each.sources]
+        wanted = any(needs[each] for wrt in guards for each in wrt)
+        value = values[name] if wanted else None
+        setattr(node, f"kept_{name}", value)
+        if isinstance(value, tuple | list):
+            setattr(node, f"kept_{name}", tuple(value))
+            setattr(node, f"version_{name}", tuple([version_of(each) for each in value]))
+        else:
+            version = version_of(value) if isinstance(value, Tensor) else -1
+            setattr(node, f"version_{name}", version)
+    for name in node.saved_plain_names:
+        setattr(node, f"kept_{name}", values[name])
+    for formula in op.formulas:
+        for kind, name, what in formula.sources:
+            if kind == "property" and name in values:
+                setattr(node, f"kept_{name}_{what}", PROPERTIES[what](values[name]))
+
+
+def node_class_of(op: Op) -> Any:
+    return op.node_class or NAMESPACE["node_class"](op)
+
+
+def _array_of(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _shape(value: Any) -> Any:
+    """The shape of a tensor, the shapes of several, and (0,) for an optional one that is None."""
+    if value is None:
+        return (0,)
+    if isinstance(value, list | tuple):
+        return [_array_of(each).shape for each in value]
+    return _array_of(value).shape
+
+
+PROPERTIES: dict[str, Any] = {
+    "shape": _shape,
+    "dtype": lambda value: _array_of(value).dtype,
+    "ndim": lambda value: _array_of(value).ndim,
+    "strides": lambda value: memory_of(value).strides,
+    "numel": lambda value: _array_of(value).size,
+    "geometry": lambda value: geometry(value if type(value) is np.ndarray else memory_of(value)),
+}

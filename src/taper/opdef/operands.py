@@ -1,0 +1,267 @@
+"""Operands: what an operator's arguments become before its kernel sees them, or why not.
+
+Owns: promotion of mixed dtypes, Python numbers as arrays, low precision, and the errors of bad
+arguments and shapes.  Knows the table, not its compiler.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from taper import dtypes, opdef
+from taper.arrays.scalars import type_name
+from taper.arrays.strides import broadcast_clash, empty_with, preserved_strides
+from taper.autograd.provenance import is_internal
+from taper.factory import no_memory
+from taper.opdef import FLOAT, Op, files_of_declarations
+from taper.tensor import Tensor, element_strides, wrap
+
+NUMBERS = frozenset({int, float, bool, complex})
+FLOAT32 = np.dtype(np.float32)
+LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+# 0-d float32 arrays of Python numbers in use: NumPy takes 0.5 us longer for a Python number.
+# By type, since 1, 1.0, True and 1+0j are one key but not one operand; bool and complex stay empty.
+SCALARS32: dict[type, dict[Any, np.ndarray]] = {int: {}, float: {}, bool: {}, complex: {}}
+_SCALARS_LIMIT = 4096
+
+
+# --- dtypes ----------------------------------------------------------------------------------
+
+
+def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
+    """A Python number as a 0-d array; integers wrap around as in PyTorch."""
+    kind = number.__class__
+    if kind is int and not -(2**63) <= number < 2**64:
+        raise OverflowError("int too big to convert")
+    if dtype is FLOAT32 and (kind is int or kind is float):
+        cache = SCALARS32[kind]
+        known = cache.get(number)
+        if known is not None:
+            return known
+        array = np.array(number, dtype)
+        # 0.0 and -0.0 are one key, and nan none.
+        if (number or kind is int) and number == number and len(cache) < _SCALARS_LIMIT:
+            array.flags.writeable = False
+            cache[number] = array
+        return array
+    try:
+        return np.array(number, dtype)
+    except OverflowError:
+        return np.array(int(number) & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(dtype)
+
+
+def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands in the dtype the kernel wants; with `upcast` also the low dtype to return to."""
+    low = None
+    free = op.unpromoted
+    operands = [
+        value for value, skip in zip(values, free, strict=True) if value is not None and not skip
+    ]
+    first = operands[0]
+    if op.promote is None or len(operands) == 1:
+        target = dtypes.FROM_NUMPY[first.dtype]
+    else:
+        target = dtypes.result_type(operands)
+    if op.promote == FLOAT and target.category < dtypes.FLOATING:
+        target = dtypes.default.float
+    if op.check is not None:
+        op.check(target, operands)
+    dtype = target.numpy
+    if op.upcast and dtype in LOW_PRECISION:
+        low = dtype
+        dtype = FLOAT32
+    converted = []
+    for value, skip in zip(values, free, strict=True):
+        if value is None or skip:
+            converted.append(value)
+        elif value.__class__ in NUMBERS:
+            converted.append(scalar_array(value, dtype))
+        elif value.dtype is dtype or (op.promote is None and low is None):
+            converted.append(value)
+        else:
+            converted.append(_in_dtype(value, dtype))
+    return (*converted, low) if op.upcast else tuple(converted)
+
+
+def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array in another dtype; an expanded one becomes dense in PyTorch's order, not NumPy's."""
+    if 0 not in array.strides or not array.size:
+        return array.astype(dtype)
+    shape = array.shape
+    result = empty_with(shape, preserved_strides(shape, element_strides(array)), dtype)
+    result[...] = array
+    return result
+
+
+# Files whose functions may pass arrays to operators: the library's, and those with formulas (D5).
+_array_files: dict[str, bool] = {}
+
+
+def takes_arrays(filename: str) -> bool:
+    """Whether the functions of a file may pass arrays to operators."""
+    known = _array_files.get(filename)
+    if known is None:
+        known = is_internal(filename) or filename in files_of_declarations
+        _array_files[filename] = known
+    return known
+
+
+def _caller_file(frame: Any) -> str:
+    """The file of a caller, behind the first call of a lazy function."""
+    while frame.f_code.co_filename == opdef.__file__ and frame.f_back is not None:
+        frame = frame.f_back
+    filename: str = frame.f_code.co_filename
+    return filename
+
+
+def refuse_array(op: Op, arguments: tuple[Any, ...], filename: str) -> None:
+    """Raise for an array as first argument, if the caller may not pass it."""
+    if not takes_arrays(filename):
+        if op.signatures:
+            raise invalid_combination(op.label, arguments, op.signatures)
+        raise TypeError(
+            f"{op.label}(): argument '{op.params[0].public_name}' (position 1) must be Tensor, "
+            f"not {type_name(arguments[0])}"
+        )
+
+
+def run_low(op: Op, arguments: Sequence[Any]) -> Any:
+    """An `upcast` kernel on float16 or bfloat16 arrays of a formula: in float32, rounded once."""
+    low = arguments[0].dtype
+    if low not in LOW_PRECISION:
+        return op.call(op.forward, arguments)
+    given = [
+        each.astype(FLOAT32)
+        if isinstance(each, np.ndarray | np.generic) and each.dtype in LOW_PRECISION
+        else each
+        for each in arguments
+    ]
+    return to_low(op.call(op.forward, given), low)
+
+
+def to_low(result: Any, low: np.dtype) -> Any:
+    """Round float32 results of an upcast kernel to the dtype of its inputs."""
+    if isinstance(result, tuple | list):
+        return tuple(to_low(each, low) for each in result)
+    return result.astype(low) if result.dtype == FLOAT32 else result
+
+
+# --- errors ----------------------------------------------------------------------------------
+
+
+def explain(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
+    """PyTorch's words for what NumPy refused."""
+    if isinstance(error, MemoryError):
+        return no_memory(error)
+    shapes = [each.shape for each in arrays if isinstance(each, np.ndarray)]
+    text = str(error)
+    if "broadcast" in text and len(shapes) >= 2:
+        clash = broadcast_clash(shapes)
+        if clash is not None:
+            return clash
+    if "too big" in text or "too large" in text or "Maximum allowed" in text:
+        return RuntimeError("Storage size calculation overflowed")
+    return RuntimeError(f"{op.label}: {text}")
+
+
+def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
+    """What an operator does when an argument is neither Tensor nor number.
+
+    Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5), if the call comes
+    from where operators are declared.  Beside a Tensor, a NumPy scalar is a number.  Where PyTorch
+    takes a number for the first tensor, it becomes one.
+    """
+    if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
+        first = arguments[0] if op.params[0].kind == "tensor" else None
+        unfit = first is not None and not isinstance(first, np.ndarray | np.generic)
+        if not unfit and not any(isinstance(each, Tensor) for each in flat(arguments)):
+            if takes_arrays(_caller_file(sys._getframe(2))):
+                return op.call(op.forward, arguments)
+    plain = tuple([python_number(each) for each in arguments])
+    if any(a is not b for a, b in zip(plain, arguments, strict=True)):
+        return op.call(op.function, plain)
+    if dunder:
+        return NotImplemented
+    two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
+    if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
+        others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
+        common = dtypes.result_type([arguments[0], *others])
+        if op.promote == FLOAT and common.category < dtypes.FLOATING:
+            common = dtypes.default.float
+        if op.check is not None:
+            op.check(common, [arguments[0], *others])
+        number = wrap(scalar_array(arguments[0], common.numpy))
+        return op.call(op.function, (number, *arguments[1:]))
+    if op.signatures:
+        raise invalid_combination(op.label, arguments, op.signatures)
+    for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
+        if param.kind in ("tensor", "operand", "optional", "optional_operand"):
+            allowed = isinstance(value, Tensor) or (
+                value.__class__ in NUMBERS and "operand" in param.kind
+            )
+            if not allowed and not (value is None and "optional" in param.kind):
+                raise TypeError(
+                    f"{op.label}(): argument '{param.public_name}' (position {position}) must be "
+                    f"Tensor, not {type_name(value)}"
+                )
+        elif param.kind == "tensors":
+            refuse_sequence(op.label, param.public_name, position, value)
+    raise TypeError(f"{op.label}(): the arguments do not fit")
+
+
+def invalid_combination(
+    label: str,
+    arguments: Sequence[Any],
+    signatures: Sequence[str],
+    keywords: Mapping[str, Any] = MappingProxyType({}),
+) -> TypeError:
+    """The error for arguments that fit none of a function's overloads."""
+    named = [f"{name}={type(each).__name__}" for name, each in keywords.items()]
+    given = ", ".join([type_name(each) for each in arguments] + named)
+    listed = "".join(f" * {each}\n" for each in signatures)
+    return TypeError(
+        f"{label}() received an invalid combination of arguments - got ({given}), but expected "
+        f"one of:\n{listed}"
+    )
+
+
+def python_number(value: Any) -> Any:
+    """A NumPy scalar or a number of a derived class as Python's own; anything else as it is."""
+    if isinstance(value, np.bool_):
+        return float(value)  # PyTorch takes it for a floating point number
+    if isinstance(value, np.generic):
+        return value.item()
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
+    for kind in kinds:
+        if isinstance(value, kind):
+            return value if value.__class__ is kind else kind(value)
+    return value
+
+
+def refuse_sequence(label: str, name: str, position: int, value: Any) -> None:
+    """Raise if a value is no list or tuple of Tensors."""
+    if isinstance(value, Tensor) or not isinstance(value, list | tuple):
+        raise TypeError(
+            f"{label}(): argument '{name}' (position {position}) must be tuple of Tensors, "
+            f"not {type(value).__name__}"
+        )
+    for index, each in enumerate(value):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {index} in argument {position - 1}, "
+                f"but got {type_name(each)}"
+            )
+
+
+def flat(arguments: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for each in arguments:
+        found.extend(each if isinstance(each, list | tuple) else [each])
+    return found

@@ -1,0 +1,358 @@
+"""Operators that write: in place and `out=`; and operators under a mode beyond no_grad.
+
+Everything that can fail happens before the write, so that a failed call changes nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.arrays.scalars import type_name
+from taper.autograd import anomaly_mode, tangents
+from taper.autograd.anomaly_mode import remember
+from taper.autograd.conjugate import memory_of, write_through
+from taper.autograd.interception import Call, announce_write, intercept
+from taper.autograd.meta import INFERENCE_COUNTER, Creation
+from taper.autograd.saved import (
+    pack_saved,
+)
+from taper.autograd.state import (
+    ANOMALY,
+    DUAL,
+    INFERENCE,
+    INTERCEPT,
+    NO_GRAD,
+    SAVED_HOOKS,
+    State,
+    local,
+)
+from taper.autograd.views import (
+    CopySlices,
+    bump_version,
+    check_inplace,
+    rebase_history,
+    refuse_inference,
+    requires_grad,
+    wants_grad,
+)
+from taper.opdef import Op
+from taper.opdef.nodes import TableNode, make_node, node_class_of
+from taper.opdef.operands import flat
+from taper.opdef.out_rules import (
+    refuse_dtype,
+    refuse_other_types,
+    refuse_overlap,
+    refuse_shared_output,
+    refuse_written_input,
+)
+from taper.tensor import Tensor
+
+# --- in place and out= -----------------------------------------------------------------------
+
+
+def run_inplace(
+    op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None = None
+) -> Tensor:
+    """`name_`: compute, check, write, count the write, and record it if it must be.
+
+    Everything that can fail happens before the write, so a failed call changes nothing.  `write`
+    is a shorter way, which changes its array at once or raises.
+    """
+    target: Tensor = arguments[0]
+    if not isinstance(target, Tensor):
+        raise TypeError(
+            f"{op.inplace_name}(): argument 'input' (position 1) must be Tensor, not "
+            f"{type_name(target)}"
+        )
+    state = local.state
+    if state.mode > 1:
+        return run_inplace_in_mode(op, state, arguments, write)
+    first = op.params[0].name
+    needs = {
+        param.name: isinstance(value, Tensor) and wants_grad(value)
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.name in op.wrt
+    }
+    others = any(need for name, need in needs.items() if name != first)
+    record = check_inplace(target, others, state)
+    if write is not None:
+        refuse_other_types(op, arguments[1:])
+    refuse_written_input(op, target, arguments[1:])
+    if write is None:
+        try:
+            result = compute(op, arguments)
+        except NotImplementedError:
+            refuse_cast(op, arguments)  # PyTorch looks at this first
+            raise
+        check_destination(memory_of(target), result)
+    node = None
+    if record:
+        replaced: dict[str, Any] = {}
+        if first in node_class_of(op).saved_tensor_names and any(needs.values()):
+            # The formula needs the value from before the write, with its history.
+            replaced[first] = target.clone()
+            if state.dual_level >= 0:
+                tangents.carry_over(target, replaced[first])
+        node = make_node(op, arguments, needs, replaced)
+    if write is None:
+        write = functools.partial(np.copyto, src=result, casting="unsafe")
+    write_through(target, write)
+    bump_version(target)
+    if node is not None:
+        node._shape, node._dtype = target._array.shape, target._array.dtype
+        for name in node.saved_output_names:
+            setattr(node, f"kept_{name}", target._array)
+            setattr(node, f"counter_{name}", target._counter)
+            setattr(node, f"version_{name}", target._counter.value)
+        rebase_history(target, node)
+    return target
+
+
+def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
+    """The kernel on the arrays of the arguments, promoted, without recording."""
+    state = local.state
+    mode = state.mode
+    state.mode = NO_GRAD
+    try:
+        result = op.call(op.function, arguments)
+    finally:
+        state.mode = mode
+    array: np.ndarray = result._array
+    return array
+
+
+def check_destination(target: np.ndarray, result: np.ndarray) -> None:
+    """Whether `result` may be written into `target` (V16)."""
+    refuse_overlap(target)
+    if result.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    if result.dtype is not target.dtype:
+        source, wanted = dtypes.FROM_NUMPY[result.dtype], dtypes.FROM_NUMPY[target.dtype]
+        if not dtypes.can_cast(source, wanted):
+            raise RuntimeError(
+                f"result type {dtypes.scalar_type_name(source)} can't be cast to the desired "
+                f"output type {dtypes.scalar_type_name(wanted)}"
+            )
+
+
+def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
+    """Raise if the common dtype of the operands may not be written into the first."""
+    operands = [
+        value._array if isinstance(value, Tensor) else value
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.kind in ("tensor", "operand")
+    ]
+    if op.promote is not None and not any(op.unpromoted):
+        common = dtypes.result_type(operands)
+        check_destination(operands[0], np.empty(operands[0].shape, common.numpy))
+
+
+def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
+    """`out=` of an operator of the table."""
+    state = local.state
+    if state.mode & INTERCEPT:
+        call = Call(op, (*arguments, out), "out")
+        return intercept(call, state, lambda: run_out(op, arguments, out))
+    check = op.out if callable(op.out) else None
+    label = op.label if op.differentiable else None
+    if label is None and state.mode & DUAL:
+        tangents.refuse_out(op.label, (*flat(arguments), *flat((out,))))
+
+    def function(*given: Any) -> Any:
+        return op.call(op.function, given)
+
+    outs = compute_into(label, function, arguments, out, check, op)
+    return outs if op.returns is None else op.returns.out_type(outs)
+
+
+def compute_into(
+    label: str | None,
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    out: Any,
+    check: Callable[[np.ndarray, np.ndarray], None] | None = None,
+    op: Op | None = None,
+) -> Any:
+    """`out=`: the results are written into given tensors, which are resized if need be (V20).
+
+    For composite functions too: `function(*arguments)` computes what is written.  `check(out,
+    result)` may refuse what the usual rules allow.  Without a `label` the function has no gradient
+    to lose, and inputs may require one.
+    """
+    outs = out if isinstance(out, tuple | list) else (out,)
+    for each in outs:
+        if not isinstance(each, Tensor):
+            raise TypeError(f"{label}(): argument 'out' must be Tensor, not {type(each).__name__}")
+    state = local.state
+    if label is not None and not state.mode & NO_GRAD:
+        involved = [each for each in (*flat(arguments), *outs) if isinstance(each, Tensor)]
+        if any(requires_grad(each) for each in involved):
+            raise RuntimeError(
+                f"{label}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
+    for each in outs:
+        refuse_inference(each, state)
+    if state.mode & DUAL:
+        tangents.refuse_out(label, (*flat(arguments), *outs))
+    mode = state.mode
+    state.mode = NO_GRAD
+    try:
+        results = function(*arguments)
+    finally:
+        state.mode = mode
+    results = results if isinstance(results, tuple) else (results,)
+    _check_outs(op, label, outs, results, check)
+    refuse_shared_output(op, label, outs, arguments)
+    for each, result in zip(outs, results, strict=True):
+        if mode & INTERCEPT:
+            announce_write(each)
+        write_out(each, result._array)
+    return out
+
+
+def _check_outs(
+    op: Op | None,
+    label: str | None,
+    outs: Sequence[Tensor],
+    results: Sequence[Tensor],
+    check: Callable[[np.ndarray, np.ndarray], None] | None,
+) -> None:
+    """Raise if one of the results may not be written into its tensor."""
+    name = op.name if op is not None else label or ""
+    for number, (each, result) in enumerate(zip(outs, results, strict=True)):
+        if check is not None:
+            check(each._array, result._array)
+        output = op.outputs[number] if op is not None else "result"
+        refuse_dtype(name, each._array, result._array, output)
+        if each._array.shape == result._array.shape:
+            refuse_overlap(each._array)
+
+
+def write_out(out: Tensor, result: np.ndarray) -> None:
+    """Put a result into an `out=` tensor."""
+    if out._array.shape != result.shape:
+        if out._array.size:
+            warnings.warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+                "t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        out._array = result.astype(out._array.dtype)
+    else:
+        write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
+    bump_version(out)
+
+
+# --- modes -----------------------------------------------------------------------------------
+
+
+_SEVERAL = (tuple, list)  # writing `tuple | list` at each call makes a new object
+
+
+def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
+    """An operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
+    mode = state.mode
+    if mode & INTERCEPT:
+        return intercept(Call(op, arguments), state, lambda: op.call(op.function, arguments))
+    state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
+    try:
+        result = op.call(op.function, arguments)
+    finally:
+        state.mode = mode
+    outputs: Any = result
+    if result.__class__ is not tuple and not isinstance(result, _SEVERAL):
+        outputs = (result,)
+    if outputs and not isinstance(outputs[0], Tensor):
+        return result  # a formula calls, with a list of arrays or a number of NumPy's (D5)
+    if mode & INFERENCE:
+        mark_inference(op, arguments, outputs)
+    if mode & SAVED_HOOKS and state.saved_hooks:
+        node = next((each._grad_fn for each in outputs if each._grad_fn is not None), None)
+        if node is not None and isinstance(node, TableNode):
+            pack_saved(node, state.saved_hooks[-1], outputs)
+    if mode & ANOMALY:
+        for each in outputs:
+            if each._grad_fn is not None:
+                remember(each._grad_fn)
+        if op.differentiable and anomaly_mode.watches_forward():
+            anomaly_mode.refuse_forward(op, arguments, outputs)
+    if mode & DUAL:
+        tangents.propagate(op, arguments, outputs)
+    return result
+
+
+def mark_inference(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> None:
+    """Results of inference mode are inference tensors; views of normal tensors stay normal (I6)."""
+    for each in outputs:
+        if each._view is not None:
+            each._view.creation = Creation.INFERENCE
+        else:
+            each._counter = INFERENCE_COUNTER
+
+
+def written_by(tensor: Tensor) -> Any:
+    """The node of the operator that wrote a tensor last; behind CopySlices if it is a view."""
+    node = tensor._grad_fn if tensor._view is None else tensor._view.base._grad_fn
+    return node.fn if isinstance(node, CopySlices) else node
+
+
+def run_inplace_in_mode(
+    op: Op,
+    state: State,
+    arguments: tuple[Any, ...],
+    write: Callable[[np.ndarray], None] | None,
+) -> Tensor:
+    mode = state.mode
+    target: Tensor = arguments[0]
+    if mode & INTERCEPT:
+        call = Call(op, arguments, "inplace")
+        written: Tensor = intercept(call, state, lambda: run_inplace(op, arguments, write))
+        return written
+    before = written_by(target)
+    tangent_of_result = None
+    if mode & DUAL:
+        tangent_of_result = tangents.tangent_for(op, tangents.before_write(arguments))
+    finite = None
+    if mode & ANOMALY and anomaly_mode.watches_forward():
+        finite = anomaly_mode.finite_ranges(op, arguments)
+    inference = target._counter is INFERENCE_COUNTER
+    state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
+    try:
+        if inference and mode & INFERENCE and write is not None:
+            write_through(target, write)
+        elif inference and mode & INFERENCE:
+            result = compute(op, arguments)
+            check_destination(memory_of(target), result)
+            write_through(target, functools.partial(np.copyto, src=result, casting="unsafe"))
+        else:
+            run_inplace(op, arguments, write)
+    finally:
+        state.mode = mode
+    node = written_by(target)
+    if node is not None and node is not before:
+        if mode & SAVED_HOOKS and state.saved_hooks and isinstance(node, TableNode):
+            pack_saved(node, state.saved_hooks[-1], (target,))
+        if mode & ANOMALY:
+            for each in (node, target._grad_fn, target._view and target._view.base._grad_fn):
+                if each is not None:
+                    remember(each)
+    if mode & DUAL:
+        tangents.write_tangent(target, tangent_of_result)
+    if finite is not None:
+        anomaly_mode.refuse_written(op, target, finite)
+    return target

@@ -1,0 +1,311 @@
+"""Activation functions with a slope below zero: leaky_relu, prelu, rrelu.
+
+Owns: the operators and their gradients.  At zero the gradient is that of the negative side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper.arrays.elements import select, zero_of
+from taper.arrays.layouts import ROW_MAJOR
+from taper.autograd.transforms import whole
+from taper.opdef import (
+    POINTWISE,
+    SAME,
+    Array,
+    composite,
+    derivative,
+    inplace_function,
+    op,
+)
+from taper.opdef.dtype_checks import NOT_FLOATING, not_implemented
+from taper.opdef.operands import scalar_array
+from taper.ops.elementwise.blend import where
+from taper.ops.elementwise.unary import inside, zeros_like
+from taper.ops.linalg.matmul import not_tensors
+from taper.sampling.fill import source
+from taper.sampling.normals import uniform53
+from taper.tensor import Tensor, wrap
+
+
+def _leaky(values: ndarray, slope: Any) -> Any:
+    scaled = np.multiply(values, scalar_array(slope, values.dtype))
+    if 0 < slope <= 1:
+        return np.maximum(values, scaled)
+    return select(values > zero_of(values.dtype), values, scaled)
+
+
+@op(
+    promote=SAME,
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
+)
+def leaky_relu(self: Array, negative_slope: float = 0.01) -> Array:
+    """x where it is above zero, else `negative_slope` times x."""
+    return _leaky(self, negative_slope)
+
+
+@op(
+    node="LeakyReluBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+)
+def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: float) -> Array:
+    """The gradient of leaky_relu; `self` may be its input or its output."""
+    scaled = np.multiply(grad_output, scalar_array(negative_slope, grad_output.dtype))
+    return select(self > zero_of(self.dtype), grad_output, scaled)
+
+
+@derivative(leaky_relu_backward, wrt="grad_output")
+def leaky_relu_backward_grad_output(grad, self, negative_slope):
+    return leaky_relu_backward(grad, self, negative_slope)
+
+
+@derivative(leaky_relu_backward, wrt="self")
+def leaky_relu_backward_self(grad):
+    return zeros_like(grad)
+
+
+@derivative(leaky_relu, wrt="self")
+def leaky_relu_self(grad, self, negative_slope):
+    return leaky_relu_backward(grad, self, negative_slope)
+
+
+@op(
+    name="_leaky_relu_in_place",
+    label="leaky_relu_",
+    node="LeakyReluBackward1",
+    promote=SAME,
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
+)
+def _leaky_relu_in_place(self: Array, negative_slope: float = 0.01) -> Array:
+    """`leaky_relu` as the operator that PyTorch records in place: it keeps the result."""
+    return _leaky(self, negative_slope)
+
+
+@derivative(_leaky_relu_in_place, wrt="self")
+def _leaky_relu_in_place_self(grad, result, negative_slope):
+    if negative_slope < 0:
+        raise RuntimeError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is "
+            "not supported. This is caused by calling in-place forward function with a negative "
+            "slope, please call out-of-place version instead. File an issue at "
+            "https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu "
+            "backward calculation with negative slope"
+        )
+    return leaky_relu_backward(grad, result, negative_slope)
+
+
+leaky_relu_in_place = inplace_function(_leaky_relu_in_place)
+leaky_relu_in_place.__doc__ = """In-place version of `leaky_relu`.
+
+    >>> import taper
+    >>> taper.nn.functional.leaky_relu_(taper.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+
+
+@op(
+    name="_prelu_kernel",
+    label="prelu",
+    node="PreluKernelBackward0",
+    promote=SAME,
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=not_implemented("prelu_cpu", *NOT_FLOATING),
+)
+def _prelu_kernel(self: Array, weight: Array) -> Array:
+    """x where it is above zero, else `weight` times x."""
+    return select(self > zero_of(self.dtype), self, np.multiply(self, weight))
+
+
+@derivative(_prelu_kernel, wrt=("self", "weight"))
+def _prelu_kernel_all(grad, self, weight, needs):
+    above = self > 0
+    by_self = where(above, grad, grad * weight) if needs[0] else None
+    by_weight = inside(grad * self, ~above) if needs[1] else None
+    return by_self, by_weight
+
+
+@composite()
+def prelu(input: Any, weight: Any) -> Any:
+    """x where it is above zero, else x times the weight, one for all or one for each channel.
+
+    >>> import taper
+    >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
+    """
+    if not isinstance(weight, Tensor):
+        raise not_tensors("prelu", input=input, weight=weight)
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_type} and "
+            f"{weight.dtype.scalar_type}"
+        )
+    count, ndim = weight._array.size, input._array.ndim
+    if count != 1:
+        if ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input._array.shape[1] if ndim > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
+    if weight._array.ndim > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight._array.ndim}"
+        )
+    if weight._array.ndim != ndim or ndim > 1:
+        shape = [1, count, *[1] * (ndim - 2)] if ndim > 1 else [count] * ndim
+        weight = weight.view(shape)
+    return _prelu_kernel(input, weight)
+
+
+@op(
+    node="RreluWithNoiseBackward0",
+    label="rrelu",
+    promote=SAME,
+    unpromoted=("noise",),
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
+    layout=ROW_MAJOR,
+)
+def rrelu_with_noise(
+    self: Array, noise: Array, lower: float, upper: float, training: bool
+) -> Array:
+    """x above zero, else x times the noise, or while not training times the mean of the bounds."""
+    if training:
+        return np.multiply(self, noise.astype(self.dtype, copy=False))
+    return _leaky(self, (lower + upper) / 2)
+
+
+@op(
+    node="RreluWithNoiseBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+)
+def rrelu_with_noise_backward(
+    grad_output: Array, self: Array, noise: Array, lower: float, upper: float, training: bool
+) -> Array:
+    """The gradient of rrelu; `self` may be its input or its output."""
+    if training and upper - lower > 1e-6:
+        return np.multiply(grad_output, noise.astype(grad_output.dtype, copy=False))
+    scaled = np.multiply(grad_output, scalar_array((lower + upper) / 2, grad_output.dtype))
+    return select(self > zero_of(self.dtype), grad_output, scaled)
+
+
+@derivative(rrelu_with_noise_backward, wrt="grad_output")
+def rrelu_with_noise_backward_grad_output(grad, self, noise, lower, upper, training):
+    return rrelu_with_noise_backward(grad, self, noise, lower, upper, training)
+
+
+@derivative(rrelu_with_noise_backward, wrt="self")
+def rrelu_with_noise_backward_self(grad):
+    return zeros_like(grad)
+
+
+@derivative(rrelu_with_noise, wrt="self")
+def rrelu_with_noise_self(grad, self, noise, lower, upper, training):
+    return rrelu_with_noise_backward(grad, self, noise, lower, upper, training)
+
+
+@op(
+    name="_rrelu_in_place",
+    node="RreluWithNoiseBackward1",
+    label="rrelu_",
+    promote=SAME,
+    unpromoted=("noise",),
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
+)
+def _rrelu_in_place(self: Array, noise: Array, lower: float, upper: float, training: bool) -> Array:
+    """`rrelu_with_noise` as the operator that PyTorch records in place: it keeps the result."""
+    if training:
+        return np.multiply(self, noise.astype(self.dtype, copy=False))
+    return _leaky(self, (lower + upper) / 2)
+
+
+@derivative(_rrelu_in_place, wrt="self")
+def _rrelu_in_place_self(grad, result, noise, lower, upper, training):
+    return rrelu_with_noise_backward(grad, result, noise, lower, upper, training)
+
+
+_rrelu_with_noise_in_place = inplace_function(_rrelu_in_place)
+
+
+@whole("rrelu")
+def _slopes(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
+    """The slope of every element: 1 above zero, else drawn from [lower, upper]."""
+    values = input._array
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return wrap(np.empty_like(values))
+    kind = input.dtype
+    not_implemented("rrelu_with_noise_out_cpu", *NOT_FLOATING, "float16")(kind, ())
+    noise = np.ones(values.shape, values.dtype)
+    low = values <= 0
+    drawn = uniform53(source(generator), int(np.count_nonzero(low)))
+    noise[low] = (drawn * (upper - lower) + lower).astype(values.dtype)
+    return wrap(noise)
+
+
+@composite(method=False)
+def rrelu(
+    input: Any,
+    lower: float = 0.125,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
+
+    >>> import taper
+    >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
+    tensor([-0.5000,  2.0000])
+    """
+    noise = _slopes(input, lower, upper, training, generator)
+    return rrelu_with_noise(input, noise, lower, upper, training)
+
+
+@composite(name="rrelu_", method=False)
+def rrelu_in_place(
+    input: Any,
+    lower: float = 0.125,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """In-place version of `rrelu`.
+
+    >>> import taper
+    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
+    tensor([-11.,   2.])
+    """
+    noise = _slopes(input, lower, upper, training, generator)
+    return _rrelu_with_noise_in_place(input, noise, lower, upper, training)

@@ -1,0 +1,521 @@
+"""Copies (clone, contiguous), conversions (to, float, ...) and writes (copy_, fill_, zero_)."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.layouts import FIRST
+from taper.arrays.scalars import filler
+from taper.arrays.strides import empty_with, format_strides, has_format, preserved_strides
+from taper.autograd.conjugate import ConjugateView
+from taper.autograd.meta import INFERENCE_COUNTER
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.views import bump_version, check_inplace, requires_grad
+from taper.device import contiguous_format, preserve_format, usable
+from taper.factory import check_memory_format, refuse
+from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
+from taper.opdef.operands import NUMBERS, broadcast_clash
+from taper.opdef.out_rules import refuse_overlap, refuse_shared_memory
+from taper.opdef.writes import run_inplace
+from taper.tensor import Tensor, element_strides, wrap
+from taper.userwarning import warn_once
+
+# --- clone and contiguous --------------------------------------------------------------------
+
+
+def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
+    """A copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
+    if array.flags.c_contiguous and (memory_format is None or memory_format is contiguous_format):
+        return converted(array, dtype)
+    if memory_format is None or memory_format is preserve_format:
+        strides = preserved_strides(array.shape, element_strides(array))
+    else:
+        strides = format_strides(array.shape, memory_format._name)
+    result = empty_with(array.shape, strides, dtype)
+    write(result, array)
+    return result
+
+
+def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
+    """A row-major copy in another dtype."""
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        discard_imaginary(array)
+        array = array.real
+    return array.astype(dtype, order="C")
+
+
+def write(target: ndarray, values: ndarray) -> None:
+    """Put values of any dtype into an array."""
+    if values.dtype.kind == "c" and target.dtype.kind not in "cb":
+        discard_imaginary(values)
+        values = values.real
+    np.copyto(target, values, casting="unsafe")
+
+
+def discard_imaginary(values: ndarray) -> None:
+    if values.size:
+        warn_once("Casting complex values to real discards the imaginary part")
+
+
+@op(tangent=LINEAR)
+def clone(self: Array, *, memory_format: Any = None) -> Array:
+    """A copy with its own memory.
+
+    >>> import taper
+    >>> taper.clone(taper.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    if memory_format is None:
+        if self.flags.c_contiguous:
+            return self.copy()
+    else:
+        check_memory_format("clone", memory_format)
+    return copied(self, self.dtype, memory_format)
+
+
+@derivative(clone, wrt="self")
+def clone_self(grad: Array) -> Array:
+    return grad
+
+
+@composite(public=False)
+def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+    """The tensor itself if its elements lie in row-major order, else a copy that does.
+
+    >>> import taper
+    >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
+    (2, 1)
+    """
+    if type(input) is ConjugateView:  # where its elements lie, the array does not say
+        return input if input.is_contiguous() else clone(input, memory_format=memory_format)
+    if memory_format is contiguous_format:
+        if input._array.flags.c_contiguous:
+            return input
+    elif memory_format is preserve_format:
+        if input._array.flags.c_contiguous:
+            return input
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if memory_format is None:
+        refuse("contiguous", "memory_format", 0, "torch.memory_format", None)
+    check_memory_format("contiguous", memory_format)
+    if has_format(input._array, memory_format._name):
+        return input
+    return clone(input, memory_format=memory_format)
+
+
+@composite(public=False)
+def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in the order of the memory format without gaps.
+
+    >>> import taper
+    >>> taper.zeros(2, 3).t().is_contiguous()
+    False
+    """
+    if memory_format is contiguous_format:
+        return input._array.flags.c_contiguous
+    if memory_format is None:
+        refuse("is_contiguous", "memory_format", 0, "torch.memory_format", None)
+    check_memory_format("is_contiguous", memory_format)
+    return has_format(input._array, memory_format._name)
+
+
+# --- to --------------------------------------------------------------------------------------
+
+
+@op(name="_to_copy", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
+def to_copy(self: Array, dtype: Any, memory_format: Any = None) -> Array:
+    """A copy in another dtype."""
+    return copied(self, dtype.numpy, memory_format)
+
+
+@derivative(to_copy, wrt="self")
+def to_copy_self(grad: Array) -> Array:
+    return grad  # the engine casts a gradient to the dtype of what it is the gradient of
+
+
+@op(name="_to_integers", label="to", public=False, method=False)
+def to_integers(self: Array, dtype: Any, memory_format: Any = None) -> Array:
+    """A copy in a dtype that carries no gradient."""
+    return copied(self, dtype.numpy, memory_format)
+
+
+def as_type(tensor: Any, dtype: dtypes.dtype, copy: bool = False, memory_format: Any = None) -> Any:
+    """The tensor in another dtype or layout; itself if nothing changes."""
+    if not copy and tensor._array.dtype is dtype.numpy:
+        if memory_format is None or memory_format is preserve_format:
+            return tensor
+        if has_format(tensor._array, memory_format._name):
+            return tensor
+    function = to_copy if dtype.category > dtypes.INTEGER else to_integers
+    return function(tensor, dtype, memory_format)
+
+
+@composite(public=False)
+def to(
+    input: Tensor,
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    other: Any = None,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor in the dtype, on the device or as another tensor; itself if nothing changes.
+
+    `to(dtype)`, `to(device, dtype)` and `to(other)`, each with `non_blocking` and `copy` behind.
+
+    >>> import taper
+    >>> taper.tensor([1.5]).to(taper.int64)
+    tensor([1])
+    """
+    if args:
+        if type(args[0]) is dtypes.dtype and len(args) == 1:
+            dtype = args[0]
+        else:
+            found = to_arguments(args)
+            device, dtype = found[0] or device, found[1] or dtype
+            non_blocking, copy = found[2] or non_blocking, found[3] or copy
+    if other is not None:
+        dtype = other.dtype
+    if device is not None:
+        usable(device, "to")
+    wanted = input.dtype if dtype is None else dtypes.as_dtype(dtype, "to", "dtype", 1)
+    return as_type(input, wanted, copy, memory_format)
+
+
+def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
+    """Device, dtype, non_blocking and copy of a call `to(*args)`."""
+    first: Any = args[0]
+    device: Any = None
+    dtype: Any = None
+    if isinstance(first, Tensor):
+        dtype, rest = first.dtype, args[1:]
+    elif type(first) is dtypes.dtype or isinstance(first, type):
+        dtype, rest = first, args[1:]
+    else:
+        device, dtype, rest = first, args[1] if len(args) > 1 else None, args[2:]
+    flags = (*rest, False, False)
+    if (
+        len(rest) > 2
+        or not all(isinstance(each, bool) for each in rest)
+        or not (dtype is None or type(dtype) is dtypes.dtype or isinstance(dtype, type))
+    ):
+        raise refuse_to(args)
+    return device, dtype, flags[0], flags[1]
+
+
+_TO = tuple(
+    f"({first}, bool non_blocking = False, bool copy = False, *, torch.memory_format "
+    "memory_format = None)"
+    for first in (
+        "torch.device device = None, torch.dtype dtype = None",
+        "torch.dtype dtype",
+        "Tensor tensor",
+    )
+)
+
+
+def refuse_to(args: tuple[Any, ...]) -> TypeError:
+    """The error of `to` for arguments that fit none of its overloads."""
+    names = [f"torch.{each}" for each in ("dtype", "device")]
+    given = [
+        next((name for name in names if name == f"torch.{type(each).__name__}"), None)
+        or type(each).__name__
+        for each in args
+    ]
+    listed = "".join(f" * {each}\n" for each in _TO)
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but "
+        f"expected one of:\n{listed}"
+    )
+
+
+@composite(public=False)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of another."""
+    if not isinstance(other, Tensor):
+        refuse("type_as", "other", 1, "Tensor", other)
+    return as_type(input, other.dtype)
+
+
+@overload
+def type_(input: Tensor) -> str: ...
+@overload
+def type_(
+    input: Tensor, dtype: str | type | dtypes.dtype, non_blocking: bool = False
+) -> Tensor: ...
+@composite(public=False, name="type")
+def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Without argument the name of the tensor's type, else the tensor in the given type.
+
+    >>> import taper
+    >>> taper.tensor([1.0]).type()
+    'torch.FloatTensor'
+    """
+    if dtype is None:
+        return dtypes.type_name(input.dtype)
+    if type(dtype) is not dtypes.dtype:
+        if not isinstance(dtype, str | type):
+            raise TypeError("dtype must be a type, str, or dtype object")
+        given = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+        name = given.removeprefix("torch.")
+        if dtype is Tensor or given == "torch.Tensor":
+            return as_type(input, dtypes.default.float)
+        for each in dtypes.FROM_NUMPY.values():
+            if name == f"{each.scalar_type}Tensor":
+                return as_type(input, each)
+        raise ValueError(f"invalid type: '{given}'")
+    return as_type(input, dtype)
+
+
+def _conversion(name: str, dtype: dtypes.dtype) -> None:
+    """The method that converts to one dtype."""
+
+    def convert(self: Tensor, *more: Any, memory_format: Any = None) -> Tensor:
+        if more:
+            raise TypeError(f"{name}() takes 0 positional arguments but {len(more)} was given")
+        if memory_format is not None:
+            check_memory_format(name, memory_format)
+        if self._array.dtype is dtype.numpy and memory_format is None:
+            return self
+        return as_type(self, dtype, False, memory_format)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The tensor as {dtype!r}; itself if it is that already."
+    methods[name] = convert
+
+
+for _name, _dtype in {
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "short": dtypes.int16,
+    "char": dtypes.int8,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool_,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}.items():
+    _conversion(_name, _dtype)
+
+
+@composite(public=False)
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU: itself."""
+    return input
+
+
+@composite(public=False)
+def cuda(
+    input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
+    """Raises: there is no CUDA."""
+    usable("cuda" if device is None else device, "cuda")
+    raise RuntimeError("Invalid device, must be cuda device")
+
+
+# --- writes ----------------------------------------------------------------------------------
+
+
+def needs_record(target: Tensor, *others: Any) -> bool:
+    """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
+    state = local.state
+    mode = state.mode
+    if mode > NO_GRAD or type(target) is ConjugateView:
+        return True
+    if mode and target._counter is not INFERENCE_COUNTER:
+        return False
+    needed = False
+    for each in others:
+        if isinstance(each, Tensor) and each._requires_grad is not False and requires_grad(each):
+            needed = True
+    return check_inplace(target, needed, state)
+
+
+@op(name="copy", node="CopyBackwards", public=False, method=False, tangent=LINEAR)
+def copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
+    """The values of `src` in the shape and dtype of `self`."""
+    result = np.empty(self.shape, self.dtype)
+    write_copy(result, src)
+    return result
+
+
+def write_copy(target: ndarray, src: ndarray) -> None:
+    """Put `src`, broadcast and converted, into an array."""
+    if src.ndim > target.ndim:  # NumPy drops leading dimensions of length 1
+        raise _no_room(target.shape, src.shape)
+    try:
+        write(target, src)
+    except ValueError:
+        raise _no_room(target.shape, src.shape) from None
+
+
+def _no_room(shape: tuple[int, ...], source: tuple[int, ...]) -> RuntimeError:
+    clash = broadcast_clash([shape, source])
+    if clash is not None:
+        return clash
+    return RuntimeError(
+        f"output with shape {list(shape)} doesn't match the broadcast shape "
+        f"{list(np.broadcast_shapes(shape, source))}"
+    )
+
+
+@derivative(copy, wrt="self")
+def copy_self(grad: Array) -> Array:
+    return zeros_of(grad)
+
+
+@derivative(copy, wrt="src")
+def copy_src(grad: Array) -> Array:
+    return grad
+
+
+def zeros_of(grad: Any) -> Any:
+    """Zeros like a gradient, on arrays and Tensors."""
+    if isinstance(grad, Tensor):
+        return wrap(np.zeros(grad._array.shape, grad._array.dtype))
+    return np.zeros(grad.shape, grad.dtype)
+
+
+@composite(public=False)
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of another tensor into this one, broadcast and converted.
+
+    >>> import taper
+    >>> taper.zeros(2, 2).copy_(taper.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    if not isinstance(other, Tensor):
+        if other.__class__ not in NUMBERS:
+            raise TypeError(
+                f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}"
+            )
+        other = wrap(np.array(other))
+    target = self._array
+    sources = () if target.dtype.kind in "biu" else (other,)  # integers carry no gradient
+    if not needs_record(self, *sources):
+        _refuse_source(self, other)
+        write_copy(target, other._array)
+        bump_version(self)
+        return self
+
+    def write_source(array: ndarray) -> None:
+        _refuse_source(self, other)  # after what the history forbids
+        write_copy(array, other._array)
+
+    return run_inplace(copy.op, (self, other, non_blocking), write_source)
+
+
+def _refuse_source(target: Tensor, source: Tensor) -> None:
+    if target is not source:
+        refuse_overlap(target._array)
+        refuse_shared_memory(target, source)
+
+
+def fill_with_number(self: Array, value: Any) -> Array:
+    """An array like `self` with a number everywhere."""
+    return np.full(self.shape, filler(value, dtypes.FROM_NUMPY[self.dtype]), self.dtype)
+
+
+def fill_with_tensor(self: Array, value: Array) -> Array:
+    """An array like `self` with the value of a 0-d array everywhere."""
+    if value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
+    return np.full(self.shape, value.astype(self.dtype), self.dtype)
+
+
+def _declare_fill(kernel: Any, name: str, node: str) -> Any:
+    declared = op(name=name, node=node, tangent=LINEAR, public=False, method=False, layout=FIRST)(
+        kernel
+    )
+    derivative(declared, wrt="self")(copy_self)
+    return declared
+
+
+_fill_number = _declare_fill(fill_with_number, "fill", "FillBackward0")
+_fill_tensor = _declare_fill(fill_with_tensor, "fill_tensor", "FillBackward1")
+_fill_number_ = _declare_fill(fill_with_number, "fill_", "FillBackward2")
+_fill_tensor_ = _declare_fill(fill_with_tensor, "fill_tensor_", "FillBackward3")
+
+
+@tangent_of(_fill_number)
+@tangent_of(_fill_number_)
+def fill_number_tangent(self: Any, value: Any) -> Any:
+    return zeros_of(self)
+
+
+@derivative(_fill_tensor, wrt="value")
+@derivative(_fill_tensor_, wrt="value")
+def fill_value(grad: Array) -> Array:
+    return grad.sum()
+
+
+@composite(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and dtype with `value` everywhere.
+
+    >>> import taper
+    >>> taper.fill(taper.tensor([1.0, 2.0]), 3)
+    tensor([3., 3.])
+    """
+    return _fill_tensor(input, value) if isinstance(value, Tensor) else _fill_number(input, value)
+
+
+@composite()
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Write `value`, a number or a 0-d tensor, into every element.
+
+    >>> import taper
+    >>> taper.fill_(taper.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    if isinstance(value, Tensor):
+        if value._array.ndim:
+            fill_with_tensor(input._array, value._array)
+        refuse_overlap(input._array)
+        if needs_record(input, value):
+            return run_inplace(_fill_tensor_.op, (input, value), lambda to: write(to, value._array))
+        write(input._array, value._array)
+    else:
+        number = filler(value, input.dtype)
+        if needs_record(input):
+            return run_inplace(_fill_number_.op, (input, value), lambda to: to.fill(number))
+        input._array.fill(number)
+    bump_version(input)
+    return input
+
+
+@op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
+def zero(self: Array) -> Array:
+    """Zeros of the same shape and dtype."""
+    return np.zeros(self.shape, self.dtype)
+
+
+derivative(zero, wrt="self")(copy_self)
+
+
+@composite()
+def zero_(input: Tensor) -> Tensor:
+    """Write zero into every element.
+
+    >>> import taper
+    >>> taper.zero_(taper.ones(2))
+    tensor([0., 0.])
+    """
+    if needs_record(input):
+        return run_inplace(zero.op, (input,), lambda to: to.fill(0))
+    input._array.fill(0)
+    bump_version(input)
+    return input

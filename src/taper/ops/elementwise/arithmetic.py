@@ -1,0 +1,551 @@
+"""Arithmetic of two tensors, element by element: sums, products, quotients.
+
+Owns: sums, products and quotients.  Powers are in `power`, remainders in `remainders`, other
+functions of two and three tensors in `blend`, extremes in `clamping`, of one tensor in `unary`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import LOW_PRECISION
+from taper.opdef import (
+    FLOAT,
+    LINEAR,
+    MULTILINEAR,
+    POINTWISE,
+    SAME,
+    Array,
+    Operand,
+    alias,
+    composite,
+    derivative,
+    inplace_function,
+    op,
+)
+from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
+from taper.opdef.operands import invalid_combination, scalar_array
+from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.unary import zeros_like
+from taper.tensor import Tensor
+
+NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
+
+
+# --- sums ------------------------------------------------------------------------------------
+
+
+def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
+    """`values * alpha` with PyTorch's rules for `alpha`."""
+    kind = alpha.__class__
+    if kind is int and alpha == 1:
+        return values
+    if (kind is float or kind is int) and values.dtype.kind == "f":
+        return np.multiply(values, scalar_array(alpha, values.dtype))
+    if not isinstance(alpha, int | float | complex):
+        raise TypeError(f"{label}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    category = dtypes.FROM_NUMPY[values.dtype].category
+    if isinstance(alpha, bool) and category != dtypes.BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and category < dtypes.FLOATING:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if isinstance(alpha, complex) and category != dtypes.COMPLEX:
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
+    return np.multiply(values, np.array(alpha).astype(values.dtype))
+
+
+@op(
+    promote=SAME,
+    tangent=LINEAR,
+    inplace=True,
+    out=True,
+    numbers=True,
+    ufunc=np.add,
+    check=not_implemented("add_stub", *WIDE),
+)
+def add(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
+    """Sum of two tensors, the second multiplied by `alpha`.
+
+    >>> import taper
+    >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
+    tensor([ 7., 10.])
+    """
+    return np.add(self, _scaled("add", other, alpha))
+
+
+@derivative(add, wrt="self")
+def add_self(grad):
+    return grad
+
+
+@derivative(add, wrt="other")
+def add_other(grad, alpha):
+    return grad if alpha == 1 else grad * conj(alpha)
+
+
+def _refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
+    """Subtraction is not for bool, be it a tensor or a number."""
+    found = [
+        each.dtype == np.bool_ if isinstance(each, ndarray) else isinstance(each, bool)
+        for each in operands
+    ]
+    if all(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+            "or `logical_xor()` operator instead."
+        )
+    if any(found):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    if common.name in WIDE:
+        not_implemented("add_stub", *WIDE)(common, operands)
+
+
+@op(
+    promote=SAME,
+    tangent=LINEAR,
+    inplace=True,
+    out=True,
+    numbers=True,
+    ufunc=np.subtract,
+    check=_refuse_bool,
+)
+def sub(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
+    """Difference of two tensors, the second multiplied by `alpha`.
+
+    >>> import taper
+    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+    return np.subtract(self, _scaled("sub", other, alpha))
+
+
+@derivative(sub, wrt="self")
+def sub_self(grad):
+    return grad
+
+
+@derivative(sub, wrt="other")
+def sub_other(grad, alpha):
+    return -grad if alpha == 1 else grad * -conj(alpha)
+
+
+alias("subtract", sub)
+
+
+@op(
+    name="rsub_tensor",
+    label="rsub",
+    node="RsubBackward0",
+    promote=SAME,
+    tangent=LINEAR,
+    public=False,
+    method=False,
+    check=_refuse_bool,
+    layout=lambda result, given: ELEMENTWISE(result, (given[1], given[0])),
+)
+def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
+    """Tensor `other` minus tensor `self`."""
+    return np.subtract(other, _scaled("rsub", self, alpha))
+
+
+@derivative(rsub_tensor, wrt="self")
+def rsub_tensor_self(grad, alpha):
+    return -grad if alpha == 1 else grad * -conj(alpha)
+
+
+@derivative(rsub_tensor, wrt="other")
+def rsub_tensor_other(grad):
+    return grad
+
+
+@op(
+    name="rsub_scalar",
+    label="rsub",
+    node="RsubBackward1",
+    promote=SAME,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    check=_refuse_bool,
+)
+def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
+    """Number minus tensor."""
+    return np.subtract(other, _scaled("rsub", self, alpha))
+
+
+@derivative(rsub_scalar, wrt="self")
+def rsub_scalar_self(grad, alpha):
+    return -grad if alpha == 1 else grad * -conj(alpha)
+
+
+@composite(method=False)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other` minus `alpha` times `input`.
+
+    >>> import taper
+    >>> taper.rsub(taper.tensor([1.0, 2.0]), 3)
+    tensor([2., 1.])
+    """
+    if not isinstance(input, Tensor):
+        raise invalid_combination(
+            "rsub",
+            (input, other),
+            (
+                "(Tensor input, Tensor other, *, Number alpha = 1)",
+                "(Tensor input, Number other, Number alpha = 1)",
+            ),
+        )
+    return (rsub_tensor if isinstance(other, Tensor) else rsub_scalar)(input, other, alpha)
+
+
+# --- products and quotients ------------------------------------------------------------------
+
+
+@op(
+    promote=SAME,
+    tangent=MULTILINEAR,
+    inplace=True,
+    out=True,
+    numbers=True,
+    ufunc=np.multiply,
+)
+def mul(self: Array, other: Operand) -> Array:
+    """Product of two tensors, element by element.
+
+    >>> import taper
+    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+    return np.multiply(self, other)
+
+
+@derivative(mul, wrt="self", real=np.multiply)
+def mul_self(grad, other):
+    return grad * conj(other)
+
+
+@derivative(mul, wrt="other", real=np.multiply)
+def mul_other(grad, self):
+    return grad * conj(self)
+
+
+alias("multiply", mul)
+
+
+@op(
+    name="div_true",
+    label="div",
+    node="DivBackward0",
+    promote=FLOAT,
+    tangent=POINTWISE,
+    out=True,
+    numbers=True,
+    ufunc=np.divide,
+    public=False,
+    method=False,
+)
+def div_true(self: Array, other: Operand) -> Array:
+    """Quotient of two tensors, not rounded."""
+    return np.divide(self, other)
+
+
+@derivative(div_true, wrt="self")
+def div_true_self(grad, other):
+    return grad / conj(other)
+
+
+@derivative(div_true, wrt="other")
+def div_true_other(grad, self, other):
+    return -grad * conj((self / other) / other)
+
+
+def _quotient(self: ndarray, other: ndarray, mode: str) -> Any:
+    """The quotient, rounded as `mode` says; integers stay integers."""
+    common = dtypes.FROM_NUMPY[self.dtype]
+    if common.name in NOT_ROUNDED:
+        not_implemented(f"div_{mode}_cpu", *NOT_ROUNDED)(common, ())
+    if common.is_floating_point:
+        if mode == "trunc":
+            return np.trunc(self / other)
+        return (
+            _floor_in_steps(self, other) if common.itemsize == 2 else np.floor_divide(self, other)
+        )
+    refuse_zero(self, other)
+    if mode == "floor":
+        return np.floor_divide(self, other)
+    quotient, rest = np.divmod(self, other)
+    return (quotient + ((rest != 0) & ((self < 0) != (other < 0)))).astype(self.dtype)
+
+
+def _floor_in_steps(self: ndarray, other: ndarray) -> Any:
+    """The quotient rounded downwards in half precision, with every step rounded.
+
+    A divisor without dimensions stays in float32, as PyTorch has it.
+    """
+    if not other.ndim:
+        wide = np.floor_divide(self.astype(np.float32), other.astype(np.float32))
+        return wide.astype(self.dtype)
+    rest = np.fmod(self, other)
+    quotient = (self - rest) / other
+    quotient = np.where((rest != 0) & ((other < 0) != (rest < 0)), quotient - 1, quotient)
+    quotient = quotient.astype(self.dtype, copy=False)
+    floor = np.floor(quotient)
+    floor = np.where(quotient - floor > 0.5, floor + 1, floor)
+    exact = self / other
+    floor = np.where(quotient == 0, np.copysign(np.zeros_like(exact), exact), floor)
+    return np.where(other == 0, exact, floor).astype(self.dtype, copy=False)
+
+
+def refuse_zero(dividend: ndarray, divisor: ndarray) -> None:
+    """PyTorch's error for dividing integers by zero."""
+    if dividend.size and not divisor.all():
+        raise RuntimeError("ZeroDivisionError")
+
+
+def _check_rounding(mode: Any) -> None:
+    if mode not in (None, "trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
+
+
+@op(
+    name="div_unrounded",
+    label="div",
+    node="DivBackward2",
+    promote=FLOAT,
+    tangent=POINTWISE,
+    out=True,
+    numbers=True,
+    public=False,
+    method=False,
+)
+def div_unrounded(self: Array, other: Operand, rounding_mode: str | None) -> Array:
+    """Quotient of two tensors whose rounding was asked for as None."""
+    return np.divide(self, other)
+
+
+@derivative(div_unrounded, wrt="self")
+def div_unrounded_self(grad, other, rounding_mode):
+    return grad / conj(other)
+
+
+@derivative(div_unrounded, wrt="other")
+def div_unrounded_other(grad, self, other, rounding_mode):
+    return -grad * conj((self / other) / other)
+
+
+@op(
+    name="div_rounded",
+    label="div",
+    node="DivBackward2",
+    promote=SAME,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    numbers=True,
+    public=False,
+    method=False,
+)
+def div_rounded(self: Array, other: Operand, rounding_mode: str) -> Array:
+    """Quotient of two tensors, rounded towards zero ("trunc") or downwards ("floor")."""
+    return _quotient(self, other, rounding_mode)
+
+
+@op(
+    name="div_rounded_in_steps",
+    label="div",
+    node="DivBackward2",
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+)
+def div_rounded_in_steps(self: Array, other: Array, rounding_mode: str) -> Array:
+    """As `div_rounded`, of half precision: the quotient is rounded before it is cut."""
+    return _quotient(self, other, rounding_mode)
+
+
+def _both_low(input: Any, other: Any) -> bool:
+    """Whether both are tensors of half precision; a divisor without dimensions is a number."""
+    pair = isinstance(input, Tensor) and isinstance(other, Tensor) and other._array.ndim > 0
+    return pair and input._array.dtype in LOW_PRECISION and other._array.dtype in LOW_PRECISION
+
+
+@derivative(div_rounded, wrt="self")
+@derivative(div_rounded_in_steps, wrt="self")
+def div_rounded_self(grad, other, rounding_mode):
+    return zeros_like(grad)
+
+
+@derivative(div_rounded, wrt="other")
+@derivative(div_rounded_in_steps, wrt="other")
+def div_rounded_other(grad, self, other, rounding_mode):
+    return zeros_like(grad)
+
+
+_NOT_GIVEN: Any = object()
+
+
+@composite()
+def div(input: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN, out: Any = None) -> Any:
+    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+
+    >>> import taper
+    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+    tensor([0.2500, 0.5000])
+    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+    tensor([-4,  3])
+    """
+    if rounding_mode is _NOT_GIVEN:
+        return div_true(input, other, out=out)
+    _check_rounding(rounding_mode)
+    if rounding_mode is None:
+        return div_unrounded(input, other, None, out=out)
+    rounded = div_rounded_in_steps if _both_low(input, other) else div_rounded
+    return rounded(input, other, rounding_mode, out=out)
+
+
+div_true_in_place = inplace_function(div_true)
+_div_unrounded_in_place = inplace_function(div_unrounded)
+_div_rounded_in_place = inplace_function(div_rounded)
+_div_in_steps_in_place = inplace_function(div_rounded_in_steps)
+
+
+@composite(name="div_", public=False)
+def div_in_place(self: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN) -> Any:
+    """In-place version of `div`."""
+    if rounding_mode is _NOT_GIVEN:
+        return div_true_in_place(self, other)
+    _check_rounding(rounding_mode)
+    if rounding_mode is None:
+        return _div_unrounded_in_place(self, other, None)
+    rounded = _div_in_steps_in_place if _both_low(self, other) else _div_rounded_in_place
+    return rounded(self, other, rounding_mode)
+
+
+alias("divide", div)
+
+
+@composite()
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Quotient of two tensors, never rounded.
+
+    >>> import taper
+    >>> taper.true_divide(taper.tensor([1, 2]), 4)
+    tensor([0.2500, 0.5000])
+    """
+    return div_true(input, other, out=out)
+
+
+@composite(name="true_divide_", public=False)
+def true_divide_in_place(self: Any, other: Any) -> Any:
+    """In-place version of `true_divide`."""
+    return div_true_in_place(self, other)
+
+
+def no_derivative(name: str) -> RuntimeError:
+    """The error of a backward pass through an operator that PyTorch records but cannot derive."""
+    return RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+@op(
+    name="floor_divide_tensor",
+    label="floor_divide",
+    node="NotImplemented",
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+)
+def floor_divide_tensor(self: Array, other: Array) -> Array:
+    """Quotient of two tensors, rounded downwards."""
+    return _quotient(self, other, "floor")
+
+
+@derivative(floor_divide_tensor, wrt=("self", "other"))
+def floor_divide_tensor_all(grad):
+    raise no_derivative("floor_divide")
+
+
+@op(
+    name="floor_divide_number",
+    label="floor_divide",
+    node="NotImplemented",
+    promote=SAME,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+)
+def floor_divide_number(self: Array, other: Operand) -> Array:
+    """Quotient of a tensor and a number, rounded downwards."""
+    return _quotient(self, other, "floor")
+
+
+@derivative(floor_divide_number, wrt="self")
+def floor_divide_number_self(grad):
+    raise no_derivative("floor_divide")
+
+
+@op(
+    name="floor_divide_of_number",
+    label="floor_divide",
+    node="NotImplemented",
+    promote=SAME,
+    upcast=True,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+)
+def floor_divide_of_number(self: Operand, other: Array) -> Array:
+    """Quotient of a number and a tensor, rounded downwards."""
+    return _quotient(self, other, "floor")
+
+
+@derivative(floor_divide_of_number, wrt="other")
+def floor_divide_of_number_other(grad):
+    raise no_derivative("floor_divide")
+
+
+@composite()
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Quotient of two tensors, rounded downwards.  Differentiating it fails, as in PyTorch.
+
+    >>> import taper
+    >>> taper.floor_divide(taper.tensor([-7, 7]), 2)
+    tensor([-4,  3])
+    """
+    if not isinstance(other, Tensor):
+        return floor_divide_number(input, other, out=out)
+    if not isinstance(input, Tensor):
+        return floor_divide_of_number(input, other, out=out)
+    return floor_divide_tensor(input, other, out=out)
+
+
+_floor_divide_tensor_in_place = inplace_function(floor_divide_tensor)
+_floor_divide_number_in_place = inplace_function(floor_divide_number)
+
+
+@composite(name="floor_divide_", public=False)
+def floor_divide_in_place(self: Any, other: Any) -> Any:
+    """In-place version of `floor_divide`."""
+    tensor = isinstance(other, Tensor)
+    return (_floor_divide_tensor_in_place if tensor else _floor_divide_number_in_place)(self, other)

@@ -1,0 +1,476 @@
+"""Extremes of two tensors and limits: maximum, minimum, fmax, fmin, clamp and its relatives.
+
+Owns: ClampBackward1 (bounds are numbers) and ClampBackward0 (bounds are tensors).  At a tie maximum
+and minimum give half of the gradient to each side; clamp gives all of it to the input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.opdef import (
+    POINTWISE,
+    SAME,
+    Array,
+    alias,
+    composite,
+    derivative,
+    inplace_function,
+    op,
+)
+from taper.opdef.dtype_checks import COMPLEX, WIDE, all_of, not_implemented, refuse, refuse_overflow
+from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
+from taper.ops.elementwise.blend import C_NAMES, where
+from taper.ops.elementwise.unary import inside
+from taper.tensor import Tensor
+
+_CLAMP = (
+    "(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)",
+    "(Tensor input, Number min = None, Number max = None, *, Tensor out = None)",
+)
+
+
+# --- extremes --------------------------------------------------------------------------------
+
+
+def _real_only(name: str, kernel: str) -> Any:
+    return all_of(
+        refuse(RuntimeError, f"{name} not implemented for complex tensors.", *COMPLEX),
+        not_implemented(kernel, *WIDE),
+    )
+
+
+@op(
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    ufunc=np.maximum,
+    check=_real_only("maximum", "maximum_cpu"),
+)
+def maximum(self: Array, other: Array) -> Array:
+    """The larger of two elements; nan if one is nan.
+
+    >>> import taper
+    >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+    tensor([3., 4.])
+    """
+    return np.maximum(self, other)
+
+
+@derivative(maximum, wrt="self")
+def maximum_self(grad, self, other):
+    return inside(_halved_at_ties(grad, self, other), ~(self < other))
+
+
+@derivative(maximum, wrt="other")
+def maximum_other(grad, self, other):
+    return inside(_halved_at_ties(grad, self, other), ~(self > other))
+
+
+def _halved_at_ties(grad: Any, self: Any, other: Any) -> Any:
+    return where(self == other, grad * 0.5, grad)
+
+
+@op(
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    ufunc=np.minimum,
+    check=_real_only("minimum", "minimum_cpu"),
+)
+def minimum(self: Array, other: Array) -> Array:
+    """The smaller of two elements; nan if one is nan.
+
+    >>> import taper
+    >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+    return np.minimum(self, other)
+
+
+@derivative(minimum, wrt="self")
+def minimum_self(grad, self, other):
+    return inside(_halved_at_ties(grad, self, other), ~(self > other))
+
+
+@derivative(minimum, wrt="other")
+def minimum_other(grad, self, other):
+    return inside(_halved_at_ties(grad, self, other), ~(self < other))
+
+
+@op(
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    ufunc=np.fmax,
+    check=_real_only("fmax", "maximum_cpu"),
+)
+def fmax(self: Array, other: Array) -> Array:
+    """The larger of two elements; nan only if both are nan.
+
+    >>> import taper
+    >>> taper.fmax(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
+    return np.fmax(self, other)
+
+
+@derivative(fmax, wrt="self")
+def fmax_self(grad, self, other):
+    return inside(grad, (self >= other) | (other != other))
+
+
+@derivative(fmax, wrt="other")
+def fmax_other(grad, self, other):
+    return inside(grad, ~((self >= other) | (other != other)))
+
+
+@op(
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    ufunc=np.fmin,
+    check=_real_only("fmin", "minimum_cpu"),
+)
+def fmin(self: Array, other: Array) -> Array:
+    """The smaller of two elements; nan only if both are nan.
+
+    >>> import taper
+    >>> taper.fmin(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+    return np.fmin(self, other)
+
+
+@derivative(fmin, wrt="self")
+def fmin_self(grad, self, other):
+    return inside(grad, (self <= other) | (other != other))
+
+
+@derivative(fmin, wrt="other")
+def fmin_other(grad, self, other):
+    return inside(grad, ~((self <= other) | (other != other)))
+
+
+# --- clamp -----------------------------------------------------------------------------------
+
+
+def _bound(number: Any, kind: dtypes.dtype) -> ndarray:
+    """A number as a 0-d array of a dtype that can hold it."""
+    refuse_overflow(number, kind)
+    return scalar_array(number, kind.numpy)
+
+
+def _limited(values: ndarray, low: Any, high: Any) -> Any:
+    """Values kept within numbers, in the common dtype."""
+    if values.dtype.kind != "f":
+        numbers = [each for each in (low, high) if each is not None]
+        kind = dtypes.result_type([values, *numbers])
+        if kind.is_complex:
+            raise NotImplementedError("clamp is not supported for complex types")
+        not_implemented("clamp_scalar_cpu", *WIDE)(kind, ())
+        values = values.astype(kind.numpy, copy=False)
+    else:
+        kind = dtypes.FROM_NUMPY[values.dtype]
+    if low is not None:
+        values = np.maximum(values, _bound(low, kind))
+    return values if high is None else np.minimum(values, _bound(high, kind))
+
+
+@op(
+    name="clamp_numbers",
+    label="clamp",
+    node="ClampBackward1",
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    signatures=_CLAMP,
+)
+def clamp_numbers(self: Array, min: Any = None, max: Any = None) -> Array:
+    """The tensor kept within two numbers."""
+    return _limited(self, min, max)
+
+
+@derivative(clamp_numbers, wrt="self")
+def clamp_numbers_self(grad, self, min, max):
+    return inside(grad, _within(self, min, max))
+
+
+def _within(value: Any, low: Any, high: Any) -> Any:
+    """Which elements lie within two numbers, rounded to their dtype; arrays and Tensors."""
+    if not isinstance(value, Tensor):
+        low, high = (
+            each if each is None else scalar_array(each, value.dtype) for each in (low, high)
+        )
+    if low is None:
+        return value <= high
+    return value >= low if high is None else (value >= low) & (value <= high)
+
+
+@op(
+    name="clamp_tensors",
+    label="clamp",
+    node="ClampBackward0",
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    check=refuse(NotImplementedError, "clamp is not supported for complex types", *COMPLEX),
+    signatures=_CLAMP,
+)
+def clamp_tensors(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
+    """The tensor kept within two tensors."""
+    if min is not None:
+        self = np.maximum(self, min)
+    return self if max is None else np.minimum(self, max)
+
+
+@derivative(clamp_tensors, wrt="self")
+def clamp_tensors_self(grad, self, min, max):
+    return inside(grad, _within(self, min, max))
+
+
+@derivative(clamp_tensors, wrt=("min", "max"))
+def clamp_tensors_bounds(grad, self, min, max, needs):
+    low = high = None
+    if needs[0]:
+        low = inside(grad, self < min if max is None else (min < max) & (self < min))
+    if needs[1]:
+        high = inside(grad, self > max if min is None else (self > max) | (max < min))
+    return low, high
+
+
+_clamp_numbers_in_place = inplace_function(clamp_numbers)
+_clamp_tensors_in_place = inplace_function(clamp_tensors)
+
+
+_PLAIN = frozenset({int, float, type(None)})
+
+
+def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]:
+    """Whether the bounds are tensors, and the bounds."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    given = [each for each in (min, max) if each is not None]
+    tensors = [isinstance(each, Tensor) for each in given]
+    if all(tensors):
+        return True, min, max
+    numbers = [python_number(each) for each in (min, max)]
+    if any(each is not None and each.__class__ not in NUMBERS for each in numbers):
+        mixed = all(isinstance(each, Tensor) or each.__class__ in NUMBERS for each in given)
+        if not mixed or any(isinstance(each, Tensor) and each._array.ndim for each in given):
+            raise invalid_combination(label, (input, *given), _CLAMP)
+        # PyTorch takes a number for a 0-d tensor beside a number.
+        numbers = [each.item() if isinstance(each, Tensor) else each for each in numbers]
+    return False, numbers[0], numbers[1]
+
+
+@composite()
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+
+    >>> import taper
+    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min.__class__ in _PLAIN and max.__class__ in _PLAIN and min is not max:
+        return clamp_numbers(input, min, max, out=out)
+    tensors, min, max = _bounds("clamp", input, min, max)
+    return (clamp_tensors if tensors else clamp_numbers)(input, min, max, out=out)
+
+
+@composite(name="clamp_")
+def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
+    """In-place version of `clamp`."""
+    tensors, min, max = _bounds("clamp_", input, min, max)
+    if tensors:
+        return _clamp_tensors_in_place(input, min, max)
+    _refuse_lower(input, min, max)
+    return _clamp_numbers_in_place(input, min, max)
+
+
+def _refuse_lower(target: Tensor, *bounds: Any) -> None:
+    """A bound of a higher category cannot be written, said with C++'s name of the type."""
+    numbers = [each for each in bounds if each is not None]
+    kind = dtypes.result_type([target._array, *numbers])
+    if not dtypes.can_cast(kind, target.dtype):
+        raise RuntimeError(
+            f"result type {kind.scalar_type} can't be cast to the desired output type "
+            f"{C_NAMES[target.dtype.name]}"
+        )
+
+
+alias("clip", clamp)
+
+
+# --- one bound -------------------------------------------------------------------------------
+
+
+def _one_bound(name: str) -> tuple[str, str]:
+    return (
+        f"(Tensor input, Tensor {name}, *, Tensor out = None)",
+        f"(Tensor input, Number {name}, *, Tensor out = None)",
+    )
+
+
+@op(
+    name="clamp_min_number",
+    label="clamp_min",
+    node="ClampMinBackward0",
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    signatures=_one_bound("min"),
+)
+def clamp_min_number(self: Array, min: Any) -> Array:
+    """The tensor, not below a number."""
+    return _limited(self, min, None)
+
+
+@derivative(clamp_min_number, wrt="self")
+def clamp_min_number_self(grad, self, min):
+    return inside(grad, _within(self, min, None))
+
+
+@op(
+    name="clamp_min_tensor",
+    label="clamp_min",
+    node="ClampMinBackward1",
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    ufunc=np.maximum,
+    public=False,
+    method=False,
+    check=refuse(NotImplementedError, "clamp is not supported for complex types", *COMPLEX),
+    signatures=_one_bound("min"),
+)
+def clamp_min_tensor(self: Array, min: Array) -> Array:
+    """The tensor, not below a tensor."""
+    return np.maximum(self, min)
+
+
+@derivative(clamp_min_tensor, wrt="self")
+def clamp_min_tensor_self(grad, self, min):
+    return inside(grad, self >= min)
+
+
+@derivative(clamp_min_tensor, wrt="min")
+def clamp_min_tensor_min(grad, self, min):
+    return inside(grad, self < min)
+
+
+@op(
+    name="clamp_max_number",
+    label="clamp_max",
+    node="ClampMaxBackward0",
+    tangent=POINTWISE,
+    out=True,
+    public=False,
+    method=False,
+    signatures=_one_bound("max"),
+)
+def clamp_max_number(self: Array, max: Any) -> Array:
+    """The tensor, not above a number."""
+    return _limited(self, None, max)
+
+
+@derivative(clamp_max_number, wrt="self")
+def clamp_max_number_self(grad, self, max):
+    return inside(grad, _within(self, None, max))
+
+
+@op(
+    name="clamp_max_tensor",
+    label="clamp_max",
+    node="ClampMaxBackward1",
+    promote=SAME,
+    tangent=POINTWISE,
+    out=True,
+    ufunc=np.minimum,
+    public=False,
+    method=False,
+    check=refuse(NotImplementedError, "clamp is not supported for complex types", *COMPLEX),
+    signatures=_one_bound("max"),
+)
+def clamp_max_tensor(self: Array, max: Array) -> Array:
+    """The tensor, not above a tensor."""
+    return np.minimum(self, max)
+
+
+@derivative(clamp_max_tensor, wrt="self")
+def clamp_max_tensor_self(grad, self, max):
+    return inside(grad, self <= max)
+
+
+@derivative(clamp_max_tensor, wrt="max")
+def clamp_max_tensor_max(grad, self, max):
+    return inside(grad, self > max)
+
+
+def _checked(label: str, input: Any, bound: Any) -> Any:
+    number = python_number(bound)
+    if number.__class__ not in NUMBERS:
+        raise invalid_combination(label, (input, bound), _one_bound(label[-3:]))
+    if number.__class__ is complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    return number
+
+
+@composite()
+def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
+    """The tensor, not below `min`.
+
+    >>> import taper
+    >>> taper.clamp_min(taper.tensor([-2.0, 3.0]), 0)
+    tensor([0., 3.])
+    """
+    if isinstance(min, Tensor):
+        return clamp_min_tensor(input, min, out=out)
+    return clamp_min_number(input, _checked("clamp_min", input, min), out=out)
+
+
+@composite()
+def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
+    """The tensor, not above `max`.
+
+    >>> import taper
+    >>> taper.clamp_max(taper.tensor([-2.0, 3.0]), 0)
+    tensor([-2.,  0.])
+    """
+    if isinstance(max, Tensor):
+        return clamp_max_tensor(input, max, out=out)
+    return clamp_max_number(input, _checked("clamp_max", input, max), out=out)
+
+
+_clamp_min_number_in_place = inplace_function(clamp_min_number)
+_clamp_min_tensor_in_place = inplace_function(clamp_min_tensor)
+_clamp_max_number_in_place = inplace_function(clamp_max_number)
+_clamp_max_tensor_in_place = inplace_function(clamp_max_tensor)
+
+
+@composite(name="clamp_min_")
+def clamp_min_in_place(input: Any, min: Any) -> Any:
+    """In-place version of `clamp_min`."""
+    if isinstance(min, Tensor):
+        return _clamp_min_tensor_in_place(input, min)
+    number = _checked("clamp_min", input, min)
+    _refuse_lower(input, number)
+    return _clamp_min_number_in_place(input, number)
+
+
+@composite(name="clamp_max_")
+def clamp_max_in_place(input: Any, max: Any) -> Any:
+    """In-place version of `clamp_max`."""
+    if isinstance(max, Tensor):
+        return _clamp_max_tensor_in_place(input, max)
+    number = _checked("clamp_max", input, max)
+    _refuse_lower(input, number)
+    return _clamp_max_number_in_place(input, number)

@@ -1,0 +1,441 @@
+"""Comparisons, logic and questions about elements; nothing here is differentiable.
+
+Owns: the operators that answer with bool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE
+from taper.autograd.grad_mode import no_grad
+from taper.factory import finish
+from taper.opdef import SAME, Array, Operand, alias, composite, inplace_function, op
+from taper.opdef.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
+from taper.opdef.operands import invalid_combination, python_number
+from taper.opdef.writes import compute_into
+from taper.sampling.fill import C_NAMES
+from taper.tensor import Tensor
+
+_OVERLOADS = (
+    "(Tensor input, Tensor other, *, Tensor out = None)",
+    "(Tensor input, Number other, *, Tensor out = None)",
+)
+
+
+# --- comparisons -----------------------------------------------------------------------------
+
+
+def _comparison(ufunc: np.ufunc, *refused: str) -> Callable[[Callable[..., Any]], Any]:
+    def declare(kernel: Callable[..., Any]) -> Any:
+        return op(
+            promote=SAME,
+            inplace=True,
+            out=True,
+            ufunc=ufunc,
+            check=not_implemented(f"{kernel.__name__}_cpu", *refused) if refused else None,
+            signatures=_OVERLOADS,
+        )(kernel)
+
+    return declare
+
+
+@_comparison(np.equal)
+def eq(self: Array, other: Operand) -> Array:
+    """Whether two elements are equal.
+
+    >>> import taper
+    >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
+    tensor([False,  True])
+    """
+    return np.equal(self, other)
+
+
+@_comparison(np.not_equal)
+def ne(self: Array, other: Operand) -> Array:
+    """Whether two elements differ.
+
+    >>> import taper
+    >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
+    tensor([ True, False])
+    """
+    return np.not_equal(self, other)
+
+
+@_comparison(np.less, *COMPLEX, *WIDE)
+def lt(self: Array, other: Operand) -> Array:
+    """Whether the first element is smaller.
+
+    >>> import taper
+    >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
+    tensor([ True, False])
+    """
+    return np.less(self, other)
+
+
+@_comparison(np.less_equal, *COMPLEX, *WIDE)
+def le(self: Array, other: Operand) -> Array:
+    """Whether the first element is not larger.
+
+    >>> import taper
+    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+    tensor([ True, False])
+    """
+    return np.less_equal(self, other)
+
+
+@_comparison(np.greater, *COMPLEX, *WIDE)
+def gt(self: Array, other: Operand) -> Array:
+    """Whether the first element is larger.
+
+    >>> import taper
+    >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
+    tensor([False,  True])
+    """
+    return np.greater(self, other)
+
+
+@_comparison(np.greater_equal, *COMPLEX, *WIDE)
+def ge(self: Array, other: Operand) -> Array:
+    """Whether the first element is not smaller.
+
+    >>> import taper
+    >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
+    tensor([False,  True])
+    """
+    return np.greater_equal(self, other)
+
+
+alias("not_equal", ne)
+alias("less", lt)
+alias("less_equal", le)
+alias("greater", gt)
+alias("greater_equal", ge)
+
+
+@composite(arrays=True)
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Whether two elements differ by at most `atol + rtol * abs(other)`.
+
+    >>> import taper
+    >>> taper.isclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.1]))
+    tensor([ True, False])
+    """
+    for position, (name, each) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"isclose(): argument '{name}' (position {position}) must be Tensor, not "
+                f"{type(each).__name__}"
+            )
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(
+                f"{name} must be greater than or equal to zero, but got {tolerance:g}"
+            )
+    first, second = input._array, other._array
+    close = np.equal(first, second)
+    if equal_nan and first.dtype.kind not in "biu":
+        close = close | (np.isnan(first) & np.isnan(second))
+    if rtol == 0 and atol == 0:
+        return finish(ELEMENTWISE(np.asarray(close), (first, second)))
+    if first.dtype.kind in "bu":
+        first, second = first.astype(np.int64), second.astype(np.int64)
+    allowed = np.abs(second) * rtol + atol
+    error = np.abs(first - second)
+    close = close | (np.isfinite(error) & (error <= allowed))
+    return finish(ELEMENTWISE(np.asarray(close), (input._array, other._array)))
+
+
+@composite(arrays=True)
+def allclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether `isclose` holds for all elements.
+
+    >>> import taper
+    >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
+    True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+@composite(arrays=True)
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and elements.
+
+    >>> import taper
+    >>> taper.equal(taper.tensor([1, 2]), taper.tensor([1, 2]))
+    True
+    """
+    for position, (name, each) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"equal(): argument '{name}' (position {position}) must be Tensor, not "
+                f"{type(each).__name__}"
+            )
+    first, second = input._array, other._array
+    return first.shape == second.shape and bool(np.equal(first, second).all())
+
+
+_ISIN = tuple(
+    f"({pair}, *, bool assume_unique = False, bool invert = False, Tensor out = None)"
+    for pair in (
+        "Tensor elements, Tensor test_elements",
+        "Number element, Tensor test_elements",
+        "Tensor elements, Number test_element",
+    )
+)
+
+
+@composite(method=False, arrays=True)
+def isin(
+    elements: Any = None,
+    test_elements: Any = None,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
+    element: Any = None,
+    test_element: Any = None,
+) -> Any:
+    """Whether each of `elements` is among `test_elements`.
+
+    >>> import taper
+    >>> taper.isin(taper.tensor([1, 2, 3]), taper.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+    arrays = []
+    first_given = elements if element is None else element
+    second_given = test_elements if test_element is None else test_element
+    given = (first_given, second_given)
+    fits = [isinstance(each, Tensor | bool | int | float | complex | np.generic) for each in given]
+    if not all(fits) or not any(isinstance(each, Tensor) for each in given):
+        raise invalid_combination("isin", given, _ISIN)
+    for each in given:
+        if isinstance(each, int) and not -(2**63) <= each < 2**64:
+            raise OverflowError("int too big to convert")
+        array = each._array if isinstance(each, Tensor) else np.array(python_number(each))
+        kind = dtypes.FROM_NUMPY[array.dtype]
+        if kind is dtypes.bool_ or kind.is_complex:
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.scalar_type}")
+        arrays.append(array)
+    common = dtypes.result_type(arrays)
+    not_implemented("isin_default_cpu", *WIDE)(common, ())
+    first, second = (array.astype(common.numpy, copy=False) for array in arrays)
+    if common is dtypes.bfloat16:
+        first, second = first.astype(np.float32), second.astype(np.float32)
+    found = finish(np.asarray(np.isin(first, second, invert=invert)))
+    return found if out is None else compute_into(None, lambda: found, (), out, _expect_bool)
+
+
+def _expect_bool(out: ndarray, result: ndarray) -> None:
+    if out.dtype != np.bool_:
+        got = C_NAMES[dtypes.FROM_NUMPY[out.dtype]]
+        raise RuntimeError(f"Expected out tensor to have dtype bool, but got {got} instead")
+
+
+# --- questions about one element -------------------------------------------------------------
+
+
+def _never(self: ndarray) -> ndarray:
+    return np.zeros(self.shape, np.bool_)
+
+
+@op()
+def isnan(self: Array) -> Array:
+    """Whether an element is nan.
+
+    >>> import taper
+    >>> taper.isnan(taper.tensor([1.0, float("nan")]))
+    tensor([False,  True])
+    """
+    return _never(self) if self.dtype.kind in "biu" else np.isnan(self)
+
+
+@op()
+def isinf(self: Array) -> Array:
+    """Whether an element is infinite.
+
+    >>> import taper
+    >>> taper.isinf(taper.tensor([1.0, float("inf")]))
+    tensor([False,  True])
+    """
+    return _never(self) if self.dtype.kind in "biu" else np.isinf(self)
+
+
+@op()
+def isfinite(self: Array) -> Array:
+    """Whether an element is neither infinite nor nan.
+
+    >>> import taper
+    >>> taper.isfinite(taper.tensor([1.0, float("inf")]))
+    tensor([ True, False])
+    """
+    return ~_never(self) if self.dtype.kind in "biu" else np.isfinite(self)
+
+
+def _only_bool(name: str) -> Callable[[ndarray, ndarray], None]:
+    def check(out: ndarray, result: ndarray) -> None:
+        if out.dtype != np.bool_:
+            raise RuntimeError(f"{name} does not support non-boolean outputs.")
+
+    return check
+
+
+@op(
+    promote=SAME,
+    out=_only_bool("isposinf"),
+    check=refuse(RuntimeError, "isposinf does not support complex inputs.", *COMPLEX),
+)
+def isposinf(self: Array) -> Array:
+    """Whether an element is +inf.
+
+    >>> import taper
+    >>> taper.isposinf(taper.tensor([float("inf"), -float("inf")]))
+    tensor([ True, False])
+    """
+    return _never(self) if self.dtype.kind in "biu" else np.equal(self, np.inf)
+
+
+@op(
+    promote=SAME,
+    out=_only_bool("isneginf"),
+    check=refuse(RuntimeError, "isneginf does not support complex inputs.", *COMPLEX),
+)
+def isneginf(self: Array) -> Array:
+    """Whether an element is -inf.
+
+    >>> import taper
+    >>> taper.isneginf(taper.tensor([float("inf"), -float("inf")]))
+    tensor([False,  True])
+    """
+    return _never(self) if self.dtype.kind in "biu" else np.equal(self, -np.inf)
+
+
+@op()
+def isreal(self: Array) -> Array:
+    """Whether the imaginary part of an element is zero.
+
+    >>> import taper
+    >>> taper.isreal(taper.tensor([1 + 0j, 1j]))
+    tensor([ True, False])
+    """
+    return np.equal(self.imag, 0) if self.dtype.kind == "c" else ~_never(self)
+
+
+@op(
+    promote=SAME,
+    out=True,
+    check=refuse(NotImplementedError, "signbit is not implemented for complex tensors.", *COMPLEX),
+)
+def signbit(self: Array) -> Array:
+    """Whether an element has a minus sign; -0.0 has.
+
+    >>> import taper
+    >>> taper.signbit(taper.tensor([-0.0, 1.0]))
+    tensor([ True, False])
+    """
+    return np.less(self, 0) if self.dtype.kind in "iu" else np.signbit(self)
+
+
+# --- logic -----------------------------------------------------------------------------------
+
+
+@op(
+    promote=SAME,
+    out=True,
+    ufunc=np.logical_and,
+    check=not_implemented("logical_and_cpu", *WIDE),
+)
+def logical_and(self: Array, other: Array) -> Array:
+    """Whether both elements are not zero.
+
+    >>> import taper
+    >>> taper.logical_and(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
+    tensor([ True, False])
+    """
+    return np.logical_and(self, other)
+
+
+@op(
+    promote=SAME,
+    out=True,
+    ufunc=np.logical_or,
+    check=not_implemented("logical_or_cpu", *WIDE),
+)
+def logical_or(self: Array, other: Array) -> Array:
+    """Whether one of the elements is not zero.
+
+    >>> import taper
+    >>> taper.logical_or(taper.tensor([1.0, 0.0]), taper.tensor([False, False]))
+    tensor([ True, False])
+    """
+    return np.logical_or(self, other)
+
+
+@op(
+    promote=SAME,
+    out=True,
+    ufunc=np.logical_xor,
+    check=not_implemented("logical_xor_cpu", *WIDE),
+)
+def logical_xor(self: Array, other: Array) -> Array:
+    """Whether exactly one of the elements is not zero.
+
+    >>> import taper
+    >>> taper.logical_xor(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
+    tensor([False,  True])
+    """
+    return np.logical_xor(self, other)
+
+
+@op(
+    promote=SAME,
+    out=True,
+    ufunc=np.logical_not,
+    check=not_implemented("logical_not_cpu", *WIDE),
+)
+def logical_not(self: Array) -> Array:
+    """Whether an element is zero.
+
+    >>> import taper
+    >>> taper.logical_not(taper.tensor([1.0, 0.0]))
+    tensor([False,  True])
+    """
+    return np.logical_not(self)
+
+
+def _beside_history(function: Any) -> Any:
+    """The in-place form, which PyTorch keeps out of the graph: the target keeps its node."""
+    in_place = inplace_function(function)
+
+    def write(self: Tensor, other: Tensor) -> Tensor:
+        with no_grad():
+            written: Tensor = in_place(self, other)
+        return written
+
+    write.__doc__ = f"In-place version of `{function.op.name}`, unrecorded."
+    return composite(name=f"{function.op.name}_", public=False)(write)
+
+
+logical_and_in_place = _beside_history(logical_and)
+logical_or_in_place = _beside_history(logical_or)
+logical_xor_in_place = _beside_history(logical_xor)
+_inverted_in_place = inplace_function(logical_not)
+
+
+@composite(name="logical_not_", public=False)
+def logical_not_in_place(self: Tensor) -> Tensor:
+    """In-place version of `logical_not`, unrecorded."""
+    with no_grad():
+        written: Tensor = _inverted_in_place(self)
+    return written

@@ -1,0 +1,389 @@
+"""Trigonometric and hyperbolic functions, element by element, and their inverses.
+
+Owns: functions of angles.  Knows the operator table and `complexes`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.elements import ONE
+from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
+from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
+from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.unary import inside, rsqrt
+from taper.tensor import Tensor
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sin)
+def sin(self: Array) -> Array:
+    """Sine of every element, in radians.
+
+    >>> import taper
+    >>> taper.sin(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
+    return np.sin(self)
+
+
+@derivative(sin, wrt="self")
+def sin_self(grad, self):
+    return grad * conj(cos(self))
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cos)
+def cos(self: Array) -> Array:
+    """Cosine of every element, in radians.
+
+    >>> import taper
+    >>> taper.cos(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
+    return np.cos(self)
+
+
+@derivative(cos, wrt="self")
+def cos_self(grad, self):
+    return grad * -conj(sin(self))
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tan)
+def tan(self: Array) -> Array:
+    """Tangent of every element, in radians.
+
+    >>> import taper
+    >>> taper.tan(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5574])
+    """
+    return np.tan(self)
+
+
+@derivative(tan, wrt="self")
+def tan_self(grad, result):
+    return grad * conj(result * result + 1)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsin)
+def asin(self: Array) -> Array:
+    """Angle in radians whose sine is the element.
+
+    >>> import taper
+    >>> taper.asin(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
+    return np.arcsin(self)
+
+
+@derivative(asin, wrt="self")
+def asin_self(grad, self):
+    return grad * conj(rsqrt(1 - self * self))
+
+
+alias("arcsin", asin)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccos)
+def acos(self: Array) -> Array:
+    """Angle in radians whose cosine is the element.
+
+    >>> import taper
+    >>> taper.acos(taper.tensor([0.0, 1.0]))
+    tensor([1.5708, 0.0000])
+    """
+    return np.arccos(self)
+
+
+@derivative(acos, wrt="self")
+def acos_self(grad, self):
+    return grad * -conj(rsqrt(1 - self * self))
+
+
+alias("arccos", acos)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arctan)
+def atan(self: Array) -> Array:
+    """Angle in radians whose tangent is the element.
+
+    >>> import taper
+    >>> taper.atan(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
+    return np.arctan(self)
+
+
+@derivative(atan, wrt="self")
+def atan_self(grad, self):
+    return grad / conj(self * self + 1)
+
+
+alias("arctan", atan)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sinh)
+def sinh(self: Array) -> Array:
+    """Hyperbolic sine of every element.
+
+    >>> import taper
+    >>> taper.sinh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
+    return np.sinh(self)
+
+
+@derivative(sinh, wrt="self")
+def sinh_self(grad, self):
+    return grad * conj(cosh(self))
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cosh)
+def cosh(self: Array) -> Array:
+    """Hyperbolic cosine of every element.
+
+    >>> import taper
+    >>> taper.cosh(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
+    return np.cosh(self)
+
+
+@derivative(cosh, wrt="self")
+def cosh_self(grad, self):
+    return grad * conj(sinh(self))
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tanh)
+def tanh(self: Array) -> Array:
+    """Hyperbolic tangent of every element.
+
+    >>> import taper
+    >>> taper.tanh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
+    return np.tanh(self)
+
+
+@derivative(tanh, wrt="self")
+def tanh_self(grad, result):
+    return tanh_backward(grad, result)
+
+
+@op(
+    node="TanhBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=None,  # hot, and right for operands of one layout
+)
+def tanh_backward(grad_output: Array, output: Array) -> Array:
+    """The gradient of tanh."""
+    slope = np.square(output)
+    slope = np.subtract(ONE, slope, slope if slope.ndim else None)
+    if slope.dtype.kind == "c":
+        slope = np.conjugate(slope)
+    slope *= grad_output
+    return slope
+
+
+@derivative(tanh_backward, wrt="grad_output")
+def tanh_backward_grad_output(grad, output):
+    return tanh_backward(grad, conj(output))
+
+
+@derivative(tanh_backward, wrt="output")
+def tanh_backward_output(grad, grad_output, output):
+    return conj(grad) * grad_output * conj(output * -2)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsinh)
+def asinh(self: Array) -> Array:
+    """Inverse hyperbolic sine of every element.
+
+    >>> import taper
+    >>> taper.asinh(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
+    return np.arcsinh(self)
+
+
+@derivative(asinh, wrt="self")
+def asinh_self(grad, self):
+    return grad * conj(rsqrt(self * self + 1))
+
+
+alias("arcsinh", asinh)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccosh)
+def acosh(self: Array) -> Array:
+    """Inverse hyperbolic cosine of every element.
+
+    >>> import taper
+    >>> taper.acosh(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
+    return np.arccosh(self)
+
+
+@derivative(acosh, wrt="self")
+def acosh_self(grad, self):
+    # Two roots: the branches of one of the product would be wrong for complex numbers.
+    if _is_complex(self):
+        return grad * conj(rsqrt(self + 1) * rsqrt(self - 1))
+    return grad * rsqrt(self * self - 1)
+
+
+alias("arccosh", acosh)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arctanh)
+def atanh(self: Array) -> Array:
+    """Inverse hyperbolic tangent of every element.
+
+    >>> import taper
+    >>> taper.atanh(taper.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+    return np.arctanh(self)
+
+
+@derivative(atanh, wrt="self")
+def atanh_self(grad, self):
+    return grad / conj(1 - self * self)
+
+
+alias("arctanh", atanh)
+
+
+def _is_complex(value: Any) -> bool:
+    array = value._array if isinstance(value, Tensor) else value
+    return array.dtype.kind == "c"
+
+
+# --- of two tensors, and of degrees ----------------------------------------------------------
+
+
+@op(
+    promote=FLOAT,
+    tangent=POINTWISE,
+    inplace=True,
+    out=True,
+    ufunc=np.arctan2,
+    check=not_implemented("atan2_cpu", *COMPLEX),
+)
+def atan2(self: Array, other: Array) -> Array:
+    """The angle in radians of the point with height `input` and width `other`.
+
+    >>> import taper
+    >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
+    tensor([0.7854, 3.1416])
+    """
+    return np.arctan2(self, other)
+
+
+@derivative(atan2, wrt=("self", "other"))
+def atan2_all(grad, self, other, needs):
+    square = self * self + other * other
+    scaled = inside(grad / (square + (square == 0)), square != 0)
+    return (scaled * other if needs[0] else None), (scaled * -self if needs[1] else None)
+
+
+alias("arctan2", atan2)
+
+
+@op(
+    promote=SAME,
+    tangent=POINTWISE,
+    inplace=True,
+    out=True,
+    ufunc=np.hypot,
+    check=not_implemented("hypot_cpu", *BOOL, *INTEGERS, *WIDE, *COMPLEX),
+)
+def hypot(self: Array, other: Array) -> Array:
+    """The longest side of the right-angled triangle with these other sides.
+
+    >>> import taper
+    >>> taper.hypot(taper.tensor([3.0]), taper.tensor([4.0]))
+    tensor([5.])
+    """
+    return np.hypot(self, other)
+
+
+@derivative(hypot, wrt="self")
+def hypot_self(grad, self, result):
+    return grad * (self / result)
+
+
+@derivative(hypot, wrt="other")
+def hypot_other(grad, other, result):
+    return grad * (other / result)
+
+
+@op(
+    promote=FLOAT,
+    tangent=LINEAR,
+    inplace=FUNCTION,
+    out=True,
+    ufunc=np.deg2rad,
+    check=refuse(RuntimeError, "deg2rad is not supported for complex tensors.", *COMPLEX),
+)
+def deg2rad(self: Array) -> Array:
+    """Degrees as radians.
+
+    >>> import taper
+    >>> taper.deg2rad(taper.tensor([180.0]))
+    tensor([3.1416])
+    """
+    return np.deg2rad(self)
+
+
+@derivative(deg2rad, wrt="self")
+def deg2rad_self(grad):
+    return grad * (math.pi / 180)
+
+
+@op(
+    promote=FLOAT,
+    tangent=LINEAR,
+    inplace=FUNCTION,
+    out=True,
+    ufunc=np.rad2deg,
+    check=refuse(RuntimeError, "rad2deg is not supported for complex tensors.", *COMPLEX),
+)
+def rad2deg(self: Array) -> Array:
+    """Radians as degrees.
+
+    >>> import taper
+    >>> taper.rad2deg(taper.tensor([1.0]))
+    tensor([57.2958])
+    """
+    return np.rad2deg(self)
+
+
+@derivative(rad2deg, wrt="self")
+def rad2deg_self(grad):
+    return grad * (180 / math.pi)
+
+
+@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def sinc(self: Array) -> Array:
+    """sin(pi x) / (pi x) of every element, 1 at zero.
+
+    >>> import taper
+    >>> taper.sinc(taper.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+    angle = self * math.pi
+    return np.where(angle == 0, self.dtype.type(1), np.sin(angle) / angle)
+
+
+@derivative(sinc, wrt="self")
+def sinc_self(grad, self):
+    angle = self * math.pi
+    square = self * angle
+    slope = grad * conj((angle * cos(angle) - sin(angle)) / (square + (square == 0)))
+    return inside(slope, square != 0)

@@ -1,0 +1,472 @@
+"""Functions of one tensor, element by element: signs, roots, exponentials, logarithms, sigmoid.
+
+Owns: unary arithmetic.  Trigonometry is in `trigonometry`, rounding in `rounding`, erf and gamma in
+`special`, activations in `activation`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper.arrays.elements import ONE, logistic, masked
+from taper.arrays.special_functions import complex_log1p
+from taper.opdef import (
+    FLOAT,
+    FUNCTION,
+    LINEAR,
+    POINTWISE,
+    SAME,
+    Array,
+    alias,
+    composite,
+    derivative,
+    inplace_function,
+    op,
+    tangent_of,
+)
+from taper.opdef.dtype_checks import (
+    BOOL,
+    COMPLEX,
+    WIDE,
+    all_of,
+    no_negation,
+    not_implemented,
+    refuse,
+)
+from taper.ops.elementwise.complexes import conj, sgn_complex
+from taper.tensor import Tensor, wrap
+
+_LN2 = math.log(2)
+_LN10 = math.log(10)
+
+
+def zeros_like(value: Any) -> Any:
+    """Zeros in the shape of an array or Tensor: the gradient of what is constant in pieces."""
+    if isinstance(value, Tensor):
+        return wrap(np.zeros_like(value._array))
+    return np.zeros_like(value)
+
+
+# --- signs -----------------------------------------------------------------------------------
+
+
+@op(
+    promote=SAME,
+    tangent=LINEAR,
+    inplace=FUNCTION,
+    out=True,
+    ufunc=np.negative,
+    check=all_of(no_negation, not_implemented("neg_cpu", *WIDE)),
+)
+def neg(self: Array) -> Array:
+    """The negative of every element.
+
+    >>> import taper
+    >>> taper.neg(taper.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+    return np.negative(self)
+
+
+@derivative(neg, wrt="self")
+def neg_self(grad):
+    return -grad
+
+
+alias("negative", neg)
+
+
+@composite()
+def positive(input: Any) -> Any:
+    """The tensor itself.
+
+    >>> import taper
+    >>> taper.positive(taper.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
+    if input._array.dtype == np.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@op(promote=SAME, out=True, ufunc=np.abs, check=not_implemented("abs_cpu", *BOOL, *WIDE))
+def abs(self: Array) -> Array:
+    """The absolute value of every element; of a complex one its distance from zero.
+
+    >>> import taper
+    >>> taper.abs(taper.tensor([1.0, -2.0]))
+    tensor([1., 2.])
+    """
+    return np.abs(self)
+
+
+@derivative(abs, wrt="self")
+def abs_self(grad, self):
+    return grad * sgn(self)
+
+
+@tangent_of(abs)
+def abs_tangent(self_t, self):
+    if self.dtype.is_complex:
+        return (self_t * conj(sgn(self))).real
+    return self_t * sgn(self)
+
+
+_abs_in_place = inplace_function(abs)
+
+
+@composite(name="abs_")
+def abs_in_place(input: Any) -> Any:
+    """In-place version of `abs`."""
+    if input.dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return _abs_in_place(input)
+
+
+alias("absolute", abs, inplace_function=False)
+
+
+def _sign(values: ndarray) -> Any:
+    """-1, 0 or 1; nan counts as zero, as in PyTorch."""
+    kind = values.dtype.kind
+    if kind == "b":
+        return values.copy()
+    if kind in "iu":
+        return np.sign(values)
+    zero = values.dtype.type(0)
+    return np.subtract(values > zero, values < zero, dtype=np.float32).astype(
+        values.dtype, copy=False
+    )
+
+
+@op(
+    promote=SAME,
+    tangent=POINTWISE,
+    inplace=True,
+    out=True,
+    check=all_of(
+        refuse(
+            NotImplementedError,
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+            "torch.sgn instead.",
+            *COMPLEX,
+        ),
+        not_implemented("sign_cpu", *WIDE),
+    ),
+)
+def sign(self: Array) -> Array:
+    """-1, 0 or 1 for every element, as its sign is.
+
+    >>> import taper
+    >>> taper.sign(taper.tensor([-3.0, 0.0, 2.0]))
+    tensor([-1.,  0.,  1.])
+    """
+    return _sign(self)
+
+
+@derivative(sign, wrt="self")
+def sign_self(grad):
+    return zeros_like(grad)
+
+
+@op(promote=SAME, inplace=True, out=True, check=not_implemented("sign_cpu", *WIDE))
+def sgn(self: Array) -> Array:
+    """The sign of real elements; complex ones divided by their absolute value, zero at zero.
+
+    >>> import taper
+    >>> taper.sgn(taper.tensor([3 + 4j]))
+    tensor([0.6000+0.8000j])
+    """
+    return sgn_complex(self) if self.dtype.kind == "c" else _sign(self)
+
+
+@derivative(sgn, wrt="self")
+def sgn_self(grad, self, result):
+    return _turning(grad, self, result)
+
+
+@tangent_of(sgn)
+def sgn_tangent(self_t, self, result):
+    return _turning(self_t, self, result)
+
+
+def _turning(change: Any, value: Any, result: Any) -> Any:
+    """What is left of a change if the absolute value is kept; of a real number nothing."""
+    array = value._array if isinstance(value, Tensor) else value
+    if array.dtype.kind != "c":
+        return zeros_like(change)
+    size = abs(value)
+    there = size != 0
+    along = (change * conj(result)).real * result
+    return (change - along) / (size + ~there) * there
+
+
+# --- roots and quotients ---------------------------------------------------------------------
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def reciprocal(self: Array) -> Array:
+    """1 / x of every element.
+
+    >>> import taper
+    >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
+    tensor([0.5000, 0.2500])
+    """
+    return inverted(self)
+
+
+@derivative(reciprocal, wrt="self")
+def reciprocal_self(grad, result):
+    return -grad * conj(result * result)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sqrt)
+def sqrt(self: Array) -> Array:
+    """Square root of every element.
+
+    >>> import taper
+    >>> taper.sqrt(taper.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
+    return np.sqrt(self)
+
+
+@derivative(sqrt, wrt="self")
+def sqrt_self(grad, result):
+    return grad / conj(result + result)
+
+
+@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def rsqrt(self: Array) -> Array:
+    """1 / sqrt(x) of every element.
+
+    >>> import taper
+    >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
+    tensor([0.5000, 0.2500])
+    """
+    return inverted(np.sqrt(self))
+
+
+def inverted(array: Any) -> Any:
+    """1 / x; of complex zero infinite, where NumPy's reciprocal is NaN."""
+    return np.reciprocal(array) if array.dtype.kind != "c" else array.dtype.type(1) / array
+
+
+@derivative(rsqrt, wrt="self")
+def rsqrt_self(grad, result):
+    return grad * -0.5 * conj(result * result * result)
+
+
+# --- exponentials and logarithms -------------------------------------------------------------
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.exp)
+def exp(self: Array) -> Array:
+    """e to the power of every element.
+
+    >>> import taper
+    >>> taper.exp(taper.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
+    return np.exp(self)
+
+
+@derivative(exp, wrt="self")
+def exp_self(grad, result):
+    return grad * conj(result)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def exp2(self: Array) -> Array:
+    """2 to the power of every element.
+
+    >>> import taper
+    >>> taper.exp2(taper.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
+    return np.exp(self * _LN2) if self.dtype.kind == "c" else np.exp2(self)
+
+
+@derivative(exp2, wrt="self")
+def exp2_self(grad, result):
+    return grad * conj(result) * _LN2
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.expm1)
+def expm1(self: Array) -> Array:
+    """exp(x) - 1 of every element, accurate near zero.
+
+    >>> import taper
+    >>> taper.expm1(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
+    return np.expm1(self)
+
+
+@derivative(expm1, wrt="self")
+def expm1_self(grad, result):
+    return grad * (conj(result) + 1)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log)
+def log(self: Array) -> Array:
+    """Natural logarithm of every element.
+
+    >>> import taper
+    >>> taper.log(taper.tensor([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
+    """
+    return np.log(self)
+
+
+@derivative(log, wrt="self")
+def log_self(grad, self):
+    return grad / conj(self)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log2)
+def log2(self: Array) -> Array:
+    """Logarithm of every element to the base 2.
+
+    >>> import taper
+    >>> taper.log2(taper.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
+    return np.log2(self)
+
+
+@derivative(log2, wrt="self")
+def log2_self(grad, self):
+    return grad / conj(self * _LN2)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def log10(self: Array) -> Array:
+    """Logarithm of every element to the base 10.
+
+    >>> import taper
+    >>> taper.log10(taper.tensor([1.0, 100.0]))
+    tensor([0., 2.])
+    """
+    if self.dtype == np.float32:  # NumPy's log10 of a power of ten is no whole number
+        return np.log10(self, dtype=np.float64).astype(np.float32)
+    return np.log10(self)
+
+
+@derivative(log10, wrt="self")
+def log10_self(grad, self):
+    return grad / conj(self * _LN10)
+
+
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def log1p(self: Array) -> Array:
+    """log(1 + x) of every element, accurate near zero.
+
+    >>> import taper
+    >>> taper.log1p(taper.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
+    return np.log1p(self) if self.dtype.kind != "c" else complex_log1p(self)
+
+
+@derivative(log1p, wrt="self")
+def log1p_self(grad, self):
+    return grad / conj(self + 1)
+
+
+# --- sigmoid and its inverse -----------------------------------------------------------------
+
+
+@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
+def sigmoid(self: Array) -> Array:
+    """The logistic function 1 / (1 + exp(-x)) of every element.
+
+    >>> import taper
+    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+    """
+    return logistic(self)
+
+
+@op(
+    node="SigmoidBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=None,  # hot, and right for operands of one layout
+)
+def sigmoid_backward(grad_output: Array, output: Array) -> Array:
+    """The gradient of sigmoid."""
+    slope = np.subtract(ONE, output)
+    slope *= output
+    if slope.dtype.kind == "c":
+        slope = np.conjugate(slope)
+    slope *= grad_output
+    return slope
+
+
+@derivative(sigmoid, wrt="self")
+def sigmoid_self(grad, result):
+    return sigmoid_backward(grad, result)
+
+
+@derivative(sigmoid_backward, wrt="grad_output")
+def sigmoid_backward_grad_output(grad, output):
+    return sigmoid_backward(grad, conj(output))
+
+
+@derivative(sigmoid_backward, wrt="output")
+def sigmoid_backward_output(grad, grad_output, output):
+    return conj(grad) * grad_output * conj(1 - output * 2)
+
+
+@op(
+    promote=FLOAT,
+    upcast=True,
+    tangent=POINTWISE,
+    inplace=FUNCTION,
+    out=True,
+    check=not_implemented("logit_cpu", *COMPLEX),
+)
+def logit(self: Array, eps: float | None = None) -> Array:
+    """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
+
+    >>> import taper
+    >>> taper.logit(taper.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+    if eps is not None:
+        if not isinstance(eps, float | int):
+            raise TypeError(
+                f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}"
+            )
+        low = self.dtype.type(eps)
+        self = np.minimum(np.maximum(self, low), self.dtype.type(1) - low)
+    return np.log(self / (ONE - self))
+
+
+@derivative(logit, wrt="self")
+def logit_self(grad, self, eps):
+    slope = grad / (self * (1 - self))
+    if eps is not None:
+        return inside(slope, (self >= eps) & (self <= 1 - eps))
+    # Beyond 0 and 1 the function is nan, and so is its gradient.
+    return _replaced(slope, (self < 0) | (self > 1), math.nan)
+
+
+def _replaced(values: Any, mask: Any, number: float) -> Any:
+    if isinstance(values, Tensor):
+        return values.where(~mask, number)
+    return np.where(mask, values.dtype.type(number), values)
+
+
+def inside(values: Any, mask: Any) -> Any:
+    """Values where a mask holds, else zero, for arrays and Tensors."""
+    if isinstance(values, Tensor):
+        return values.where(mask, 0)
+    return masked(values, mask)

@@ -1,0 +1,1 @@
+"""Operators on images: padding, resampling, sampling at a grid, pixels as channels."""

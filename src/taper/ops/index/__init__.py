@@ -1,0 +1,1 @@
+"""Operators that pick elements by index or mask, and put them back."""

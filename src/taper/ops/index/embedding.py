@@ -1,0 +1,172 @@
+"""Rows of a table looked up by number: embedding, with its gradient and its renormalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taper import dtypes
+from taper.arrays.reduction import no_norm
+from taper.arrays.strides import Shape
+from taper.autograd.interception import announce_write
+from taper.autograd.views import bump_version
+from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.tensor import Tensor
+
+_INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
+
+
+@op(tangent=LINEAR, method=False, saved_sizes={"weight": (0,)})
+def embedding(
+    weight: Array,
+    indices: Array,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Array:
+    """The rows of `weight` at `indices`, in the shape of `indices` with one dimension more.
+
+    >>> import taper
+    >>> taper.embedding(taper.tensor([[1.0], [2.0]]), taper.tensor([1, 0]))
+    tensor([[2.],
+            [1.]])
+    """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype not in _INTEGERS:
+        name = dtypes.backend_type_name(dtypes.FROM_NUMPY[indices.dtype])
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {name} instead (while checking arguments for embedding)"
+        )
+    if indices.size and indices.view(f"u{indices.itemsize}").max() >= len(weight):
+        raise IndexError("index out of range in self")
+    return weight.take(indices, 0)
+
+
+@derivative(embedding, wrt="weight")
+def embedding_weight(
+    grad: Array,
+    weight_shape: Shape,
+    indices: Array,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+) -> Array:
+    if sparse:
+        raise NotImplementedError("sparse gradients are not provided: use sparse=False")
+    return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+
+
+@op(public=False, method=False, tangent=LINEAR)
+def embedding_dense_backward(
+    grad_output: Array,
+    indices: Array,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Array:
+    """What each row of the table gets: the sum over all places that looked it up."""
+    width = grad_output.shape[-1]
+    rows = indices.ravel()
+    values = grad_output.reshape(-1, width)
+    if padding_idx >= 0:
+        kept = rows != padding_idx
+        rows, values = rows[kept], values[kept]
+    if scale_grad_by_freq and rows.size:
+        counts = np.bincount(rows, minlength=num_weights).astype(values.dtype)
+        values = values / counts[rows][:, None]
+    result = np.zeros((num_weights, width), grad_output.dtype)
+    places = rows.astype(np.int64)[:, None] * width + np.arange(width)
+    np.add.at(result.reshape(-1), places.ravel(), values.ravel())
+    return result
+
+
+@derivative(embedding_dense_backward, wrt="grad_output")
+def embedding_dense_backward_grad(grad: Array, indices: Array, padding_idx: int) -> Array:
+    return embedding_without_padding(grad, indices, padding_idx)
+
+
+@op(public=False, method=False, tangent=LINEAR)
+def embedding_without_padding(self: Array, indices: Array, padding_idx: int) -> Array:
+    """Rows looked up, zero for padding; as in PyTorch not divided by frequency."""
+    result = self.take(indices, 0)
+    if padding_idx >= 0:
+        result[indices == padding_idx] = 0
+    return result
+
+
+@derivative(embedding_without_padding, wrt="self")
+def embedding_without_padding_self(
+    grad: Array, self_shape: Shape, indices: Array, padding_idx: int
+) -> Array:
+    return embedding_dense_backward(grad, indices, self_shape[0], padding_idx, False)
+
+
+@composite(method=False, name="embedding_renorm_", arrays=True)
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows at `indices` down to the norm `max_norm`, in place and unrecorded.
+
+    >>> import taper
+    >>> taper.embedding_renorm_(taper.tensor([[3.0, 4.0]]), taper.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000]])
+    """
+    table = input._array
+    if table.ndim != 2:
+        raise RuntimeError(
+            f"Expected 2-dimensional tensor, but got {table.ndim}-dimensional tensor for argument "
+            "#1 'self' (while checking arguments for embedding_renorm_)"
+        )
+    if indices._array.dtype.kind not in "iu":
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {indices.type()} instead (while checking arguments for "
+            "embedding_renorm_)"
+        )
+    rows = np.unique(indices._array)
+    if rows.size and not -len(table) <= rows[0] <= rows[-1] < len(table):
+        raise IndexError("index out of range in self")
+    if table.dtype.kind in "biu" and rows.size:
+        raise no_norm(table.dtype)
+    found = table[rows].astype(np.float32 if table.dtype.itemsize == 2 else table.dtype)
+    norms = np.linalg.norm(found, norm_type, axis=1)
+    long = norms > max_norm
+    announce_write(input)
+    scale = max_norm / (norms[long] + 1e-7)
+    table[rows[long]] = (found[long] * scale[:, None].astype(found.dtype)).astype(table.dtype)
+    bump_version(input)
+    return input
+
+
+def functional_embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` at the numbers in `input`.
+
+    Row `padding_idx` gets no gradient.  With `max_norm` the rows that are looked up are first
+    scaled down, in place, to that `norm_type` norm.  With `scale_grad_by_freq` a gradient is
+    divided by how often its row was looked up.
+
+    >>> import taper
+    >>> table = taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> taper.nn.functional.embedding(taper.tensor([1, 0, 1]), table)
+    tensor([[3., 4.],
+            [1., 2.],
+            [3., 4.]])
+    """
+    count = weight._array.shape[0] if weight._array.ndim else 0
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -count <= padding_idx < count:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    elif padding_idx < 0:
+        padding_idx += count
+    if max_norm is not None:
+        input = input.contiguous()
+        embedding_renorm_(weight, input, max_norm, norm_type)
+    return embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)

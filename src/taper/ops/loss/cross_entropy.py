@@ -1,0 +1,447 @@
+"""Losses over classes: nll_loss and cross_entropy.
+
+nll_loss is linear in the log-probabilities; its backward is the transpose, an operator of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.native import native
+from taper.arrays.reduction import INT64, Shape, not_implemented, scalar_type
+from taper.autograd.transforms import whole
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
+from taper.ops.activation.softmax import log_softmax_dim
+from taper.ops.elementwise.number import add_scalar, div_scalar, mul_scalar
+from taper.ops.loss.elementwise import MEAN, NONE, SUM, reduction_number, refuse_gradient
+from taper.ops.reduction.sums import sum_all, sum_dim
+from taper.tensor import Tensor, wrap
+
+# --- nll_loss: the kernel --------------------------------------------------------------------
+
+
+def _check_values(
+    array: np.ndarray, weight: np.ndarray | None, classes: int, spatial: bool
+) -> None:
+    if weight is not None and weight.shape != (classes,):
+        detail = (
+            "all or no classes"
+            if spatial
+            else f"all {classes} classes or no classes but got weight tensor of shape: "
+            f"{list(weight.shape)}"
+        )
+        raise RuntimeError(f"weight tensor should be defined either for {detail}")
+    if array.dtype.kind not in "fV":
+        kernel = "nll_loss2d_forward_out_frame" if spatial else "nll_loss_out_frame"
+        raise not_implemented(kernel, array.dtype)
+    if weight is not None and weight.dtype != array.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_type(array.dtype)} but found {scalar_type(weight.dtype)}"
+        )
+
+
+def _check_nll(array: np.ndarray, target: np.ndarray, spatial: bool) -> None:
+    if target.dtype != INT64 and target.dtype != np.uint8:
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}"
+        )
+    if spatial:
+        if target.ndim != 3:
+            raise RuntimeError(
+                "only batches of spatial targets supported (3D tensors) but got targets of "
+                f"dimension: {target.ndim}"
+            )
+        if array.shape[:1] + array.shape[2:] != target.shape:
+            raise RuntimeError(
+                f"size mismatch (got input: {list(array.shape)} , target: {list(target.shape)}"
+            )
+    elif target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+
+
+class Picked:
+    """Which log-probability each target picks, in an array seen as (batch, classes, places).
+
+    `flat` are positions in the flattened array; `weights` is None where all are one; `keep` is None
+    where no target is ignored.
+    """
+
+    __slots__ = ("flat", "keep", "weights")
+
+    def __init__(
+        self, shape: Shape, target: np.ndarray, weight: np.ndarray | None, ignore_index: int
+    ) -> None:
+        class_dim = 0 if len(shape) == 1 else 1
+        classes = shape[class_dim]
+        self.keep: np.ndarray | None = None
+        # As unsigned numbers, negative targets are too large as well: one reduction checks both.
+        unsigned = target.view(np.uint64) if target.dtype == INT64 else target
+        valid = not target.size or np.maximum.reduce(unsigned, None) < classes
+        if not valid or 0 <= ignore_index < classes:
+            self.keep = target != ignore_index
+            target = np.where(self.keep, target, 0)
+            wrong = (target < 0) | (target >= classes)
+            if wrong.any():
+                raise IndexError(f"Target {target[wrong].reshape(-1)[0]} is out of bounds.")
+        places = int(np.prod(shape[2:])) if len(shape) > 2 else 1
+        if len(shape) == 1:
+            self.flat = target
+        else:
+            start: Any = np.arange(shape[0]) * (classes * places)
+            if len(shape) > 2:
+                start = start[:, None] + np.arange(places)
+                start = start.reshape(target.shape)
+            self.flat = start + (target if places == 1 else target * places)
+        self.weights = None if weight is None else weight[target]
+        if self.weights is not None and self.keep is not None:
+            self.weights = np.where(self.keep, self.weights, self.weights.dtype.type(0))
+
+    def total(self, dtype: np.dtype) -> Any:
+        """The sum of the weights of targets that count."""
+        if self.weights is not None:
+            return np.add.reduce(self.weights, None)
+        return dtype.type(self.flat.size if self.keep is None else np.count_nonzero(self.keep))
+
+
+def _pick_rows(array: np.ndarray, target: np.ndarray, ignore_index: int) -> np.ndarray | None:
+    """What each target picks of its row, if every row of a matrix has one that counts."""
+    shape = array.shape
+    if len(shape) != 2 or 0 <= ignore_index < shape[1]:
+        return None
+    if native is not None and (found := native.pick_rows(array, target)) is not None:
+        picked: np.ndarray = found
+        return picked
+    if not target.size or target.dtype != INT64:
+        return None
+    if np.maximum.reduce(target.view(np.uint64), None) >= shape[1]:
+        return None
+    return array.reshape(-1)[_row_places(shape, target)]
+
+
+def _put_rows(shape: Shape, target: np.ndarray, value: Any) -> np.ndarray:
+    """Zeros, but `value` where the targets of the rows of a matrix are."""
+    if native is not None:
+        found: np.ndarray | None = native.put_rows(*shape, target, np.asarray(value))
+        if found is not None:
+            return found
+    result = np.zeros(shape, value.dtype)
+    result.reshape(-1)[_row_places(shape, target)] = value
+    return result
+
+
+def _row_places(shape: Shape, target: np.ndarray) -> np.ndarray:
+    """Where the targets of the rows of a matrix are in the flattened matrix."""
+    places = np.arange(0, shape[0] * shape[1], shape[1])
+    places += target
+    return places
+
+
+def _nll(
+    array: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    reduction: int,
+    ignore_index: int,
+) -> tuple[Any, Any]:
+    dtype = array.dtype
+    found = _pick_rows(array, target, ignore_index) if weight is None and reduction else None
+    if found is not None:
+        loss = 0.0 - np.add.reduce(found)  # no negative zero
+        size = found.size
+        loss = loss / size if reduction == MEAN else loss
+        return np.asarray(loss, dtype), np.asarray(size, dtype)
+    picked = Picked(array.shape, target, weight, ignore_index)
+    found = array.reshape(-1)[picked.flat] if array.size else np.zeros(target.shape, dtype)
+    if picked.weights is not None:
+        found = found * picked.weights
+    if picked.keep is not None:
+        found = np.where(picked.keep, found, dtype.type(-0.0))
+    if reduction == NONE and array.ndim > 1:
+        return np.asarray(-found), np.zeros((), dtype)
+    total = picked.total(dtype)
+    loss = 0.0 - np.add.reduce(found, None)
+    if reduction == MEAN:
+        loss = loss / total
+    return np.asarray(loss, dtype), np.asarray(total, dtype)
+
+
+# --- nll_loss: the operators -----------------------------------------------------------------
+
+
+_NLL: Any = {
+    "outputs": ("output", "total_weight"),
+    "nondifferentiable": (1,),
+    "public": False,
+    "method": False,
+    "label": "nll_loss",
+}
+
+
+@op(name="nll_loss_forward", node="NllLossBackward0", **_NLL)
+def nll_loss_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """Minus the log-probabilities of the targets, and the sum of their weights."""
+    _check_nll(self, target, False)
+    _check_values(self, weight, self.shape[-1], False)
+    return _nll(self, target, weight, reduction, ignore_index)
+
+
+@op(name="nll_loss2d_forward", node="NllLoss2DBackward0", **_NLL)
+def nll_loss2d_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """As `nll_loss_forward`, for input of shape (batch, classes, height, width)."""
+    _check_nll(self, target, True)
+    _check_values(self, weight, self.shape[1], True)
+    return _nll(self, target, weight, reduction, ignore_index)
+
+
+@derivative(nll_loss_forward, wrt="self")
+@derivative(nll_loss2d_forward, wrt="self")
+def nll_loss_self(
+    grad_output: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    total_weight: Any,
+    reduction: int,
+    ignore_index: int,
+) -> Any:
+    return nll_loss_backward(
+        grad_output, target, weight, total_weight, tuple(self.shape), reduction, ignore_index
+    )
+
+
+@tangent_of(nll_loss_forward)
+@tangent_of(nll_loss2d_forward)
+def nll_loss_tangent(
+    self_t: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int
+) -> tuple[Tensor, None]:
+    forward = nll_loss_forward if self_t.ndim <= 2 else nll_loss2d_forward
+    return forward(self_t, target, weight, reduction, ignore_index)[0], None
+
+
+@op(tangent=LINEAR, public=False, method=False)
+def nll_loss_backward(
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    total_weight: Array,
+    shape: Shape,
+    reduction: int,
+    ignore_index: int,
+) -> Array:
+    """The gradient of nll_loss: minus `self` at the log-probabilities that the targets pick."""
+    if weight is None and reduction and len(shape) == 2 and total_weight.item() == shape[0]:
+        return _put_rows(shape, target, -self / (shape[0] if reduction == MEAN else 1))
+    result = np.zeros(shape, self.dtype)
+    picked = Picked(shape, target, weight, ignore_index)
+    if not result.size:
+        return result
+    if reduction == MEAN:
+        grad: Any = -self / total_weight
+    else:
+        grad = -self
+    if picked.weights is not None:
+        grad = grad * picked.weights
+    if picked.keep is not None:
+        grad = np.where(picked.keep, grad, result.dtype.type(0))
+    result.reshape(-1)[picked.flat] = grad
+    return result
+
+
+@derivative(nll_loss_backward, wrt="self")
+def nll_loss_backward_self(
+    grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> Any:
+    forward = nll_loss_forward if grad.ndim <= 2 else nll_loss2d_forward
+    return forward(grad, target, weight, reduction, ignore_index)[0]
+
+
+# --- nll_loss: the function ------------------------------------------------------------------
+
+
+@composite(public=False, method=False)
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probability of each target class.
+
+    The input has shape (batch, classes, ...) or (classes,).  A mean is weighted by `weight`, one
+    number for each class; targets equal to `ignore_index` do not count.
+
+    >>> import taper
+    >>> taper.nn.functional.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
+    tensor(2.)
+    """
+    number = reduction_number(reduction, size_average, reduce)
+    return _nll_loss(input, target, weight, number, ignore_index)
+
+
+def _nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    shape, wanted = input._array.shape, target._array.shape
+    if weight is not None:
+        refuse_gradient("nll_loss_forward", "weight", weight)
+    if len(shape) == 2 and len(wanted) == 1 and shape[0] == wanted[0]:
+        return nll_loss_forward(input, target, weight, reduction, ignore_index)[0]
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(shape) == 1:
+        if len(wanted) == 1 and wanted[0] != 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}"
+            )
+    elif shape[0] != (wanted[0] if wanted else 0):
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size "
+            f"({wanted[0] if wanted else 0})."
+        )
+    if len(shape) <= 2:
+        return nll_loss_forward(input, target, weight, reduction, ignore_index)[0]
+    if len(shape) == 4:
+        return nll_loss2d_forward(input, target, weight, reduction, ignore_index)[0]
+    return _nll_loss_nd(input, target, weight, reduction, ignore_index)
+
+
+def _nll_loss_nd(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    """Other numbers of spatial dimensions, as two of which the first has length 1."""
+    shape = input._array.shape
+    wanted = shape[:1] + shape[2:]
+    if target._array.shape != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._array.shape)}")
+    flat = (shape[0], 1, int(np.prod(wanted[1:])))
+    values = input.reshape(shape[0], shape[1], *flat[1:])
+    found, _ = nll_loss2d_forward(values, target.reshape(flat), weight, reduction, ignore_index)
+    return found.view(wanted) if reduction == NONE else found
+
+
+# --- cross_entropy ---------------------------------------------------------------------------
+
+
+@composite(public=False, method=False)
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy of logits with target classes, or with target probabilities.
+
+    The input has shape (batch, classes, ...) or (classes,); a floating point target of the same
+    shape holds probabilities.  `label_smoothing` mixes the target with the uniform distribution.
+
+    >>> import taper
+    >>> taper.nn.functional.cross_entropy(taper.zeros(1, 2), taper.tensor([1]))
+    tensor(0.6931)
+    """
+    number = reduction_number(reduction, size_average, reduce)
+    if not isinstance(target, Tensor):
+        raise TypeError(
+            "cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not "
+            f"{type(target).__name__}"
+        )
+    class_dim = 0 if input.ndim == 1 else 1
+    if target._array.shape == input._array.shape:
+        _check_probabilities(input, target, weight, class_dim, ignore_index)
+        return _probability_loss(input, target, weight, number, label_smoothing, class_dim)
+    if label_smoothing > 0.0:
+        if label_smoothing > 1.0:
+            raise RuntimeError(
+                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+            )
+        return _smoothed(input, target, weight, number, ignore_index, label_smoothing, class_dim)
+    return _nll_loss(log_softmax_dim(input, class_dim), target, weight, number, ignore_index)
+
+
+def _check_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, class_dim: int, ignore_index: int
+) -> None:
+    if target._array.dtype.kind not in "fV":
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got "
+            f"{scalar_type(target._array.dtype)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    classes = input._array.shape[class_dim] if input.ndim else 1
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
+            f"no classes but got weight tensor of shape: {list(weight._array.shape)}"
+        )
+
+
+def _probability_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    label_smoothing: float,
+    class_dim: int,
+) -> Tensor:
+    classes = input._array.shape[class_dim] if input.ndim else 1
+    if label_smoothing > 0.0:
+        target = mul_scalar(target, 1 - label_smoothing)
+        target = add_scalar(target, label_smoothing / classes)
+    losses = log_softmax_dim(input, class_dim) * target
+    if weight is not None:
+        losses = losses * _along_classes(weight, input.ndim)
+    if reduction == NONE:
+        return -sum_dim(losses, (class_dim,))
+    if reduction == SUM:
+        return -sum_all(losses)
+    if not input._array.size:
+        result = -sum_all(losses)
+        result._array.fill(np.nan)
+        return result
+    return div_scalar(-sum_all(losses), input._array.size // classes)
+
+
+def _along_classes(weight: Tensor, ndim: int) -> Tensor:
+    return weight.view((1, -1) + (1,) * (ndim - 2)) if ndim > 1 else weight
+
+
+@whole("smoothed_cross_entropy")
+def _smoothed(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
+    class_dim: int,
+) -> Tensor:
+    """The loss of the target classes mixed with that of the uniform distribution."""
+    values = log_softmax_dim(input, class_dim)
+    exact = _nll_loss(values, target, weight, reduction, ignore_index)
+    if weight is None:
+        uniform = -sum_dim(values, (class_dim,))
+    else:
+        uniform = -sum_dim(values * _along_classes(weight, input.ndim), (class_dim,))
+    ignored = target._array == ignore_index
+    uniform = uniform.masked_fill(wrap(ignored.reshape(uniform._array.shape)), 0.0)
+    if reduction == MEAN:
+        counted = target._array[~ignored]
+        total = counted.size if weight is None else weight._array[counted].sum()
+        uniform = sum_all(uniform) / wrap(np.asarray(total))
+    elif reduction == SUM:
+        uniform = sum_all(uniform)
+    share = label_smoothing / input._array.shape[class_dim]
+    return mul_scalar(exact, 1 - label_smoothing) + mul_scalar(uniform, share)

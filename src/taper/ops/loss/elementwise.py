@@ -1,0 +1,597 @@
+"""Losses that compare input and target element by element, for `nn.functional`.
+
+Every loss ends in a reduction: "none", "mean" or "sum", the numbers 0, 1, 2 on nodes.  The margin
+and embedding losses are in `margin`, the losses over classes in `cross_entropy`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE, FIRST
+from taper.arrays.reduction import Shape, not_implemented
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.views import requires_grad
+from taper.factory import refuse
+from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
+from taper.opdef.dtype_checks import no_negation, refuse_lower
+from taper.opdef.operands import broadcast_clash
+from taper.ops.elementwise.number import add_scalar, mul_scalar
+from taper.ops.elementwise.unary import abs, exp, log, sigmoid
+from taper.ops.reduction.sums import mean_all, sum_all
+from taper.size import Size
+from taper.tensor import Tensor
+from taper.userwarning import warn_user
+
+NONE, MEAN, SUM = range(3)
+_NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
+
+
+_BY_ELEMENTS: Any = {"upcast": True, "public": False, "method": False, "layout": ELEMENTWISE}
+_LIKE_INPUT: Any = {**_BY_ELEMENTS, "layout": FIRST}
+
+# --- reductions ------------------------------------------------------------------------------
+
+
+def reduction_number(reduction: Any, size_average: Any = None, reduce: Any = None) -> int:
+    """The number of a reduction; the deprecated arguments override it, with PyTorch's warning."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    number = _NUMBERS.get(reduction)
+    if number is not None:
+        return number
+    if reduction == "elementwise_mean":
+        warn_user(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead."
+        )
+        return MEAN
+    raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def legacy_reduction(size_average: Any, reduce: Any) -> str:
+    """What `size_average` and `reduce` mean, with the warning that they are deprecated."""
+    average = True if size_average is None else size_average
+    reduces = True if reduce is None else reduce
+    found = ("mean" if average else "sum") if reduces else "none"
+    warn_user(
+        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead."
+    )
+    return found
+
+
+def check_number(function: str, reduction: Any) -> int:
+    """The number of a reduction, as PyTorch's functions outside of `nn` take it.
+
+    Their default is said to be the mean and is none; what is no known number means none.
+    """
+    if type(reduction) is not int:
+        refuse(function, "reduction", 0, "int", reduction)
+    return reduction if reduction in (MEAN, SUM) else NONE
+
+
+def reduced(losses: Tensor, reduction: int) -> Tensor:
+    """Losses of single elements, reduced by operators of their own."""
+    if reduction == MEAN:
+        return mean_all(losses)
+    return sum_all(losses) if reduction == SUM else losses
+
+
+def reduced_array(losses: np.ndarray, reduction: int) -> Any:
+    """Losses of single elements, reduced inside a kernel."""
+    if reduction == NONE:
+        return losses
+    total = np.add.reduce(losses, None)
+    return total / losses.dtype.type(losses.size) if reduction == MEAN else total
+
+
+def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
+    """slope * grad * factor, divided by the number of elements for a mean.
+
+    `slope` is a temporary of the caller: an array is overwritten.
+    """
+    if reduction == MEAN:
+        count = slope.size if isinstance(slope, ndarray | np.generic) else slope._array.size
+        factor = factor / count if count else math.nan
+    if slope.__class__ is ndarray and grad.__class__ is ndarray and not grad.ndim:
+        slope *= grad.item() * factor
+        return slope
+    return slope * (grad * factor)
+
+
+def warn_about_size(input: Tensor, target: Tensor) -> None:
+    if input._array.shape != target._array.shape:
+        warn_user(
+            f"Using a target size ({Size(target._array.shape)}) that is different to the input "
+            f"size ({Size(input._array.shape)}). This will likely lead to incorrect results due "
+            "to broadcasting. Please ensure they have the same size."
+        )
+
+
+def broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both tensors in their common shape."""
+    first, second = input._array.shape, target._array.shape
+    if first == second:
+        return input, target
+    shape = common_shape(first, second)
+    return (
+        input if first == shape else input.expand(shape),
+        target if second == shape else target.expand(shape),
+    )
+
+
+def common_shape(first: Shape, second: Shape) -> Shape:
+    """The shape that two shapes broadcast to, with PyTorch's error if they do not."""
+    clash = broadcast_clash((first, second))
+    if clash is not None:
+        raise clash
+    return np.broadcast_shapes(first, second)
+
+
+def clipped(value: Any, low: float | None, high: float | None) -> Any:
+    """Values limited to a range; takes arrays and Tensors."""
+    return value.clamp(low, high) if isinstance(value, Tensor) else np.clip(value, low, high)
+
+
+def require_floating(kernel: str, array: np.ndarray) -> None:
+    """Raise PyTorch's error of a missing kernel unless an array holds real floating numbers."""
+    if array.dtype.kind not in "fV":
+        raise not_implemented(kernel, array.dtype)
+
+
+# --- mse_loss, l1_loss -----------------------------------------------------------------------
+
+
+@op(
+    name="mse_loss_reduced",
+    label="mse_loss",
+    node="MseLossBackward0",
+    promote=SAME,
+    **_BY_ELEMENTS,
+)
+def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
+    """The squared difference."""
+    require_floating("mse_cpu", self)
+    losses = np.asarray(self - target)
+    np.multiply(losses, losses, losses)
+    return reduced_array(losses, reduction)
+
+
+@derivative(mse_loss_reduced, wrt="self")
+def mse_loss_self(grad: Any, self: Any, target: Any, reduction: int) -> Any:
+    return weighted(self - target, grad, 2.0, reduction)
+
+
+@derivative(mse_loss_reduced, wrt="target")
+def mse_loss_target(grad: Any, self: Any, target: Any, reduction: int) -> Any:
+    return weighted(target - self, grad, 2.0, reduction)
+
+
+def elementwise_tangent(
+    self_t: Any, target_t: Any, slope_self: Any, slope_target: Any, reduction: int
+) -> Tensor:
+    """The tangent of a loss from its slopes in input and target; one may lack a tangent."""
+    if target_t is None:
+        return reduced(self_t * slope_self, reduction)
+    if self_t is None:
+        return reduced(target_t * slope_target, reduction)
+    return reduced(self_t * slope_self + target_t * slope_target, reduction)
+
+
+@tangent_of(mse_loss_reduced)
+def mse_loss_tangent(
+    self: Tensor, target: Tensor, self_t: Any, target_t: Any, reduction: int
+) -> Tensor:
+    difference = (self - target) * 2.0
+    return elementwise_tangent(self_t, target_t, difference, -difference, reduction)
+
+
+@composite(public=False, method=False)
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squared difference of input and target; weighted, a mean divides by the weights' sum.
+
+    >>> import taper
+    >>> taper.nn.functional.mse_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+    tensor(2.)
+    """
+    warn_about_size(input, target)
+    number = reduction_number(reduction, size_average, reduce)
+    first, second = broadcast(input, target)
+    if weight is None:
+        return mse_loss_reduced(first, second, number)
+    return _with_weights((first - second) ** 2, first, weight, number)
+
+
+def _with_weights(losses: Tensor, input: Tensor, weight: Tensor, reduction: int) -> Tensor:
+    if weight._array.shape != input._array.shape:
+        raise ValueError("Weights and input must have the same size.")
+    losses = losses * weight
+    if reduction == MEAN:
+        return sum_all(losses) / sum_all(weight)
+    return sum_all(losses) if reduction == SUM else losses
+
+
+@composite(public=False, method=False)
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The absolute difference of input and target; weighted, a mean divides by the weights' sum.
+
+    >>> import taper
+    >>> taper.nn.functional.l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+    tensor(1.)
+    """
+    warn_about_size(input, target)
+    number = reduction_number(reduction, size_average, reduce)
+    first, second = broadcast(input, target)
+    if weight is None:
+        return l1_loss_reduced(first, second, number)
+    return _with_weights(abs(first - second), first, weight, number)
+
+
+def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The absolute difference of two tensors of one shape."""
+    return reduced(abs(input - target), reduction)
+
+
+# --- smooth_l1_loss, huber_loss --------------------------------------------------------------
+
+
+@op(
+    name="smooth_l1_loss_reduced",
+    label="smooth_l1_loss",
+    node="SmoothL1LossBackward0",
+    promote=SAME,
+    **_BY_ELEMENTS,
+)
+def smooth_l1_loss_reduced(self: Array, target: Array, reduction: int, beta: float) -> Array:
+    """Squared below `beta`, absolute above."""
+    require_floating("smooth_l1_cpu", self)
+    size = np.abs(self - target)
+    near = 0.5 * size * size / beta
+    return reduced_array(np.asarray(np.where(size < beta, near, size - 0.5 * beta)), reduction)
+
+
+def _smooth_l1_slope(difference: Any, beta: float) -> Any:
+    return clipped(difference / beta, -1.0, 1.0)
+
+
+@derivative(smooth_l1_loss_reduced, wrt="self")
+def smooth_l1_loss_self(grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+    return weighted(_smooth_l1_slope(self - target, beta), grad, 1.0, reduction)
+
+
+@derivative(smooth_l1_loss_reduced, wrt="target")
+def smooth_l1_loss_target(grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+    return weighted(_smooth_l1_slope(target - self, beta), grad, 1.0, reduction)
+
+
+@tangent_of(smooth_l1_loss_reduced)
+def smooth_l1_loss_tangent(
+    self: Tensor, target: Tensor, self_t: Any, target_t: Any, reduction: int, beta: float
+) -> Tensor:
+    slope = _smooth_l1_slope(self - target, beta)
+    return elementwise_tangent(self_t, target_t, slope, -slope, reduction)
+
+
+@composite(public=False, method=False)
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """The difference of input and target, squared where it is below `beta` and absolute above.
+
+    >>> import taper
+    >>> taper.nn.functional.smooth_l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+    tensor(0.7500)
+    """
+    warn_about_size(input, target)
+    number = reduction_number(reduction, size_average, reduce)
+    first, second = broadcast(input, target)
+    if beta == 0.0:
+        return l1_loss_reduced(first, second, number)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return smooth_l1_loss_reduced(first, second, number, beta)
+
+
+def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
+    common = dtypes.result_type((self, target))
+    refuse_lower(common, dtypes.FROM_NUMPY[self.dtype])
+    if common.category != dtypes.FLOATING:
+        raise not_implemented("huber_cpu", common.numpy)
+
+
+@op(
+    name="huber_loss_reduced",
+    label="huber_loss",
+    node="HuberLossBackward0",
+    **_LIKE_INPUT,
+)
+def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float) -> Array:
+    """Half the square below `delta`, linear above."""
+    if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
+        _check_huber(self, target)
+    size = np.abs(self - target)
+    far = delta * (size - 0.5 * delta)
+    losses = np.where(size <= delta, 0.5 * size * size, far)
+    return reduced_array(np.asarray(losses, self.dtype), reduction)
+
+
+@derivative(huber_loss_reduced, wrt="self")
+def huber_loss_self(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    return weighted(clipped(self - target, -delta, delta), grad, 1.0, reduction)
+
+
+@derivative(huber_loss_reduced, wrt="target")
+def huber_loss_target(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    return weighted(clipped(target - self, -delta, delta), grad, 1.0, reduction)
+
+
+@tangent_of(huber_loss_reduced)
+def huber_loss_tangent(
+    self: Tensor, target: Tensor, self_t: Any, target_t: Any, reduction: int, delta: float
+) -> Tensor:
+    slope = clipped(self - target, -delta, delta)
+    return elementwise_tangent(self_t, target_t, slope, -slope, reduction)
+
+
+@composite(public=False, method=False)
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Half the squared difference where it is at most `delta`, `delta` times the rest above.
+
+    >>> import taper
+    >>> taper.nn.functional.huber_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+    tensor(0.7500)
+    """
+    warn_about_size(input, target)
+    number = reduction_number(reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    first, second = broadcast(input, target)
+    if weight is None:
+        return huber_loss_reduced(first, second, number, delta)
+    if weight._array.shape != first._array.shape:
+        raise ValueError("Weights and input must have the same size.")
+    return reduced(huber_loss_reduced(first, second, NONE, delta) * weight, number)
+
+
+# --- soft_margin_loss ------------------------------------------------------------------------
+
+
+def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
+    own, common = dtypes.FROM_NUMPY[self.dtype], dtypes.result_type((self, target))
+    no_negation(own, (self,))
+    refuse_lower(common if common.category >= dtypes.FLOATING else dtypes.get_default_dtype(), own)
+
+
+@op(
+    name="soft_margin_loss_reduced",
+    label="soft_margin_loss",
+    node="SoftMarginLossBackward0",
+    **_BY_ELEMENTS,
+)
+def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
+    """log(1 + exp(-target * input))."""
+    if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
+        _check_soft_margin(self, target)
+    losses = np.log1p(np.exp(-self * target))
+    return reduced_array(np.asarray(losses, self.dtype), reduction)
+
+
+def _soft_margin_slope(self: Any, target: Any) -> Any:
+    return -target * sigmoid(-target * self)
+
+
+@derivative(soft_margin_loss_reduced, wrt="self")
+def soft_margin_loss_self(grad: Any, self: Any, target: Any, reduction: int) -> Any:
+    return weighted(_soft_margin_slope(self, target), grad, 1.0, reduction)
+
+
+@tangent_of(soft_margin_loss_reduced)
+def soft_margin_loss_tangent(self: Tensor, target: Tensor, self_t: Any, reduction: int) -> Tensor:
+    return reduced(self_t * _soft_margin_slope(self, target), reduction)
+
+
+@composite(public=False, method=False)
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * input)) for targets 1 and -1.
+
+    >>> import taper
+    >>> taper.nn.functional.soft_margin_loss(taper.tensor([0.0]), taper.tensor([1.0]))
+    tensor(0.6931)
+    """
+    number = reduction_number(reduction, size_average, reduce)
+    refuse_gradient("soft_margin_loss", "target", target)
+    return soft_margin_loss_reduced(input, target, number)
+
+
+def refuse_gradient(function: str, argument: str, value: Tensor | None) -> None:
+    """Raise PyTorch's error for an input that has no derivative but requires one."""
+    if value is not None and not local.state.mode & NO_GRAD and requires_grad(value):
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument "
+            f"'{argument}'. This input cannot have requires_grad True."
+        )
+
+
+# --- kl_div, poisson_nll_loss, gaussian_nll_loss ---------------------------------------------
+
+
+@composite(name="kl_div", method=False)
+def numbered_kl_div(
+    input: Tensor, target: Tensor, reduction: int = NONE, *, log_target: bool = False
+) -> Tensor:
+    """`nn.functional.kl_div` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]))
+    tensor([1.])
+    """
+    number = check_number("kl_div", reduction)
+    kinds = {input._array.dtype.kind, target._array.dtype.kind}
+    if not kinds <= {"f", "V"}:
+        name = "Complex" if "c" in kinds else "Integral"
+        raise RuntimeError(f"kl_div: {name} inputs not supported.")
+    losses = exp(target) * (target - input) if log_target else target.xlogy(target) - target * input
+    return reduced(losses, number)
+
+
+@composite(public=False, method=False)
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence of target probabilities from log-probabilities.
+
+    `reduction="batchmean"` is the sum divided by the batch size, the mathematical definition;
+    with `log_target` the target holds log-probabilities too.
+
+    >>> import taper
+    >>> taper.nn.functional.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]), reduction="sum")
+    tensor(1.)
+    """
+    if size_average is not None or reduce is not None:
+        number = reduction_number(reduction, size_average, reduce)
+    else:
+        if reduction == "mean":
+            warn_user(
+                "reduction: 'mean' divides the total loss by both the batch size and the support "
+                "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+                "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+                "major release."
+            )
+        number = SUM if reduction == "batchmean" else reduction_number(reduction)
+    result = numbered_kl_div(input, target, number, log_target=log_target)
+    return result / input._array.shape[0] if reduction == "batchmean" and input.ndim else result
+
+
+@composite(name="poisson_nll_loss", method=False)
+def numbered_poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    """`nn.functional.poisson_nll_loss` with the number of a reduction.
+
+    >>> import taper
+    >>> taper.poisson_nll_loss(taper.zeros(1), taper.full((1,), 2.0), True, False, 1e-8, 0)
+    tensor([1.])
+    """
+    number = check_number("poisson_nll_loss", reduction)
+    if log_input:
+        losses = exp(input) - target * input
+    else:
+        losses = input - target * log(add_scalar(input, eps))
+    if full:
+        spread = mul_scalar(log(mul_scalar(target, 2 * math.pi)), 0.5)
+        stirling = target * log(target) - target + spread
+        losses = losses + stirling.masked_fill(target <= 1, 0.0)
+    return reduced(losses, number)
+
+
+@composite(public=False, method=False)
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of counts under Poisson distributions.
+
+    The input is the logarithm of the rate, without `log_input` the rate itself; `full` adds
+    Stirling's approximation of the term that the target alone decides.
+
+    >>> import taper
+    >>> taper.nn.functional.poisson_nll_loss(taper.tensor([0.0]), taper.tensor([2.0]))
+    tensor(1.)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    if reduction not in _NUMBERS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return numbered_poisson_nll_loss(input, target, log_input, full, eps, _NUMBERS[reduction])
+
+
+@composite(public=False, method=False, arrays=True)
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log-likelihood of targets under normal distributions of mean `input`.
+
+    The variance is at least `eps`, which its gradient ignores; `full` adds the constant.
+
+    >>> import taper
+    >>> one = taper.ones(1)
+    >>> taper.nn.functional.gaussian_nll_loss(taper.tensor([3.0]), one, one)
+    tensor(2.)
+    """
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * input.new_ones(input._array.shape)
+    elif not isinstance(var, Tensor):
+        raise TypeError(
+            f"any() received an invalid combination of arguments - got ({type(var).__name__})"
+        )
+    elif (var._array < 0 if var._array.dtype.kind in "fV" else (var < 0)._array).any():
+        raise ValueError("var has negative entry/entries")
+    shape, given = input._array.shape, var._array.shape
+    if given != shape:
+        if shape[:-1] == given:
+            var = var.unsqueeze(-1)
+        elif not (shape[:-1] == given[:-1] and given[-1:] == (1,)):
+            raise ValueError("var is of incorrect size")
+    if reduction not in _NUMBERS:
+        raise ValueError(f"{reduction} is not valid")
+    var = var.clone()
+    if var._array.dtype.kind not in "fV":
+        var.clamp_(eps)  # raises
+    np.maximum(var._array, var._array.dtype.type(float(eps)), out=var._array)
+    losses = 0.5 * (log(var) + (input - target) ** 2 / var)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduced(losses, _NUMBERS[reduction])

@@ -1,0 +1,1 @@
+"""Normalisation of batches, samples and weights."""

@@ -1,0 +1,482 @@
+"""Normalisation with statistics of a batch: `batch_norm`, `instance_norm`.
+
+Owns: the kernel, its gradient on arrays (fused) and on Tensors (for second derivatives), and the
+update of the running statistics, which as in PyTorch does not count as a write in place.
+
+Means over all dimensions but the channels are products with a vector of equal weights: BLAS takes
+a tenth of the time of NumPy's reduction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.layouts import laid_out_like
+from taper.arrays.reduction import column_sums, row_products
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.transforms import whole
+from taper.autograd.views import requires_grad
+from taper.factory import refuse
+from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef.operands import scalar_array
+from taper.ops.linalg.matmul import not_tensors
+from taper.ops.shape.ones import reshape, select, view_as_shape
+from taper.tensor import Tensor
+
+# --- what all normalisations share -----------------------------------------------------------
+
+_WEIGHTS: dict[tuple[int, str], ndarray] = {}  # by length and dtype, the few that are in use
+_WEIGHTS_LIMIT = 64
+_SHORT = 1024  # up to here a product of BLAS is an accurate mean
+
+
+def averaging(length: int, dtype: np.dtype) -> ndarray:
+    """A vector whose product with another is the mean of the other."""
+    found = _WEIGHTS.get((length, dtype.char))
+    if found is None:
+        found = np.full(length, 1.0 / max(length, 1), dtype)
+        if len(_WEIGHTS) < _WEIGHTS_LIMIT:
+            _WEIGHTS[length, dtype.char] = found
+    return found
+
+
+def row_means(rows: ndarray) -> ndarray:
+    """The mean of each row of a matrix."""
+    length = rows.shape[1]
+    if length <= _SHORT:
+        return rows.dot(averaging(length, rows.dtype))
+    return row_products(rows, np.ones_like(rows[:1])) / rows.dtype.type(length)
+
+
+def inverse_deviation(variance: Any, eps: float) -> ndarray:
+    """`1 / sqrt(variance + eps)`."""
+    result = np.add(variance, scalar_array(eps, variance.dtype))
+    np.sqrt(result, out=result)
+    return np.reciprocal(result, out=result)
+
+
+def in_single(array: ndarray | None) -> Any:
+    """Half precision in single precision, anything else as it is."""
+    if array is None or array.dtype.itemsize != 2:
+        return array
+    return array.astype(np.float32)
+
+
+def same_dtype(array: ndarray, *others: ndarray | None) -> bool:
+    """Whether all are of one dtype that is computed in as it is: the usual case."""
+    dtype = array.dtype
+    if dtype.char not in "fd":
+        return False
+    for other in others:
+        if other is not None and other.dtype is not dtype:
+            return False
+    return True
+
+
+def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np.dtype:
+    """The dtype of saved means and deviations, checked: that of the parameters.
+
+    Floating point only; parameters of another dtype only float32 beside half precision.
+    """
+    which = dtypes.FROM_NUMPY[array.dtype]
+    if not which.is_floating_point:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{which.scalar_type}'")
+    given = [other.dtype for other in others if other is not None]
+    for dtype in given:
+        if dtype != array.dtype and (array.dtype.itemsize != 2 or dtype != np.float32):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        if dtype != given[0]:
+            names = [dtypes.FROM_NUMPY[each].scalar_type for each in (given[0], dtype)]
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    return given[0] if given else array.dtype
+
+
+def rounded(results: tuple[ndarray, ...], dtype: np.dtype, kept: np.dtype) -> tuple[ndarray, ...]:
+    """Results computed in single precision: the first in `dtype`, the others in `kept`."""
+    first, *others = results
+    return (first.astype(dtype), *[each.astype(kept, copy=False) for each in others])
+
+
+# --- the kernel ------------------------------------------------------------------------------
+
+
+def by_channel(array: ndarray) -> ndarray:
+    """An array (N, C, ...) as (N, C) or (N, C, L)."""
+    if array.ndim == 2:
+        return array
+    return array.reshape(array.shape[0], array.shape[1], math.prod(array.shape[2:]))
+
+
+def channel_means(array: ndarray) -> ndarray:
+    """The mean of all that belongs to a channel, for an array (N, C) or (N, C, L)."""
+    if array.ndim == 3:
+        count, channels, length = array.shape
+        array = row_means(array.reshape(count * channels, length)).reshape(count, channels)
+    return averaging(array.shape[0], array.dtype).dot(array)
+
+
+def channel_products(first: ndarray, second: ndarray) -> ndarray:
+    """The mean of the products of what belongs to a channel of both arrays."""
+    if first.ndim == 2:
+        return averaging(first.shape[0], first.dtype).dot(first * second)
+    return channel_sums(first, second) / (first.shape[0] * first.shape[2])
+
+
+def channel_sums(first: ndarray, second: ndarray) -> ndarray:
+    """The sum of the products of what belongs to a channel of both arrays (N, C, L)."""
+    return column_sums(row_products(first, second))
+
+
+def spread(vector: Any, array: ndarray) -> Any:
+    """A value for each channel in a shape that broadcasts to (N, C) or (N, C, L)."""
+    return vector if array.ndim == 2 else vector[:, None]
+
+
+@op(
+    name="native_batch_norm",
+    outputs=("result0", "result1", "result2", "variance"),
+    nondifferentiable=(1, 2, 3),
+    public=False,
+    method=False,
+)
+def native_batch_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    training: bool,
+    eps: float,
+) -> tuple[Array, ...]:
+    """The normalised input; the mean, the inverse deviation and the variance that were used."""
+    vectors = (weight, bias, running_mean, running_var)
+    _check(input, vectors, training)
+    if not same_dtype(input, *vectors):
+        kept = statistics_dtype("batch_norm", input, *vectors)
+        wide = [in_single(each) for each in (input, *vectors)]
+        return rounded(native_batch_norm.op.kernel(*wide, training, eps), input.dtype, kept)
+    array = by_channel(input)
+    mean: Any = channel_means(array) if training else running_mean
+    result = np.subtract(array, spread(mean, array), order="C")
+    variance = channel_products(result, result) if training else running_var
+    inverse = inverse_deviation(variance, eps)
+    result *= spread(inverse if weight is None else inverse * weight, array)
+    if bias is not None:
+        result += spread(bias, array)
+    if array is not input:
+        result = laid_out_like(result.reshape(input.shape), input)
+    if training:
+        return result, mean, inverse, variance
+    nothing = np.empty(0, input.dtype)
+    return result, nothing, nothing, variance
+
+
+def _check(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
+    if input.ndim > 1:
+        shape = input.shape[1:2]
+        for vector in vectors:
+            if vector is not None and vector.shape != shape:
+                break
+        else:
+            if training or (vectors[2] is not None and vectors[3] is not None):
+                return
+    _refuse(input, vectors, training)
+
+
+def _refuse(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
+    channels = input.shape[1] if input.ndim > 1 else 0
+    for nr, name in ((2, "running_mean"), (3, "running_var"), (0, "weight"), (1, "bias")):
+        vector = vectors[nr]
+        if vector is None and nr > 1 and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+        if vector is not None and vector.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {vector.size}")
+    if input.ndim < 2:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+
+
+@derivative(native_batch_norm, wrt=("input", "weight", "bias"))
+def native_batch_norm_all(
+    grad_result0, input, weight, running_mean, running_var, result1, result2, training, eps, needs
+):
+    if type(grad_result0) is not ndarray:
+        statistics = None if training else (running_mean, running_var)
+        return _with_tensors(grad_result0, input, weight, statistics, eps, needs)
+    grad, array = by_channel(in_single(grad_result0)), by_channel(in_single(input))
+    if training:
+        mean, inverse = in_single(result1), in_single(result2)
+    else:
+        mean, inverse = in_single(running_mean), inverse_deviation(in_single(running_var), eps)
+    scale = inverse if weight is None else inverse * in_single(weight)
+    centered = np.subtract(array, spread(mean, array), order="C")
+    along = channel_products(grad, centered) * inverse if needs[1] or training else None
+    average = channel_means(grad) if needs[2] or training else None
+    if needs[0] and training:
+        centered *= spread(-inverse * along, array)
+        centered += grad
+        centered -= spread(average, array)
+        centered *= spread(scale, array)
+    elif needs[0]:
+        np.multiply(grad, spread(scale, array), out=centered)
+    count = array.size // array.shape[1]
+    return (
+        laid_out_like(centered.reshape(input.shape), input) if needs[0] else None,
+        along * count if needs[1] else None,
+        average * count if needs[2] else None,
+    )
+
+
+def _with_tensors(
+    grad: Tensor, input: Tensor, weight: Any, statistics: Any, eps: float, needs: Any
+) -> tuple[Any, Any, Any]:
+    """The same gradients in terms of operators, to be differentiated again."""
+    dims = (0, *range(2, input._array.ndim))
+    shape = (1, -1, *[1] * (input._array.ndim - 2))
+    if statistics is None:
+        centered = input - input.mean(dims, keepdim=True)
+        inverse = ((centered * centered).mean(dims, keepdim=True) + eps).rsqrt()
+    else:
+        centered = input - reshape(statistics[0], shape)
+        inverse = (reshape(statistics[1], shape) + eps).rsqrt()
+    normalised = centered * inverse
+    for_weight = (grad * normalised).sum(dims) if needs[1] else None
+    for_bias = grad.sum(dims) if needs[2] else None
+    if not needs[0]:
+        return None, for_weight, for_bias
+    scaled = grad if weight is None else grad * reshape(weight, shape)
+    if statistics is None:
+        along = (scaled * normalised).mean(dims, keepdim=True)
+        scaled = scaled - scaled.mean(dims, keepdim=True) - normalised * along
+    return scaled * inverse, for_weight, for_bias
+
+
+@tangent_of(native_batch_norm)
+def native_batch_norm_tangent(
+    input, weight, bias, running_mean, running_var, training, eps, input_t, weight_t, bias_t
+):
+    dims = (0, *range(2, input._array.ndim))
+    shape = (1, -1, *[1] * (input._array.ndim - 2))
+    if training:
+        mean = input.mean(dims, keepdim=True)
+        inverse = ((input - mean).square().mean(dims, keepdim=True) + eps).rsqrt()
+    else:
+        mean, inverse = reshape(running_mean, shape), (reshape(running_var, shape) + eps).rsqrt()
+    normalised = (input - mean) * inverse
+    moved = input.new_zeros(input.shape)
+    if input_t is not None:
+        moved = input_t * inverse
+        if training:
+            along = (moved * normalised).mean(dims, keepdim=True)
+            moved = moved - moved.mean(dims, keepdim=True) - normalised * along
+    if weight is not None:
+        moved = moved * reshape(weight, shape)
+    if weight_t is not None:
+        moved = moved + normalised * reshape(weight_t, shape)
+    if bias_t is not None:
+        moved = moved + reshape(bias_t, shape)
+    return moved, None, None, None
+
+
+# --- the functions ---------------------------------------------------------------------------
+
+
+@whole("batch_norm")
+def _normalise(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: Any,
+    eps: float,
+) -> Tensor:
+    if not isinstance(momentum, float | int):
+        refuse("batch_norm", "momentum", 7, "float", momentum)
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if not local.state.mode & NO_GRAD:
+        _refuse_gradients(running_mean, running_var)
+    if not input._array.size:
+        return _normalise_nothing(input, weight, bias)
+    arguments = (input, weight, bias, running_mean, running_var, bool(training), eps)
+    result, mean, _, variance = native_batch_norm(*arguments)
+    if training and running_mean is not None and running_var is not None:
+        follow(running_mean, running_var, mean, variance, momentum, input._array)
+    return result
+
+
+def follow(
+    running_mean: Tensor,
+    running_var: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    momentum: float,
+    array: ndarray,
+) -> None:
+    """Move the running statistics towards those of a batch."""
+    count = array.size // array.shape[1]
+    _move(running_mean._array, mean._array, momentum, 1.0)
+    unbiased = count / (count - 1) if count > 1 else math.inf
+    _move(running_var._array, variance._array, momentum, unbiased)
+
+
+def _normalise_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """An empty input: as PyTorch, nothing is checked, but parameters get gradients."""
+    result = input.clone()
+    if weight is not None:
+        result = result * select(weight, 0, 0)
+    return result if bias is None else result + select(bias, 0, 0)
+
+
+def _refuse_gradients(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    for name, tensor in (("running_mean", running_mean), ("running_var", running_var)):
+        if tensor is not None and tensor._requires_grad and requires_grad(tensor):
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
+
+
+def _move(running: ndarray, found: ndarray, momentum: float, factor: float) -> None:
+    """Move a running statistic towards `found * factor`; PyTorch counts this as no write."""
+    wide = in_single(found)
+    step = np.multiply(wide, scalar_array(momentum * factor, wide.dtype))
+    rest = scalar_array(1.0 - momentum, wide.dtype)
+    if running.dtype is wide.dtype:
+        np.multiply(running, rest, out=running)
+        running += step
+    else:
+        running[...] = step + in_single(running) * rest
+
+
+@composite(method=False, public=False)
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel with mean 0 and variance 1, by the batch if `training`, else by running values.
+
+    >>> import taper
+    >>> from taper.ops.norm.batch import batch_norm
+    >>> mean, var = taper.zeros(1), taper.ones(1)
+    >>> batch_norm(taper.tensor([[1.0], [3.0]]), mean, var, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    >>> mean, var
+    (tensor([0.2000]), tensor([1.1000]))
+    """
+    if training:
+        shape = input._array.shape
+        if shape[0] == 1 and math.prod(shape[2:]) == 1:
+            raise ValueError(
+                "Expected more than 1 value per channel when training, got input size "
+                f"{input.size()}"
+            )
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    return _normalise(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@composite(method=False, name="batch_norm")
+def plain_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.batch_norm` with its arguments in another order; `cudnn_enabled` is ignored.
+
+    >>> import taper
+    >>> x = taper.tensor([[1.0], [3.0]])
+    >>> taper.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    if not isinstance(input, Tensor):
+        raise not_tensors("batch_norm", input=input)
+    return _normalise(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@composite(method=False, public=False)
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel of each sample with mean 0 and variance 1.
+
+    >>> import taper
+    >>> from taper.ops.norm.batch import instance_norm
+    >>> instance_norm(taper.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
+    if use_input_stats and math.prod(input.size()[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.size()}"
+        )
+    return plain_instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
+    )
+
+
+@composite(method=False, name="instance_norm")
+def plain_instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.instance_norm` with its arguments in another order.
+
+    >>> import taper
+    >>> x = taper.tensor([[[1.0, 3.0]]])
+    >>> taper.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[[-1.0000,  1.0000]]])
+    """
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    samples, channels, *spatial = input._array.shape
+    statistics = [
+        None if each is None else each.repeat(samples) for each in (running_mean, running_var)
+    ]
+    scale, shift = (None if each is None else each.repeat(samples) for each in (weight, bias))
+    merged = view_as_shape(input.contiguous(), (1, samples * channels, *spatial))
+    result = _normalise(
+        merged, statistics[0], statistics[1], scale, shift, use_input_stats, momentum, eps
+    )
+    for running, repeated in zip((running_mean, running_var), statistics, strict=True):
+        if use_input_stats and running is not None and repeated is not None:
+            averages = view_as_shape(repeated, (samples, channels)).mean(0, keepdim=False)
+            running.detach().copy_(averages)
+    return view_as_shape(result, (samples, channels, *spatial))

@@ -1,0 +1,595 @@
+"""Normalisation of each sample by itself: `layer_norm`, `group_norm`, `rms_norm`, `normalize`,
+`local_response_norm`.
+
+Owns: the kernels of the first two, their gradients on arrays (fused) and on Tensors (for second
+derivatives).  Normalisation with statistics of a batch is in `batch`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.layouts import ROW_MAJOR, laid_out_like, suggested_format
+from taper.arrays.reduction import row_products, sum_array
+from taper.arrays.strides import Shape
+from taper.factory import refuse, shape_argument
+from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opdef.operands import scalar_array
+from taper.opdef.writes import compute_into
+from taper.ops.elementwise.arithmetic import div
+from taper.ops.elementwise.number import add_scalar
+from taper.ops.norm.batch import (
+    channel_sums,
+    in_single,
+    inverse_deviation,
+    rounded,
+    row_means,
+    same_dtype,
+    statistics_dtype,
+)
+from taper.ops.reduction.vector_norm import vector_norm
+from taper.ops.shape.ones import expand, reshape
+from taper.sampling.fill import C_NAMES
+from taper.tensor import Tensor
+from taper.userwarning import warn_once
+
+# --- rows with mean 0 and variance 1 ---------------------------------------------------------
+
+
+def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
+    """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
+    length = rows.shape[1]
+    mean = row_means(rows)[:, None]
+    result = np.subtract(rows, mean, order="C")
+    variance = row_products(result, result)
+    variance *= scalar_array(1.0 / max(length, 1), rows.dtype)
+    inverse = inverse_deviation(variance, eps)[:, None]
+    result *= inverse
+    return result, mean, inverse
+
+
+def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
+    """The gradient of the rows that became `normalised`; writes into `normalised`."""
+    length = grad.shape[1]
+    along = row_products(grad, normalised)
+    along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
+    normalised *= along[:, None]
+    normalised += grad
+    normalised -= row_means(grad)[:, None]
+    normalised *= inverse
+    return normalised
+
+
+def rows_gradient_of_tensors(grad: Tensor, normalised: Tensor, inverse: Tensor, dims: Any) -> Any:
+    """The same over the dimensions `dims`, in terms of operators."""
+    along = (grad * normalised).mean(dims, keepdim=True)
+    return (grad - grad.mean(dims, keepdim=True) - normalised * along) * inverse
+
+
+def normalised_tensors(input: Tensor, eps: Any, dims: Any) -> tuple[Tensor, Tensor]:
+    """The normalised input and the inverse deviation, in terms of operators.
+
+    In the place of `eps` the inverse deviation as it was may be given, if `eps` was not kept.
+    """
+    centered = input - input.mean(dims, keepdim=True)
+    variance = (centered * centered).mean(dims, keepdim=True)
+    if isinstance(eps, Tensor):
+        eps = (eps.detach() ** -2 - variance).detach()
+    inverse = (variance + eps).rsqrt()
+    return centered * inverse, inverse
+
+
+# --- layer_norm ------------------------------------------------------------------------------
+
+
+@op(
+    name="native_layer_norm",
+    outputs=("result0", "result1", "result2"),
+    nondifferentiable=(1, 2),
+    public=False,
+    method=False,
+)
+def native_layer_norm(
+    input: Array,
+    normalized_shape: Shape,
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+) -> tuple[Array, ...]:
+    """The normalised input, and the means and inverse deviations of its samples."""
+    lead = input.ndim - len(normalized_shape)
+    if (
+        not normalized_shape
+        or input.shape[max(lead, 0) :] != normalized_shape
+        or (weight is not None and weight.shape != normalized_shape)
+        or (bias is not None and bias.shape != normalized_shape)
+    ):
+        refuse_shapes(input, normalized_shape, weight, bias)
+    if not same_dtype(input, weight, bias):
+        kept = statistics_dtype("LayerNormKernelImpl", input, weight, bias)
+        wide = [in_single(each) for each in (weight, bias)]
+        kernel = native_layer_norm.op.kernel
+        found = kernel(in_single(input), normalized_shape, *wide, eps)
+        return rounded(found, input.dtype, kept)
+    flat = lead == 1 and input.ndim == 2
+    rows = input if flat else _rows(input, lead)
+    result, mean, inverse = normalised_rows(rows, eps)
+    if weight is not None:
+        result *= weight if flat else weight.reshape(-1)
+    if bias is not None:
+        result += bias if flat else bias.reshape(-1)
+    if flat:
+        return result, mean, inverse
+    shape = input.shape[:lead] + (1,) * (input.ndim - lead)
+    return result.reshape(input.shape), mean.reshape(shape), inverse.reshape(shape)
+
+
+def _rows(array: ndarray, lead: int) -> ndarray:
+    shape = array.shape
+    return array.reshape(math.prod(shape[:lead]), math.prod(shape[lead:]))
+
+
+def refuse_shapes(
+    input: ndarray, normalized_shape: Shape, weight: ndarray | None, bias: ndarray | None
+) -> None:
+    """Raise what is wrong with the shapes, if anything."""
+    ndim = len(normalized_shape)
+    listed = list(normalized_shape)
+    if not ndim:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            f"one element, but got normalized_shape = {listed}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.shape != normalized_shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of "
+                f"shape {list(parameter.shape)} and normalized_shape = {listed}"
+            )
+    if input.ndim < ndim or input.shape[input.ndim - ndim :] != normalized_shape:
+        wanted = ", ".join(str(each) for each in listed)
+        raise RuntimeError(
+            f"Given normalized_shape={listed}, expected input with shape [*, {wanted}], but got "
+            f"input of size{list(input.shape)}"
+        )
+
+
+@derivative(native_layer_norm, wrt=("input", "weight", "bias"))
+def native_layer_norm_all(
+    grad_result0, input, normalized_shape, weight, bias, result1, result2, needs
+):
+    lead = input.ndim - len(normalized_shape)
+    if type(grad_result0) is not ndarray:
+        return _layer_with_tensors(grad_result0, input, weight, lead, result2, needs)
+    grad, inverse = _rows(in_single(grad_result0), lead), _rows(in_single(result2), lead)
+    normalised = np.subtract(
+        _rows(in_single(input), lead), _rows(in_single(result1), lead), order="C"
+    )
+    normalised *= inverse
+    for_weight = for_bias = found = None
+    if needs[1] or needs[2]:
+        ones = np.ones(len(grad), grad.dtype)
+    if needs[1]:
+        for_weight = ones.dot(grad * normalised).reshape(normalized_shape)
+    if needs[2]:
+        for_bias = ones.dot(grad).reshape(normalized_shape)
+    if needs[0]:
+        scaled = grad if weight is None else grad * in_single(weight).reshape(-1)
+        found = rows_gradient(scaled, normalised, inverse).reshape(input.shape)
+    return found, for_weight, for_bias
+
+
+def _layer_with_tensors(
+    grad: Tensor, input: Tensor, weight: Any, lead: int, inverse: Tensor, needs: Any
+) -> tuple[Any, Any, Any]:
+    outer, inner = tuple(range(lead)), tuple(range(lead, input._array.ndim))
+    normalised, inverse = normalised_tensors(input, inverse, inner)
+    for_weight = _sum(grad * normalised, outer) if needs[1] else None
+    for_bias = _sum(grad, outer) if needs[2] else None
+    scaled = grad if weight is None else grad * weight
+    found = rows_gradient_of_tensors(scaled, normalised, inverse, inner) if needs[0] else None
+    return found, for_weight, for_bias
+
+
+def _sum(tensor: Tensor, dims: Shape) -> Tensor:
+    return tensor.sum(dims) if dims else tensor
+
+
+@tangent_of(native_layer_norm)
+def native_layer_norm_tangent(
+    input, normalized_shape, weight, bias, eps, input_t, weight_t, bias_t
+):
+    inner = tuple(range(-len(normalized_shape), 0))
+    normalised, inverse = normalised_tensors(input, eps, inner)
+    moved = input.new_zeros(input.shape)
+    if input_t is not None:
+        moved = rows_gradient_of_tensors(input_t, normalised, inverse, inner)
+    if weight is not None:
+        moved = moved * weight
+    if weight_t is not None:
+        moved = moved + normalised * weight_t
+    if bias_t is not None:
+        moved = moved + bias_t
+    return moved, None, None
+
+
+@composite(method=False, public=False)
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
+
+    >>> import taper
+    >>> from taper.ops.norm import layer_norm
+    >>> layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [ 1.0000, -1.0000]])
+    """
+    if not isinstance(input, Tensor):
+        refuse("layer_norm", "input", 1, "Tensor", input)
+    shape = shape_argument("layer_norm", "normalized_shape", 2, normalized_shape)
+    return native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+@composite(method=False, name="layer_norm")
+def plain_layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
+
+    >>> import taper
+    >>> taper.layer_norm(taper.tensor([1.0, 3.0]), (2,))
+    tensor([-1.0000,  1.0000])
+    """
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+# --- group_norm ------------------------------------------------------------------------------
+
+
+@op(
+    name="native_group_norm",
+    outputs=("result0", "result1", "result2"),
+    public=False,
+    method=False,
+)
+def native_group_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, ...]:
+    """The normalised input, and the means and inverse deviations of its groups of channels."""
+    if not same_dtype(input, weight, bias):
+        kept = statistics_dtype("GroupNormKernelImpl", input, weight, bias)
+        wide = [in_single(each) for each in (input, weight, bias)]
+        found = native_group_norm.op.kernel(*wide, N, C, HxW, group, eps)
+        return rounded(found, input.dtype, kept)
+    rows = input.reshape(N * group, C // group * HxW)
+    result, mean, inverse = normalised_rows(rows, eps)
+    result = result.reshape(N, C, HxW)
+    if weight is not None:
+        result *= weight[:, None]
+    if bias is not None:
+        result += bias[:, None]
+    result = laid_out_like(result.reshape(input.shape), input)
+    return result, mean.reshape(N, group), inverse.reshape(N, group)
+
+
+@derivative(native_group_norm, wrt=("input", "weight", "bias"))
+def native_group_norm_all(
+    grad_result0,
+    input,
+    weight,
+    result1,
+    result2,
+    N,
+    C,
+    HxW,
+    group,
+    eps,
+    needs,
+    grad_result1=None,
+    grad_result2=None,
+):
+    grads = (grad_result1, grad_result2)
+    if any(isinstance(each, Tensor) for each in (grad_result0, *grads)):
+        sizes = (N, C, HxW, group)
+        return _group_with_tensors((grad_result0, *grads), input, weight, sizes, eps, needs)
+    rows = (N * group, C // group * HxW)
+    inverse = in_single(result2).reshape(-1, 1)
+    normalised = np.subtract(
+        in_single(input).reshape(rows), in_single(result1).reshape(-1, 1), order="C"
+    )
+    normalised *= inverse
+    for_weight = for_bias = found = None
+    if needs[0] and (grad_result1 is not None or grad_result2 is not None):
+        found = _through_statistics(normalised, inverse, *grads)
+    if grad_result0 is None:
+        return None if found is None else found.reshape(input.shape), None, None
+    grad = in_single(grad_result0).reshape(N, C, HxW)
+    if needs[1]:
+        for_weight = channel_sums(grad, normalised.reshape(N, C, HxW))
+    if needs[2]:
+        for_bias = sum_array(grad, (0, 2), False, None)
+    if needs[0]:
+        scaled = grad if weight is None else grad * in_single(weight)[:, None]
+        through = rows_gradient(scaled.reshape(rows), normalised, inverse)
+        found = (through if found is None else through + found).reshape(input.shape)
+    return found, for_weight, for_bias
+
+
+def _through_statistics(normalised: Any, inverse: Any, grad_mean: Any, grad_inverse: Any) -> Any:
+    """What comes to the rows through their means and inverse deviations."""
+    length = normalised.shape[-1]
+    found = 0.0 * normalised
+    if grad_mean is not None:
+        found = found + grad_mean.reshape(inverse.shape) / length
+    if grad_inverse is not None:
+        slope = inverse * inverse * grad_inverse.reshape(inverse.shape) / length
+        found = found - normalised * slope
+    return found
+
+
+def _group_with_tensors(
+    grads: Any, input: Tensor, weight: Any, sizes: Shape, eps: float, needs: Any
+) -> tuple[Any, Any, Any]:
+    grad, grad_mean, grad_inverse = grads
+    N, C, HxW, group = sizes
+    rows = (N, group, C // group * HxW)
+    normalised, inverse = normalised_tensors(reshape(input, rows), eps, (2,))
+    for_weight = for_bias = found = None
+    if needs[0] and (grad_mean is not None or grad_inverse is not None):
+        found = _through_statistics(normalised, inverse, grad_mean, grad_inverse)
+    if grad is not None:
+        flat = reshape(grad, (N, C, HxW))
+        if needs[1]:
+            for_weight = (flat * reshape(normalised, (N, C, HxW))).sum((0, 2))
+        if needs[2]:
+            for_bias = flat.sum((0, 2))
+        if needs[0]:
+            scaled = flat if weight is None else flat * reshape(weight, (C, 1))
+            through = rows_gradient_of_tensors(reshape(scaled, rows), normalised, inverse, (2,))
+            found = through if found is None else through + found
+    if found is not None:
+        found = reshape(found, tuple(input._array.shape))
+    return found, for_weight, for_bias
+
+
+@tangent_of(native_group_norm)
+def native_group_norm_tangent(
+    input, weight, bias, N, C, HxW, group, eps, input_t, weight_t, bias_t
+):
+    rows = (N, group, C // group * HxW)
+    normalised, inverse = normalised_tensors(reshape(input, rows), eps, (2,))
+    moved = input.new_zeros((N, C, HxW))
+    mean_t = inverse_t = None
+    if input_t is not None:
+        change = reshape(input_t, rows)
+        moved = rows_gradient_of_tensors(change, normalised, inverse, (2,))
+        moved = reshape(moved, (N, C, HxW))
+        mean_t = change.mean((2,))
+        inverse_t = -(inverse * inverse * (normalised * change).mean((2,), keepdim=True))
+        inverse_t = reshape(inverse_t, (N, group))
+    if weight is not None:
+        moved = moved * reshape(weight, (C, 1))
+    if weight_t is not None:
+        moved = moved + reshape(normalised, (N, C, HxW)) * reshape(weight_t, (C, 1))
+    if bias_t is not None:
+        moved = moved + reshape(bias_t, (C, 1))
+    return reshape(moved, tuple(input._array.shape)), mean_t, inverse_t
+
+
+@composite(method=False, public=False)
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each group of channels of each sample with mean 0 and variance 1.
+
+    >>> import taper
+    >>> from taper.ops.norm import group_norm
+    >>> group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    ndim, shape = input.dim(), list(input._array.shape)
+    if ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {ndim}")
+    if num_groups == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")  # as PyTorch
+    grouped = shape[0] * shape[1] // num_groups * math.prod(shape[2:])
+    if grouped == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
+        )
+    return plain_group_norm(input, num_groups, weight, bias, eps)
+
+
+@composite(method=False, name="group_norm")
+def plain_group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
+
+    >>> import taper
+    >>> taper.group_norm(taper.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = list(input._array.shape)
+    samples, channels, *spatial = shape
+    check_groups(shape, channels, num_groups, weight, bias)
+    sizes = (samples, channels, math.prod(spatial), num_groups)
+    dense = input.contiguous(memory_format=suggested_format(input._array))
+    return native_group_norm(dense, weight, bias, *sizes, eps)[0]
+
+
+def check_groups(
+    shape: list[int], channels: int, num_groups: int, weight: Tensor | None, bias: Tensor | None
+) -> None:
+    """Raise if the channels cannot be grouped, or have other numbers of weights."""
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {shape} and num_groups={num_groups}"
+        )
+    # PyTorch names the shape of the weight in both texts.
+    named = [0] if weight is None else list(weight._array.shape)
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter._array.shape != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in "
+                f"input, but got {name} of shape {named} and input of shape {shape}"
+            )
+
+
+# --- rms_norm --------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The last dimensions divided by the root of the mean of their squares.
+
+    >>> import taper
+    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
+    tensor([0.2000, 1.4000])
+    """
+    if not isinstance(input, Tensor):
+        refuse("rms_norm", "input", 1, "Tensor", input)
+    shape = shape_argument("rms_norm", "normalized_shape", 2, normalized_shape)
+    _check_rms(input, shape, weight)
+    given = input.dtype
+    if weight is not None and weight.dtype is not given:
+        warn_once(
+            f"Mismatch dtype between input and weight: input dtype = {C_NAMES[given]}, weight "
+            f"dtype = {C_NAMES[weight.dtype]}, Cannot dispatch to fused implementation."
+        )
+    if given.itemsize == 2:
+        input = input.to(dtypes.float32)
+    if eps is None:
+        eps = dtypes.finfo(input.dtype.to_real()).eps
+    squares = input.pow(2).mean(tuple(range(-len(shape), 0)), keepdim=True)
+    result = input * add_scalar(squares, eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    result = result if result.dtype is given else result.to(given)
+    result._array = laid_out_like(result._array, input._array)
+    return result
+
+
+def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
+    try:
+        refuse_shapes(input._array, shape, None if weight is None else weight._array, None)
+    except RuntimeError as error:
+        # PyTorch's text for this function lacks the comma.
+        raise RuntimeError(str(error).replace("[*, ", "[*")) from None
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'")
+
+
+# --- normalize, local_response_norm ----------------------------------------------------------
+
+
+@composite(method=False, public=False)
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """Vectors along `dim` divided by their p-norm, at least by `eps`.
+
+    >>> import taper
+    >>> from taper.ops.norm import normalize
+    >>> normalize(taper.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    lengths = vector_norm(input, p, dim, True).clamp_min(eps)
+    divisor = expand(lengths, tuple(input._array.shape))
+    return div(input, divisor) if out is None else compute_into("div", div, (input, divisor), out)
+
+
+def _check_windows(array: ndarray) -> None:
+    """PyTorch averages with its pooling, for which the dtypes differ with the dimensions."""
+    found, flat = dtypes.FROM_NUMPY[array.dtype], array.ndim == 3
+    halves = (dtypes.float16, dtypes.bfloat16) if flat else ()
+    if found not in (dtypes.float64, dtypes.int64, *halves):
+        kernel = "avg_pool2d" if flat else "avg_pool3d_out_frame"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{found.scalar_type}'")
+
+
+@op(name="channel_window_mean", tangent=LINEAR, public=False, method=False, layout=ROW_MAJOR)
+def channel_window_mean(self: Array, before: int, after: int) -> Array:
+    """For each channel the mean of its window of channels; beyond the ends there are zeros."""
+    if self.dtype != np.float32:
+        _check_windows(self)
+    wide = in_single(self)
+    padding = [(0, 0)] * self.ndim
+    padding[1] = (before, after)
+    padded = np.pad(wide, padding)
+    channels, size = self.shape[1], before + after + 1
+    result = np.zeros_like(wide)
+    for shift in range(size):
+        result += padded[:, shift : shift + channels]
+    if result.dtype.kind == "i":
+        result //= size
+    else:
+        result /= size
+    return result.astype(self.dtype, copy=False)
+
+
+@derivative(channel_window_mean, wrt="self")
+def channel_window_mean_self(grad, before, after):
+    return channel_window_mean(grad, after, before)
+
+
+@composite(method=False, public=False)
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Each element divided by a power of the mean square of its neighbours among the channels.
+
+    Differs: the graph has one node in the place of PyTorch's padding and pooling.
+
+    >>> import taper
+    >>> from taper.ops.norm import local_response_norm
+    >>> local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
+    tensor([[[0.5000],
+             [0.3780]]])
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input (got "
+            f"{input.dim()} dimensions)"
+        )
+    if not input.numel():
+        return input
+    mean = channel_window_mean(input * input, size // 2, (size - 1) // 2)
+    return input / (mean * alpha + k).pow(beta)

@@ -1,0 +1,1 @@
+"""Operators that sum, count, sort or search along dimensions."""

@@ -1,0 +1,439 @@
+"""Sorting, and picking elements by rank: sort, topk, kthvalue, median, mode.
+
+NaN is larger than any number.  Of equal elements the first comes first, also where PyTorch leaves
+the order open (`topk`, `kthvalue`), so indices of ties may differ from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from taper import return_types
+from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import ABSENT, INT64, Shape, not_implemented, refuse_empty
+from taper.arrays.strides import wrap_dim
+from taper.factory import integer
+from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef.writes import compute_into, run_out
+from taper.ops.reduction.along import put_along, take_along, taken
+from taper.ops.reduction.extrema import share_evenly, share_tangent
+from taper.tensor import Tensor
+
+_PAIR: Any = {"outputs": ("values", "indices"), "nondifferentiable": (1,), "out": True}
+
+
+# --- sort ------------------------------------------------------------------------------------
+
+
+def order_along(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+    """The indices that sort an array along a dimension; equal elements keep their order."""
+    if array.dtype.kind == "V":
+        array = array.astype(np.float32)  # the comparison of bfloat16 knows no NaN
+    if not descending:
+        return np.argsort(array, axis, kind="stable")
+    # Sorted backwards and read backwards: NaN comes first, ties stay in order.
+    reverse = np.argsort(np.flip(array, axis), axis, kind="stable")
+    return array.shape[axis] - 1 - np.flip(reverse, axis)
+
+
+def _sorted(array: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
+    axis = wrap_dim(dim, array.ndim)
+    if array.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    if not array.ndim:
+        return array.copy(), np.zeros((), INT64)
+    indices = order_along(array, axis, descending)
+    return taken(array, indices, axis), indices
+
+
+@op(
+    name="sort_values",
+    label="sort",
+    node="SortBackward0",
+    returns=return_types.sort,
+    public=False,
+    method=False,
+    **_PAIR,
+    layout=ELEMENTWISE,
+)
+def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    """The elements in order along a dimension, and where they were."""
+    return _sorted(self, dim, descending)
+
+
+@op(
+    name="sort_stable",
+    label="sort",
+    node="SortBackward1",
+    returns=return_types.sort,
+    public=False,
+    method=False,
+    **_PAIR,
+    layout=ELEMENTWISE,
+)
+def sort_stable(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    """As `sort_values`, for the overload that asks for stability."""
+    return _sorted(self, dim, descending)
+
+
+@composite()
+def sort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    axis: int | None = None,
+) -> Any:
+    """The elements in order along a dimension, and where they were; equal ones keep their order.
+
+    >>> import taper
+    >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
+    torch.return_types.sort(
+    values=tensor([1., 2., 3.]),
+    indices=tensor([1, 2, 0]))
+    """
+    if axis is not None:
+        dim = axis
+    which = sort_values if stable is None else sort_stable
+    if out is not None:
+        return run_out(which.op, (input, dim, descending), out)
+    return which(input, dim, descending)
+
+
+@composite()
+def argsort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool = False,
+    axis: int | None = None,
+) -> Tensor:
+    """The indices that put the elements in order along a dimension.
+
+    >>> import taper
+    >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
+    return sort(input.detach(), dim, descending, axis=axis).indices
+
+
+@composite()
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements in order along the first dimension.
+
+    >>> import taper
+    >>> taper.msort(taper.tensor([[3, 1], [2, 4]]))
+    tensor([[2, 1],
+            [3, 4]])
+    """
+    if out is not None:
+        return compute_into("msort", msort, (input,), out)
+    return sort_values(input, 0, False).values
+
+
+# --- topk ------------------------------------------------------------------------------------
+
+
+@op(returns=return_types.topk, **_PAIR)
+def topk(
+    self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
+    """The `k` largest (or smallest) elements along a dimension, and where they are.
+
+    They are in order also without `sorted`.
+
+    >>> import taper
+    >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+    if type(k) is not int:
+        k = integer("topk", "k", 2, k)
+    axis = wrap_dim(dim, self.ndim)
+    length = self.shape[axis] if self.ndim else 1
+    if not 0 <= k <= length:
+        raise RuntimeError("selected index k out of range")
+    if self.dtype.kind == "c":
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
+    if self.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    if not self.ndim:
+        return self.copy(), np.zeros((), INT64)
+    head = (slice(None),) * axis + (slice(k),)
+    if 8 * k < length and length > 256 and self.dtype.kind in "fiu":
+        indices = _ordered_top(self, k, axis, largest)
+    else:
+        indices = np.ascontiguousarray(order_along(self, axis, largest)[head])
+    return taken(self, indices, axis), indices
+
+
+def _ordered_top(array: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray:
+    """The indices of the first `k` in order, without sorting all."""
+    length = array.shape[axis]
+    place = length - k if largest else k - 1
+    if not k:
+        place = 0
+    chosen = np.argpartition(array, place, axis)
+    part = slice(length - k, None) if largest else slice(k)
+    chosen = np.sort(chosen[(slice(None),) * axis + (part,)], axis)
+    order = order_along(taken(array, chosen, axis), axis, largest)
+    return taken(chosen, order, axis)
+
+
+@derivative(sort_values, wrt="self")
+@derivative(sort_stable, wrt="self")
+@derivative(topk, wrt="self")
+def picked_self(grad_values: Any, indices: Any, self_shape: Shape, dim: int) -> Any:
+    return put_along(grad_values, self_shape, dim, indices)
+
+
+@tangent_of(sort_values)
+@tangent_of(sort_stable)
+@tangent_of(topk)
+def picked_tangent(self_t: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, None]:
+    return take_along(self_t, dim, indices), None
+
+
+# --- kthvalue --------------------------------------------------------------------------------
+
+
+def _picked(array: np.ndarray, axis: int, indices: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
+    """The elements at `indices`, which have length 1 along `axis`."""
+    values = taken(array, indices, axis)
+    if keepdim:
+        return values, indices
+    return values.squeeze(axis), indices.squeeze(axis)
+
+
+@op(returns=return_types.kthvalue, **_PAIR)
+def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The `k`-th smallest element along a dimension, counted from 1, and where it is.
+
+    >>> import taper
+    >>> taper.kthvalue(taper.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
+    axis = wrap_dim(dim, self.ndim)
+    refuse_empty(self, axis, "kthvalue")
+    if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    if not self.ndim:
+        return self.copy(), np.zeros((), INT64)
+    if self.dtype.kind in "bc":
+        raise not_implemented("kthvalue_cpu", self.dtype)
+    place = (slice(None),) * axis + (slice(k - 1, k),)
+    indices = np.ascontiguousarray(order_along(self, axis, False)[place])
+    return _picked(self, axis, indices, keepdim)
+
+
+# --- median, nanmedian -----------------------------------------------------------------------
+
+
+def _middle(array: np.ndarray, skip_nan: bool) -> Any:
+    """The lower of the two middle elements; NaN if there are none or, unskipped, one is NaN."""
+    if array.dtype.kind in "bc":
+        raise not_implemented("median_cpu", array.dtype)
+    flat = array.reshape(-1)
+    floating = array.dtype.kind in "fV"
+    if floating:
+        missing = flat != flat
+        if skip_nan:
+            flat = flat[~missing]
+        elif missing.any():
+            return array.dtype.type(np.nan)
+    if not flat.size:
+        return array.dtype.type(np.nan) if floating else np.iinfo(array.dtype).min
+    place = (flat.size - 1) // 2
+    return np.partition(flat, place)[place]
+
+
+def _middle_along(
+    array: np.ndarray, dim: int, keepdim: bool, skip_nan: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    axis = wrap_dim(dim, array.ndim)
+    refuse_empty(array, axis, "median")
+    if array.dtype.kind in "bc":
+        raise not_implemented("median_out", array.dtype)
+    if not array.ndim:
+        return array.copy(), np.zeros((), INT64)
+    order = order_along(array, axis, False)
+    missing = np.count_nonzero(array != array, axis, keepdims=True)
+    valid = array.shape[axis] - missing
+    place = np.maximum(valid - 1, 0) // 2
+    if not skip_nan:
+        place = np.where(missing > 0, valid, place)
+    return _picked(array, axis, taken(order, place, axis), keepdim)
+
+
+@op(name="median_all", label="median", node="MedianBackward0", public=False, method=False)
+def median_all(self: Array) -> Array:
+    """The median of all elements."""
+    return np.asarray(_middle(self, False), self.dtype)
+
+
+@op(name="nanmedian_all", label="nanmedian", node="NanmedianBackward0", public=False, method=False)
+def nanmedian_all(self: Array) -> Array:
+    """The median of all elements but NaN."""
+    return np.asarray(_middle(self, True), self.dtype)
+
+
+@derivative(median_all, wrt="self")
+@derivative(nanmedian_all, wrt="self")
+def median_all_self(grad: Any, self: Any, result: Any) -> Any:
+    return share_evenly(grad, self, result)
+
+
+@tangent_of(median_all)
+@tangent_of(nanmedian_all)
+def median_all_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
+    return share_tangent(self_t, self, result)
+
+
+@op(
+    name="median_dim",
+    label="median",
+    node="MedianBackward1",
+    returns=return_types.median,
+    public=False,
+    method=False,
+    **_PAIR,
+)
+def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+    """The median along a dimension, and where it is."""
+    return _middle_along(self, dim, keepdim, False)
+
+
+@op(
+    name="nanmedian_dim",
+    label="nanmedian",
+    node="NanmedianBackward1",
+    returns=return_types.nanmedian,
+    public=False,
+    method=False,
+    **_PAIR,
+)
+def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+    """The median along a dimension without NaN, and where it is."""
+    return _middle_along(self, dim, keepdim, True)
+
+
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def median(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.median: ...
+@overload
+def median(
+    input: Tensor, *, axis: int, keepdims: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.median: ...
+@composite()
+def median(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
+) -> Any:
+    """The median; of an even number of elements the lower one; with `dim` also where it is.
+
+    >>> import taper
+    >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
+    if axis is not ABSENT or keepdims:
+        dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
+    if dim is ABSENT:
+        return median_all(input)
+    if out is not None:
+        return run_out(median_dim.op, (input, dim, keepdim), out)
+    return median_dim(input, dim, keepdim)
+
+
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def nanmedian(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
+) -> return_types.nanmedian: ...
+@overload
+def nanmedian(
+    input: Tensor, *, axis: int, keepdims: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.nanmedian: ...
+@composite()
+def nanmedian(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    axis: Any = ABSENT,
+    keepdims: bool = False,
+) -> Any:
+    """The median of the elements that are no NaN; see `median`.
+
+    >>> import taper
+    >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
+    tensor(2.)
+    """
+    dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
+    if dim is ABSENT:
+        return nanmedian_all(input)
+    if out is not None:
+        return run_out(nanmedian_dim.op, (input, dim, keepdim), out)
+    return nanmedian_dim(input, dim, keepdim)
+
+
+# --- mode ------------------------------------------------------------------------------------
+
+
+@op(returns=return_types.mode, **_PAIR)
+def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The most frequent element along a dimension, the smallest of several, and where it is last.
+
+    >>> import taper
+    >>> taper.mode(taper.tensor([1, 2, 2, 3]))
+    torch.return_types.mode(
+    values=tensor(2),
+    indices=tensor(2))
+    """
+    axis = wrap_dim(dim, self.ndim)
+    refuse_empty(self, axis, "mode")
+    if not self.ndim:
+        return self.copy(), np.zeros((), INT64)
+    if self.dtype.kind == "c" and self.size:
+        raise not_implemented("mode_cpu", self.dtype)
+    order = order_along(self, axis, False)
+    values = taken(self, order, axis)
+    # How long the run of equal elements is that ends at each place.
+    shape = (-1,) + (1,) * (self.ndim - axis - 1)
+    places = np.arange(self.shape[axis]).reshape(shape)
+    fresh = np.ones(self.shape, bool)
+    later, earlier = (slice(None),) * axis + (slice(1, None),), (slice(None),) * axis + (slice(-1),)
+    fresh[later] = values[later] != values[earlier]
+    length = places - np.maximum.accumulate(np.where(fresh, places, 0), axis)
+    best = np.expand_dims(length.argmax(axis), axis)
+    return _picked(self, axis, taken(order, best, axis), keepdim)
+
+
+@derivative(kthvalue, wrt="self")
+@derivative(median_dim, wrt="self")
+@derivative(nanmedian_dim, wrt="self")
+@derivative(mode, wrt="self")
+def chosen_self(grad_values: Any, indices: Any, self_shape: Shape, dim: int, keepdim: bool) -> Any:
+    return put_along(grad_values, self_shape, dim, indices, keepdim)
+
+
+@tangent_of(kthvalue)
+@tangent_of(median_dim)
+@tangent_of(nanmedian_dim)
+@tangent_of(mode)
+def chosen_tangent(self_t: Tensor, indices: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, None]:
+    return take_along(self_t, dim, indices, keepdim), None

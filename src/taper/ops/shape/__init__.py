@@ -1,0 +1,1 @@
+"""Views, and operators that arrange elements anew."""

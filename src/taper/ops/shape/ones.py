@@ -1,0 +1,156 @@
+"""Views with dimensions of length 1 added or dropped; and the door to all views of all elements.
+
+Other families import `reshape`, `expand`, `transpose`, `permute`, `t`, `unsqueeze`, `squeeze`,
+`select` and the like from here; their formulas use them on arrays and Tensors alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taper.arrays.strides import Shape, strided, wrap_dim
+from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.ops.shape.parts import diagonal, narrow, select, slice_dim
+from taper.ops.shape.reshape import (
+    alias,
+    broadcast_to,
+    detach,
+    expand,
+    expand_as,
+    expand_to,
+    flatten,
+    reshape,
+    sizes,
+    unflatten,
+    unsafe_view,
+    view,
+    view_as_shape,
+)
+from taper.ops.shape.transpose import movedim, permute, permute_dims, t, transpose
+
+
+@op(view=True, tangent=LINEAR)
+def unsqueeze(self: Array, dim: int) -> Array:
+    """A new dimension of length 1 at position `dim`; shares the memory.
+
+    >>> import taper
+    >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
+    shape = self.shape
+    ndim = len(shape)
+    position = wrap_dim(dim, ndim + 1)
+    wanted = (*shape[:position], 1, *shape[position:])
+    if 1 not in shape and self.size and (position < ndim or self.flags.c_contiguous):
+        return self.reshape(wanted)  # never a copy: a dimension of length 1 fits any strides
+    # NumPy would give other dimensions of length 1 new strides, and a new last one the wrong one.
+    step = shape[position] * self.strides[position] if position < ndim else self.itemsize
+    strides = self.strides
+    return strided(self, wanted, (*strides[:position], step, *strides[position:]))
+
+
+@derivative(unsqueeze, wrt="self")
+def unsqueeze_self(grad: Array, dim: int) -> Array:
+    return squeeze_dim(grad, dim)
+
+
+@op(name="squeeze", view=True, tangent=LINEAR, public=False, method=False)
+def squeeze_all(self: Array) -> Array:
+    """Without its dimensions of length 1."""
+    return self.squeeze()
+
+
+@derivative(squeeze_all, wrt="self")
+def squeeze_all_self(grad: Array, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
+@op(
+    name="squeeze_dim",
+    node="SqueezeBackward1",
+    view=True,
+    tangent=LINEAR,
+    public=False,
+    method=False,
+)
+def squeeze_dim(self: Array, dim: int) -> Array:
+    """Without the dimension `dim` if its length is 1."""
+    ndim = self.ndim
+    position = wrap_dim(dim, ndim)
+    return self.squeeze(position) if ndim and self.shape[position] == 1 else self
+
+
+@derivative(squeeze_dim, wrt="self")
+def squeeze_dim_self(grad: Array, dim: int, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
+@op(
+    name="squeeze_dims",
+    node="SqueezeBackward2",
+    view=True,
+    tangent=LINEAR,
+    public=False,
+    method=False,
+)
+def squeeze_dims(self: Array, dim: Shape) -> Array:
+    """Without those of the dimensions `dim` whose length is 1."""
+    ndim = self.ndim
+    positions = [wrap_dim(each, ndim) for each in dim]
+    for number, each in enumerate(positions):
+        if each in positions[:number]:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return self.squeeze(tuple([each for each in positions if ndim and self.shape[each] == 1]))
+
+
+@derivative(squeeze_dims, wrt="self")
+def squeeze_dims_self(grad: Array, dim: Shape, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
+@composite()
+def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
+    """Without its dimensions of length 1, or without those in `dim`; shares the memory.
+
+    >>> import taper
+    >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
+    if dim is None:
+        if axis is not None:
+            return squeeze(input, axis)
+        return squeeze_all(input)
+    if isinstance(dim, tuple | list):
+        return squeeze_dims(input, sizes("squeeze", "dim", (dim,)))
+    return squeeze_dim(input, dim)
+
+
+__all__ = [
+    "alias",
+    "broadcast_to",
+    "detach",
+    "diagonal",
+    "expand",
+    "expand_as",
+    "expand_to",
+    "flatten",
+    "movedim",
+    "narrow",
+    "permute",
+    "permute_dims",
+    "reshape",
+    "select",
+    "slice_dim",
+    "squeeze",
+    "squeeze_all",
+    "squeeze_dim",
+    "squeeze_dims",
+    "t",
+    "transpose",
+    "unflatten",
+    "unsafe_view",
+    "unsqueeze",
+    "view",
+    "view_as_shape",
+]

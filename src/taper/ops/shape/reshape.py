@@ -1,0 +1,503 @@
+"""Views of all elements in another shape: view, reshape, flatten, expand, detach.
+
+Kernels return NumPy views of their first array, never with negative strides.  Formulas of other
+families use `reshape` and `expand` on arrays and Tensors alike.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from taper import dtypes
+from taper.arrays.strides import (
+    Shape,
+    integers,
+    row_major,
+    strided,
+    view_strides,
+    wanted_shape,
+    wrap_dim,
+)
+from taper.autograd.conjugate import ConjugateView
+from taper.autograd.cuts import cut_here, cut_of
+from taper.autograd.views import alias as same_memory
+from taper.autograd.views import wants_grad
+from taper.device import contiguous_format
+from taper.factory import refuse, tensor_argument
+from taper.opdef import LINEAR, Array, composite, derivative, op
+from taper.opdef.operands import broadcast_clash
+from taper.size import Size
+from taper.tensor import Tensor, element_strides, storage_offset
+
+
+def sizes(function: str, argument: str, given: tuple[Any, ...]) -> Shape:
+    """`f(2, 3)` and `f((2, 3))` mean the same: the sizes as a tuple of Python integers."""
+    if len(given) == 1 and isinstance(given[0], tuple | list):
+        given = tuple(given[0])
+    for each in given:
+        if type(each) is not int:
+            return integers(function, argument, given, 1)
+    return given
+
+
+def missing(function: str, argument: str) -> TypeError:
+    return TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+
+
+# --- view and reshape ------------------------------------------------------------------------
+
+
+@op(name="view", view=True, tangent=LINEAR, public=False, method=False)
+def view_as_shape(self: Array, size: Shape) -> Array:
+    """The same elements in another shape, without a copy."""
+    if self.flags.c_contiguous:
+        try:
+            result = self.reshape(size)
+        except ValueError:
+            result = self.reshape(wanted_shape(size, self.size))
+        if result.shape != size and min(size) < -1:
+            wanted_shape(size, self.size)  # NumPy takes any negative length for -1
+        return result
+    shape = wanted_shape(size, self.size)
+    strides = view_strides(self.shape, element_strides(self), shape)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    itemsize = self.itemsize
+    return strided(self, shape, tuple([step * itemsize for step in strides]))
+
+
+@derivative(view_as_shape, wrt="self")
+def view_self(grad: Array, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
+@op(name="_reshape_alias", view=True, tangent=LINEAR, public=False, method=False)
+def reshape_alias(self: Array, size: Shape) -> Array:
+    """As `view`; what `reshape` records for a tensor that is not contiguous."""
+    return view_as_shape(self, size)
+
+
+@derivative(reshape_alias, wrt="self")
+def reshape_alias_self(grad: Array, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
+@op(name="_unsafe_view", node="UnsafeViewBackward0", tangent=LINEAR, public=False, method=False)
+def unsafe_view(self: Array, size: Shape) -> Array:
+    """As `view`, for a fresh copy that nobody else sees: the result is no tracked view."""
+    return self.reshape(size)
+
+
+@derivative(unsafe_view, wrt="self")
+def unsafe_view_self(grad: Array, self_shape: Shape) -> Array:
+    return reshape(grad, self_shape)
+
+
+@composite(public=False)
+def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """The same elements in another shape, or their bytes as another dtype; shares the memory.
+
+    A view as another dtype has no history, as in PyTorch.
+
+    >>> import taper
+    >>> taper.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    for each in shape:
+        if type(each) is not int:
+            break
+    else:
+        if shape:
+            return view_as_shape(input, shape)
+    return _general_view(input, shape, size, dtype)
+
+
+def _general_view(input: Tensor, shape: tuple[Any, ...], size: Any, dtype: Any) -> Tensor:
+    """`view` with a tuple, a list, a dtype, keywords, or something wrong."""
+    given: Any = shape[0] if len(shape) == 1 else shape
+    if not shape:
+        if size is None and dtype is None:
+            raise _no_such_view("")
+        given = dtype if size is None else size
+    if type(given) is dtypes.dtype or isinstance(given, type):
+        return _as_dtype(input, given)
+    return view_as_shape(input, _view_sizes(given))
+
+
+def _no_such_view(kind: str) -> TypeError:
+    reason = ""
+    if kind:
+        reason = (
+            f"\n      didn't match because some of the arguments have invalid types: (!{kind}!)"
+        )
+    return TypeError(
+        f"view() received an invalid combination of arguments - got ({kind}), but expected one "
+        f"of:\n * (torch.dtype dtype){reason}\n * (tuple of ints size){reason}\n"
+    )
+
+
+def _view_sizes(given: Any) -> Shape:
+    if not isinstance(given, tuple | list):
+        if not hasattr(given, "__index__"):
+            raise _no_such_view(type(given).__name__)
+        given = (given,)
+    return integers("view", "size", given)
+
+
+def _as_dtype(tensor: Tensor, dtype: Any) -> Tensor:
+    result = same_memory(tensor)
+    result._array = bytes_as(tensor._array, dtypes.as_dtype(dtype, "view", "dtype", 1))
+    return result
+
+
+def bytes_as(array: ndarray, dtype: dtypes.dtype) -> ndarray:
+    """The memory of an array seen as another dtype."""
+    old, new = array.itemsize, dtype.itemsize
+    if old == new:
+        return array.view(dtype.numpy)
+    names = f"{dtypes.FROM_NUMPY[array.dtype].scalar_type} as {dtype.scalar_type}"
+    reason = "(different element sizes)"
+    if not array.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {names} {reason}")
+    strides = element_strides(array)
+    if strides[-1] != 1:
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {names} {reason}, but got {strides[-1]}"
+        )
+    if new > old:
+        times = new // old
+        for what, value in _to_divide(array, strides):
+            if value % times:
+                raise RuntimeError(
+                    f"self.{what} must be divisible by {times} to view {names} {reason}, but got "
+                    f"{value}"
+                )
+    shape = (*array.shape[:-1], array.shape[-1] * old // new)
+    if not array.size:
+        return np.empty(shape, dtype.numpy)
+    return strided(array, shape, (*array.strides[:-1], new), 0, dtype.numpy)
+
+
+def _to_divide(array: ndarray, strides: Shape) -> list[tuple[str, int]]:
+    """What must be a multiple if elements are joined to larger ones."""
+    found = [("size(-1)", array.shape[-1]), ("storage_offset()", storage_offset(array))]
+    return found + [(f"stride({dim})", step) for dim, step in enumerate(strides[:-1])]
+
+
+@composite(public=False)
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """`view` with the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        refuse("view_as", "other", 1, "Tensor", other)
+    return view_as_shape(input, other._array.shape)
+
+
+@composite()
+def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
+    """The same elements in another shape; a view where strides allow it, else a copy.
+
+    >>> import taper
+    >>> taper.reshape(taper.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if len(dims) == 1 and type(dims[0]) is tuple:
+        size = dims[0]
+    else:
+        size = dims
+        if not dims:
+            if shape is None:
+                raise missing("reshape", "shape")
+            size = (shape,)
+    for each in size:
+        if type(each) is not int:
+            size = sizes("reshape", "shape", size)
+            break
+    if type(input) is ndarray:
+        return input.reshape(size)
+    if isinstance(input, np.generic):
+        return np.reshape(input, size)
+    array = input._array if type(input) is not ConjugateView else input._memory
+    if not array.flags.c_contiguous:
+        size = wanted_shape(size, array.size)
+        if view_strides(array.shape, element_strides(array), size) is None:
+            return unsafe_view(input.clone(memory_format=contiguous_format), size)
+        return reshape_alias(input, size)
+    return view_as_shape(input, size)
+
+
+@composite(public=False)
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """`reshape` to the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        refuse("reshape_as", "other", 1, "Tensor", other)
+    return reshape(input, other._array.shape)
+
+
+@composite()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one.
+
+    >>> import taper
+    >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
+    torch.Size([2, 12])
+    """
+    shape = input._array.shape
+    ndim = len(shape)
+    first, last = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if ndim == 0:
+        return reshape(input, (1,))
+    if first == last:
+        return input
+    joined = math.prod(shape[first : last + 1])
+    return reshape(input, (*shape[:first], joined, *shape[last + 1 :]))
+
+
+@composite(numpy_names=True)
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several, whose product is its length.
+
+    >>> import taper
+    >>> taper.unflatten(taper.zeros(4, 3), 0, (2, -1)).shape
+    torch.Size([2, 2, 3])
+    """
+    shape = input._array.shape
+    position = wrap_dim(dim, len(shape))
+    parts = integers("unflatten", "sizes", sizes, 2)
+    if not parts:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise RuntimeError(
+            "unflatten got an unexpected error:\n"
+            f"Dimension specified as {dim} but tensor has no dimensions"
+        )
+    try:
+        parts = wanted_shape(parts, shape[position])
+    except RuntimeError as error:
+        if "invalid for input" not in str(error):
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(parts)} don't multiply up to the size of dim {dim} "
+            f"({shape[position]}) in the input tensor"
+        ) from None
+    return view_as_shape(input, (*shape[:position], *parts, *shape[position + 1 :]))
+
+
+@composite()
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension; a view if the tensor is contiguous.
+
+    >>> import taper
+    >>> taper.ravel(taper.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
+    return view_as_shape(input.contiguous(), (-1,))
+
+
+@op(name="alias", view=True, tangent=LINEAR, public=False, method=False)
+def alias(self: Array) -> Array:
+    """The tensor itself as a view."""
+    return self
+
+
+@derivative(alias, wrt="self")
+def alias_self(grad: Array) -> Array:
+    return grad
+
+
+@composite(arrays=True)
+def detach(input: Tensor) -> Tensor:
+    """The same memory and version counter without history and without tangent.
+
+    >>> import taper
+    >>> taper.ones(2, requires_grad=True).detach()
+    tensor([1., 1.])
+    """
+    result = same_memory(input)
+    if input._requires_grad is not False:
+        result._requires_grad = cut_here("detach()") if wants_grad(input) else cut_of(input)
+    return result
+
+
+@composite(method=False)
+def detach_(input: Tensor) -> Tensor:
+    """Cut the tensor's history in place.
+
+    >>> import taper
+    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+    tensor([2., 2.])
+    """
+    tensor_argument("detach_", "input", input)
+    result: Tensor = input.detach_()
+    return result
+
+
+# --- expand ----------------------------------------------------------------------------------
+
+
+@op(name="expand", view=True, tangent=LINEAR, public=False, method=False)
+def expand_to(self: Array, size: Shape) -> Array:
+    """A tensor with dimensions of length 1 seen as longer ones."""
+    if type(self) is not ndarray:
+        self = np.asarray(self)
+    shape = self.shape
+    lead = len(size) - len(shape)
+    if lead >= 0 and self.size and (not lead or 1 not in size):
+        strides = [0] * lead
+        old = self.strides
+        for dim, length in enumerate(shape, lead):
+            if length == size[dim]:
+                strides.append(old[dim - lead])
+            elif length == 1 and size[dim] >= 0:
+                strides.append(0)
+            else:
+                break
+        else:
+            if lead and min(size) < 0:
+                return _expanded(self, size, lead)
+            if self.flags.c_contiguous:
+                return ndarray(size, self.dtype, self, 0, strides)
+            return strided(self, size, tuple(strides))
+    return _expanded(self, size, lead)
+
+
+def _expanded(array: ndarray, size: Shape, lead: int) -> ndarray:
+    """The same for all sizes, with -1, new dimensions of length 1 and errors."""
+    shape = array.shape
+    if not shape:
+        if size and min(size) < 0:
+            raise RuntimeError("numel: integer multiplication overflow")
+        return strided(array, size, (0,) * lead)
+    if lead < 0:
+        name = dtypes.backend_type_name(dtypes.FROM_NUMPY[array.dtype])
+        raise RuntimeError(
+            f"expand({name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
+        )
+    old = array.strides if array.size else row_major(shape, array.itemsize)
+    result, strides = list(size), [0] * len(size)
+    for dim in range(len(size) - 1, -1, -1):
+        wanted = size[dim]
+        if dim >= lead:
+            length = shape[dim - lead]
+            if wanted == -1:
+                wanted = result[dim] = length
+            if wanted == length:
+                strides[dim] = old[dim - lead]
+            elif length != 1 or wanted < 0:
+                raise _cannot_expand(wanted, length, dim, size, shape)
+        elif wanted == 1:
+            strides[dim] = result[dim + 1] * strides[dim + 1]
+        elif wanted < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, "
+                f"non-existing dimension {dim}"
+            )
+    return strided(array, tuple(result), tuple(strides))
+
+
+def _cannot_expand(wanted: int, length: int, dim: int, size: Shape, shape: Shape) -> RuntimeError:
+    return RuntimeError(
+        f"The expanded size of the tensor ({wanted}) must match the existing size ({length}) at "
+        f"non-singleton dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+    )
+
+
+@derivative(expand_to, wrt="self")
+def expand_self(grad: Array, self_shape: Shape) -> Array:
+    return grad  # the engine sums what broadcasting has added
+
+
+@composite(public=False)
+def expand(input: Any, *sizes_given: Any, size: Any = None, implicit: bool = False) -> Any:
+    """Dimensions of length 1 seen as longer ones, and new leading ones; shares the memory.
+
+    >>> import taper
+    >>> taper.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    if not sizes_given:
+        if size is None:
+            raise missing("expand", "size")
+        sizes_given = (size,)
+    return expand_to(input, sizes("expand", "size", sizes_given))
+
+
+@composite(public=False)
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """`expand` to the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        refuse("expand_as", "other", 1, "Tensor", other)
+    return expand_to(input, other._array.shape)
+
+
+@composite()
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """The tensor expanded to `size`.
+
+    >>> import taper
+    >>> taper.broadcast_to(taper.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand_to(input, integers("broadcast_to", "size", size, 1))
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """All tensors expanded to their common shape.
+
+    >>> import taper
+    >>> taper.broadcast_tensors(taper.zeros(2, 1), taper.zeros(3))[1].shape
+    torch.Size([2, 3])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    shapes = [each._array.shape for each in tensors]
+    if not shapes:
+        return ()
+    clash = broadcast_clash(shapes)
+    if clash is not None:
+        raise clash
+    common = np.broadcast_shapes(*shapes)
+    return tuple(
+        [each if each._array.shape == common else expand_to(each, common) for each in tensors]
+    )
+
+
+@composite(method=False)
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to.
+
+    >>> import taper
+    >>> taper.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    result: list[int] = []
+    for number, given in enumerate(shapes):
+        shape = given if isinstance(given, tuple | list) else (given,)
+        if any(length < 0 for length in shape):
+            raise ValueError("Attempting to broadcast a dimension with negative length!")
+        result = [1] * (len(shape) - len(result)) + result
+        for dim in range(-1, -1 - len(shape), -1):
+            if result[dim] == 1:
+                result[dim] = shape[dim]
+            elif shape[dim] not in (1, result[dim]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! "
+                    f"Mismatching argument at index {number} had {shape}; but expected shape "
+                    f"should be broadcastable to {result}"
+                )
+    return Size(result)
