@@ -29,144 +29,6 @@ DOCUMENTS = sorted(
 
 MOST_LINES = 600
 
-# Who may import whom: a module may import from its own layer and from those above it in this list.
-# The longest entry that is the module's name or a package around it decides.
-LAYERS: list[tuple[str, tuple[str, ...]]] = [
-    (
-        "foundations, which know nobody",
-        (
-            "size",
-            "dtypes",
-            "printing",
-            "device",
-            "disturbances",
-            "autograd.detours",
-            "autograd.handles",
-            "autograd.meta",
-            "autograd.overrides",
-            "autograd.provenance",
-            "autograd.state",
-            "accelerator",
-            "arrays",
-            "backends",
-            "cpu",
-            "generator",
-            "kernels",
-            "layouts",
-            "left_out",
-            "memory",
-            "mps",
-            "return_types",
-            "sampling",
-            "scalars",
-            "settings",
-            "sharing",
-            "special_functions",
-            "strides",
-            "errors",
-            "mtia",
-            "torch_version",
-            "userwarning",
-            "version",
-            "__config__",
-            "__future__",
-            "xpu",
-        ),
-    ),
-    ("tensors and nodes", ("tensor", "autograd.node")),
-    ("data and memory of tensors", ("cuda", "nested_data", "reduction", "storage")),
-    (
-        "history: what records and runs, and never sees an operator",
-        (
-            "autograd.accumulate",
-            "autograd.anomaly_mode",
-            "autograd.backward",
-            "autograd.builtin",
-            "autograd.conjugate",
-            "autograd.cuts",
-            "autograd.duals",
-            "autograd.engine",
-            "autograd.grad_mode",
-            "autograd.hooks",
-            "autograd.interception",
-            "autograd.pass_log",
-            "autograd.probes",
-            "autograd.saved",
-            "autograd.tensor_api",
-            "autograd.transforms",
-            "autograd.natively",
-            "autograd.views",
-        ),
-    ),
-    (
-        "makers and copiers of tensors",
-        ("factory", "dlpack", "pickling", "process_pickling", "random", "dtype_checks"),
-    ),
-    (
-        "the operator table",
-        (
-            "opdef",
-            "deprecated_overloads",
-            "numpy_names",
-            "opbackward",
-            "opcompile",
-            "operands",
-            "opnodes",
-            "opwrite",
-            "outrules",
-            "guards",
-            "autograd.tangents",
-        ),
-    ),
-    ("operators", ("ops",)),
-    ("autograd for users", ("autograd",)),
-    (
-        "libraries",
-        (
-            "_C",
-            "_utils",
-            "amp",
-            "cpu.amp",
-            "cuda.amp",
-            "types",
-            "jit",
-            "distributed",
-            "compiler",
-            "_inductor",
-            "_dynamo",
-            "distributions",
-            "fft",
-            "foreach",
-            "fx",
-            "func",
-            "futures",
-            "library",
-            "hub",
-            "linalg",
-            "multiprocessing",
-            "nn",
-            "onnx",
-            "optim",
-            "overrides",
-            "profiler",
-            "serialization",
-            "signal",
-            "special",
-            "testing",
-            "top_level",
-            "utils",
-            "files",
-            "vision",
-            "viz",
-        ),
-    ),
-    ("the public list", ("", "functional")),
-    (
-        "programs on top of it",
-        ("__main__", "cli", "commands", "demo", "compat", "opdocs", "opdef.__main__"),
-    ),
-]
-
 # Imports inside functions: (module, what it imports) -> why it cannot stand at the top.
 LATE_IMPORTS = {
     ("taper.commands.cli", "(computed)"): "a command's module is loaded when the command runs",
@@ -277,13 +139,31 @@ def imports_of(path: Path) -> list[tuple[str, bool, int]]:
     ]
 
 
-def layer_of(module: str) -> int | None:
-    inner = module.partition(".")[2]
+def rooms() -> list[tuple[str, list[str]]]:
+    """Who may import whom: the picture in docs/architecture.md, rows from the top."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    found: list[tuple[str, list[str]]] = []
+    for line in re.findall(r"^```rooms\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[
+        0
+    ].splitlines():
+        name, _, members = line.partition("|")
+        if name.strip():
+            found.append((name.strip(), []))
+        found[-1][1].extend(members.split())
+    return found
+
+
+ROOMS = rooms()
+
+
+def row_of(module: str) -> int | None:
+    """The row of a module in the picture: that of its name, or of the innermost package named."""
+    inner = module.partition(".")[2] or "taper"
     fitting = [
         (len(member), index)
-        for index, (_, members) in enumerate(LAYERS)
+        for index, (_, members) in enumerate(ROOMS)
         for member in members
-        if inner == member or (member and inner.startswith(member + "."))
+        if inner == member or inner.startswith(member + ".")
     ]
     return max(fitting)[1] if fitting else None
 
@@ -296,16 +176,31 @@ def is_ours(module: str) -> bool:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_module_has_a_layer_and_imports_downwards(path):
+def test_module_has_a_room_and_imports_downwards(path):
     module = name_of(path)
-    layer = layer_of(module)
-    assert layer is not None, f"{module} is in no layer: say in LAYERS whom it may know"
+    row = row_of(module)
+    assert row is not None, f"{module} has no room: say in docs/architecture.md whom it may know"
     wrong = [
-        f"line {line}: {module} ({LAYERS[layer][0]}) imports {other} ({LAYERS[theirs][0]})"
+        f"line {line}: {module} ({ROOMS[row][0]}) imports {other} ({ROOMS[theirs][0]})"
         for other, _, line in imports_of(path)
-        if is_ours(other) and (theirs := layer_of(other)) is not None and theirs > layer
+        if is_ours(other) and (theirs := row_of(other)) is not None and theirs < row
     ]
     assert wrong == []
+
+
+def test_rooms_name_modules_that_exist():
+    members = [member for _, row in ROOMS for member in row]
+    assert len(members) == len(set(members))
+    assert [each for each in members if each != "taper" and f"taper.{each}" not in NAMES] == []
+
+
+MOST_FILES = 25
+
+
+def test_rooms_of_operators_can_be_taken_in_at_a_glance():
+    folders = {path.parent for path in MODULES if {"ops", "arrays", "opdef"} & set(path.parts)}
+    crowded = {relative(each): len(list(each.glob("*.py"))) for each in folders}
+    assert {name: count for name, count in crowded.items() if count > MOST_FILES} == {}
 
 
 def test_no_import_cycle():
@@ -382,6 +277,44 @@ def test_file_is_short_or_says_why_not(path):
     if len(lines) > MOST_LINES:
         head = "\n".join(lines[:30])
         assert "Long because: " in head, f"{len(lines)} lines and no line 'Long because: ...'"
+
+
+MOST_BODY_LINES = 40
+
+# Functions whose bodies are longer, and why.
+LONG_FUNCTIONS = {
+    ("taper.autograd.engine", "_loop"): "a call for each node or edge costs more than it hides",
+    ("taper.autograd.engine", "run_carefully"): "the order of hooks is the subject",
+    ("taper.autograd.custom_forward", "apply_function"): "the order of steps is the subject",
+    ("taper.autograd.backward", "grad"): "half of it checks arguments",
+    ("taper.opdef.backward", "_formula_arguments"): "one case for each kind of value",
+    ("taper.opdef.backward", "apply_source"): "the text of one function",
+    ("taper.opdef.compiler", "_add_saving"): "one case for each kind of value",
+    ("taper.opdef.compiler", "_add_edges"): "the text of one step",
+    ("taper.opdef.nodes", "apply_slowly"): "the twin of generated text, in its order",
+    ("taper.opdef.writes", "run_inplace"): "the order of checks is the subject",
+    ("taper.ops.index.embedding_bag", "functional_embedding_bag"): "half of it checks arguments",
+}
+
+
+def body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function's body; signatures are PyTorch's, and docstrings may be long."""
+    first = function.body[0]
+    if ast.get_docstring(function) is not None and len(function.body) > 1:
+        first = function.body[1]
+    return (function.end_lineno or 0) - first.lineno + 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_functions_are_short_or_say_why_not(path):
+    module = name_of(path)
+    long = {
+        (module, node.name)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and body_length(node) > MOST_BODY_LINES
+    }
+    assert long == {each for each in LONG_FUNCTIONS if each[0] == module}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

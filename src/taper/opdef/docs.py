@@ -72,7 +72,7 @@ def derivatives_page() -> str:
     parts = [_HEAD]
     families: dict[str, list[Op]] = {}
     for op in registry.values():
-        families.setdefault(op.kernel.__module__.rpartition(".")[2], []).append(op)
+        families.setdefault(op.kernel.__module__.removeprefix("taper.ops."), []).append(op)
     for family in sorted(families):
         parts.append(f"## {family}\n")
         differentiable = [op for op in families[family] if op.differentiable]
