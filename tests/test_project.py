@@ -291,6 +291,7 @@ LONG_FUNCTIONS = {
     ("taper.opdef.backward", "apply_source"): "the text of one function",
     ("taper.opdef.compiler", "_add_saving"): "one case for each kind of value",
     ("taper.opdef.compiler", "_add_edges"): "the text of one step",
+    ("taper.opdef.compiler", "wrapper_source"): "the text of one function",
     ("taper.opdef.nodes", "apply_slowly"): "the twin of generated text, in its order",
     ("taper.opdef.writes", "run_inplace"): "the order of checks is the subject",
     ("taper.ops.index.embedding_bag", "functional_embedding_bag"): "half of it checks arguments",
@@ -431,6 +432,25 @@ def test_ci_runs_what_readme_says():
         line for line in (ROOT / "README.md").read_text().splitlines() if "`.ci/run`" in line
     )
     assert re.findall(r"`make ([\w-]+)`", row) == steps
+
+
+# Modules with numbered invariants of their own, stated at their head.
+STATED = re.compile(r"^(?:Invariants: )?\(?(I\d)\b", flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_codes_lead_somewhere(path):
+    """(D4) is a decision and (I3) an invariant of the engine; (§E12) a behaviour of autograd."""
+    decided = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^(?:### |\| )([DI]\d+)[ .]", decided, flags=re.MULTILINE))
+    behaviours = (ROOT / "docs" / "behaviours.md").read_text(encoding="utf-8")
+    known |= {f"§{code}" for code in re.findall(r"^\| ([A-Z]\d+) \|", behaviours, re.MULTILINE)}
+    text = path.read_text(encoding="utf-8")
+    lists = re.findall(r"\((§?[A-Z]\d{1,2}(?:, §?[A-Z]\d{1,2})*)\)", text)
+    codes = {code for each in lists for code in each.split(", ")}
+    in_head = set(STATED.findall(ast.get_docstring(tree_of(path)) or ""))
+    numbered = {"I1", "I2", "I3", "I4"} if in_head or "viz" in path.parts else set()
+    assert codes - known - numbered == set()
 
 
 def test_changelog_knows_the_version_and_the_differences():

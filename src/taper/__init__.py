@@ -166,4 +166,4 @@ globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
 
-autograd.torch = importlib.import_module(__name__)  # as PyTorch (Z6)
+autograd.torch = importlib.import_module(__name__)  # as PyTorch (§Z6)

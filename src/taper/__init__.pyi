@@ -124,10 +124,10 @@ from taper.dtypes import set_default_dtype as set_default_dtype
 from taper.errors import AcceleratorError as AcceleratorError
 from taper.errors import OutOfMemoryError as OutOfMemoryError
 from taper.func import vmap as vmap
-from taper.ops.data import from_numpy as from_numpy
-from taper.ops.legacy import set_default_tensor_type as set_default_tensor_type
-from taper.ops.legacy import tensortype as _tensortype
-from taper.ops.ranges import range as range
+from taper.ops.creation.data import from_numpy as from_numpy
+from taper.ops.creation.legacy import set_default_tensor_type as set_default_tensor_type
+from taper.ops.creation.legacy import tensortype as _tensortype
+from taper.ops.creation.ranges import range as range
 from taper.printing import set_printoptions as set_printoptions
 from taper.random import Generator as Generator
 from taper.random import default_generator as default_generator

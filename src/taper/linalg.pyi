@@ -15,7 +15,7 @@ from taper.device import device as _device
 from taper.device import layout as _layout
 from taper.device import memory_format as _memory_format
 from taper.dtypes import dtype as _dtype
-from taper.ops.linalg_checks import LinAlgError as LinAlgError
+from taper.ops.linalg.checks import LinAlgError as LinAlgError
 from taper.random import Generator
 from taper.size import Size as _Size
 from taper.tensor import Tensor

@@ -18,7 +18,7 @@ from taper.device import device as _device
 from taper.device import layout as _layout
 from taper.device import memory_format as _memory_format
 from taper.dtypes import dtype as _dtype
-from taper.ops.legacy import _T
+from taper.ops.creation.legacy import _T
 from taper.random import Generator
 from taper.size import Size as _Size
 from taper.storage import LegacyStorage as _LegacyStorage

@@ -31,9 +31,9 @@ from taper.device import contiguous_format
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 
-LAST = 2**64 - 1  # sequence number: runs as soon as it is ready (E12)
+LAST = 2**64 - 1  # sequence number: runs as soon as it is ready (§E12)
 
-# Passes on several threads may end in the same leaf: read, add and write as one step (R6).
+# Passes on several threads may end in the same leaf: read, add and write as one step (§R6).
 # Re-entrant, because adding under `create_graph` may call the user's saved-tensor hooks.
 lock = new_lock(threading.RLock)
 
@@ -69,7 +69,7 @@ class AccumulateGrad(BuiltinNode):
         if meta is None or meta.grad_dtype is UNSET:
             self._dtype = array.dtype
         else:
-            self._dtype = meta.grad_dtype and meta.grad_dtype.numpy  # None: no cast (L6)
+            self._dtype = meta.grad_dtype and meta.grad_dtype.numpy  # None: no cast (§L6)
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
         meta = self.variable._meta
@@ -79,7 +79,7 @@ class AccumulateGrad(BuiltinNode):
         return ()
 
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
-        """Under `create_graph`: out of place, so that the old gradient and its graph stay (E16)."""
+        """Add under `create_graph`: out of place, so the old gradient and its graph stay (§E16)."""
         grad = grads[0]
         meta = self.variable._meta
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
@@ -105,7 +105,7 @@ class AccumulateGrad(BuiltinNode):
 
 
 def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
-    """Add the gradient to that of the leaf, or let it be the leaf's gradient (E16)."""
+    """Add the gradient to that of the leaf, or let it be the leaf's gradient (§E16)."""
     grad = grads[0]
     if grad is None or not leaf._requires_grad:  # it may have stopped to require one
         return
@@ -161,7 +161,7 @@ def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
 
 
 def layout(like: np.ndarray) -> tuple[int, ...]:
-    """The strides of a fresh gradient: the leaf's where that is dense, else row-major (E17)."""
+    """The strides of a fresh gradient: the leaf's where that is dense, else row-major (§E17)."""
     strides = element_strides(like)
     return strides if is_dense(like.shape, strides) else row_major(like.shape)
 
@@ -238,7 +238,7 @@ def _is_simple(array: np.ndarray, grad: np.ndarray) -> bool:
 
 
 def remember_former(leaf: Tensor, kept: bool) -> None:
-    """Before a leaf gets data of another kind: graphs recorded so far end in it as it is (E25).
+    """Before a leaf gets data of another kind: graphs recorded so far end in it as it is (§E25).
 
     `kept`: its AccumulateGrad stays, if it has one, and then expects what it expected.
     """

@@ -5,7 +5,7 @@ out of finite inputs raises, with the user's line and the ranges of its inputs.
 
 PyTorch formats the whole stack at every operation.  Here an operation under anomaly mode only
 keeps the code objects and offsets of its stack (in `node.metadata`, as there), and the text is
-written when an error happens.  The switches are process-wide (R8).
+written when an error happens.  The switches are process-wide (§R8).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def switch(on: bool, check: bool = True) -> None:
 
 
 def remember(node: Node) -> None:
-    """Keep the stack that recorded `node`, and the node whose backward did, if one did (N4)."""
+    """Keep the stack that recorded `node`, and the node whose backward did, if one did (§N4)."""
     metadata = node.metadata
     if TRACEBACK not in metadata:
         metadata[TRACEBACK] = _stack(sys._getframe(1))
@@ -91,7 +91,7 @@ def _formatted(places: Sequence[Place]) -> str:
 
 
 def report(node: Node) -> None:
-    """Warn where a failing node comes from, and the nodes whose backward made it (N3, N4)."""
+    """Warn where a failing node comes from, and the nodes whose backward made it (§N3, §N4)."""
     lead = f"Error detected in {node._class_name()}."
     while True:
         metadata = node.metadata
@@ -123,7 +123,7 @@ def _place(node: Node) -> str:
 def _say(text: str, rest: str) -> None:
     try:
         warn_user(text + rest)
-    except Warning:  # warnings are errors: the error that is on its way must win (N5)
+    except Warning:  # warnings are errors: the error that is on its way must win (§N5)
         sys.stderr.write(text + rest + "\n")
 
 
@@ -215,7 +215,7 @@ def _range(tensor: Tensor) -> str:
 
 
 def refuse_nan(node: Node, results: Sequence[Any]) -> None:
-    """Raise if a gradient that `node` computed has a NaN (N2)."""
+    """Raise if a gradient that `node` computed has a NaN (§N2)."""
     for position, grad in enumerate(results):
         array = grad._array if isinstance(grad, Tensor) else grad
         if array is not None and not is_finite(array) and np.isnan(array).any():

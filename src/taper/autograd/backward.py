@@ -423,7 +423,7 @@ def _gradients(
     task.records = create
     task.wanted = wanted
     captured = run(roots, task)
-    # A gradient that arrives unchanged comes back as the tensor that was given (E7), and one
+    # A gradient that arrives unchanged comes back as the tensor that was given (§E7), and one
     # that was captured for two inputs as one tensor.
     known = {id(each._array): each for each in grads if each is not None}
     results: list[Any] = []

@@ -1,4 +1,4 @@
-"""ConjugateView: the conjugate of complex memory without computing it, as `conj()` returns it (X4);
+"""ConjugateView: the conjugate of complex memory, not computed, as `conj()` returns it (§X4);
 and the negative of memory, as the imaginary part of a conjugate is.
 
 It shares memory and version counter with what it is the conjugate of: a write to either shows in

@@ -1,4 +1,4 @@
-"""The context of a custom function, which is its node (G13).
+"""The context of a custom function, which is its node (§G13).
 
 Whatever the user puts on it lives exactly as long as the graph.  All names without an underscore
 are the user's, except those that PyTorch's context has; a user's `ctx.name = ...` must not disturb
@@ -89,9 +89,9 @@ class BackwardCFunction(Node, FunctionCtx):
     _passes_undefined = False
     _takes_real_part = False
 
-    # Whether outputs without a gradient give zeros to `backward`, or None (F8).
+    # Whether outputs without a gradient give zeros to `backward`, or None (§F8).
     _materialize_non_diff_grads = True
-    # A view of the one input, made by taper's own views: writing it in place is allowed (F12).
+    # A view of the one input, made by taper's own views: writing it in place is allowed (§F12).
     _is_pure_view = False
 
     # Defaults in the class: an instance sets what it needs, and making one costs a third.
@@ -105,7 +105,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _extra: NodeExtra | None = None
     _outputs: Sequence[Metadata | None] = ()  # of the forward; None for what is no tensor
     _without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
-    _saved: tuple[SavedValue, ...] | None = ()  # None once handed over (F19)
+    _saved: tuple[SavedValue, ...] | None = ()  # None once handed over (§F19)
     _is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are
     _in_jvp = False
     needs_input_grad: tuple[bool, ...] | None = None
@@ -192,7 +192,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def apply(self, *grads: Any) -> Any:
         """Run the user's `backward` alone."""
         given = list(grads)
-        del grads  # a boxed call holds the only references (F18)
+        del grads  # a boxed call holds the only references (§F18)
         return self._call_backward(given)
 
     def apply_boxed(self, grads: list[Any]) -> Any:
@@ -210,7 +210,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return function(self, *given)
 
     def _materialized(self, nr: int, grad: Any) -> Any:
-        """A gradient for `backward`: zeros for an undefined one, unless told otherwise (F9)."""
+        """A gradient for `backward`: zeros for an undefined one, unless told otherwise (§F9)."""
         if grad is not None or not self.materialize_grads or not self._outputs:
             return grad
         metadata = self._outputs[nr]
@@ -219,7 +219,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return wrap(np.zeros(*metadata))
 
     def _checked(self, results: Sequence[Any]) -> list[Any]:
-        """One gradient for each tensor argument, with PyTorch's checks (F3)."""
+        """One gradient for each tensor argument, with PyTorch's checks (§F3)."""
         expected = len(self._is_tensor)
         while len(results) > expected and results[-1] is None:
             results = results[:-1]

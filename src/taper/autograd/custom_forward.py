@@ -124,7 +124,7 @@ def signature_of(cls: Any) -> inspect.Signature:
 def _positional(
     cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Keyword arguments of `apply` in the places of `forward`'s parameters (F23).
+    """Keyword arguments of `apply` in the places of `forward`'s parameters (§F23).
 
     As in PyTorch all parameters before a named one must be given too, whatever their defaults.
     """
@@ -192,7 +192,7 @@ def wrapped_outputs(
                 output = _finish_dirty(ctx, output, nr, is_input, differentiable[nr])
         wrapped.append(output)
     if sum(differentiable) > 1:
-        # The views may share memory with each other, so none of them may be written (V10).
+        # The views may share memory with each other, so none of them may be written (§V10).
         for output in wrapped:
             if isinstance(output, Tensor) and output._view is not None:
                 output._view.creation = Creation.MULTIPLE
@@ -234,14 +234,14 @@ def _can_differentiate(ctx: BackwardCFunction, output: Any) -> bool:
 def _finish_output(
     ctx: BackwardCFunction, output: Tensor, nr: int, is_input: bool, differentiable: bool
 ) -> Tensor:
-    """Give an output its history; an input returned as it is becomes a view of itself (F11)."""
+    """Give an output its history; an input returned as it is becomes a view of itself (§F11)."""
     if is_input:
         if not differentiable and wants_grad(output):
             return alias(output)
         kind = type(output)
         output = make_view(output, output._array, Creation.FUNCTION)
         if kind is not Tensor and not kind.__module__.startswith(f"{PACKAGE}."):
-            output.__class__ = kind  # a subclass of the user's stays one (F22)
+            output.__class__ = kind  # a subclass of the user's stays one (§F22)
     elif not differentiable and output._view is None and output._grad_fn is not None:
         output.detach_()  # recorded inside `forward`, which must not show
     record = output._view
@@ -273,7 +273,7 @@ def _check_dirty(output: Tensor, is_input: bool, differentiable: bool, output_co
 def _finish_dirty(
     ctx: BackwardCFunction, output: Tensor, nr: int, is_input: bool, differentiable: bool
 ) -> Tensor:
-    """Make the function the history of an input that it wrote (F10)."""
+    """Make the function the history of an input that it wrote (§F10)."""
     if differentiable and is_input:
         if output._meta is not None:
             output._meta.grad = None

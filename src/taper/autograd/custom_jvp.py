@@ -1,4 +1,4 @@
-"""Forward mode through a custom function: its `jvp` and what is asked of its results (D13, D14).
+"""Forward mode through a custom function: its `jvp` and what is asked of its results (§D13, §D14).
 
 The user's `jvp` computes one tangent for each output.  It must treat tangents as `forward` treats
 tensors: write in place where that does, return a view where that does, or tangents of views and

@@ -1,11 +1,11 @@
-"""Where tangents live: on tensors, those of views in step with those of their bases (D6).
+"""Where tangents live: on tensors, those of views in step with those of their bases (§D6).
 
 Owns: reading and setting the tangent of a tensor, its layout, and which tensor a view shares its
 tangent with.  Knows nothing of operators: how tangents follow from each other is `tangents`.
 
-A tangent hangs on the tensor (`_meta.tangent`), so it dies with the tensor (D10); the level only
+A tangent hangs on the tensor (`_meta.tangent`), so it dies with the tensor (§D10); the level only
 knows weakly who has one, to drop it at the end.  It has the layout of its tensor, down to offset
-and length of the storage, so that a view of the tensor is the same view of the tangent (D9).
+and length of the storage, so that a view of the tensor is the same view of the tangent (§D9).
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def open_level() -> None:
 
 
 def close_level() -> None:
-    """No tensor has a tangent any more (D1)."""
+    """No tensor has a tangent any more (§D1)."""
     state = local.state
     for meta in list(state.dual_carriers):
         meta.tangent = None
@@ -244,7 +244,7 @@ def _length_of_storage(array: np.ndarray) -> int:
 
 
 def lies_like(found: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors have the same shape, strides, offset and length of storage (D9)."""
+    """Whether two tensors have the same shape, strides, offset and length of storage (§D9)."""
     if getattr(found, "_change", None) is not getattr(tensor, "_change", None):
         return False
     one, other = memory_of(found), memory_of(tensor)

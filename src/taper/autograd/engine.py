@@ -10,7 +10,7 @@ I5  No recursion over the graph: depth is limited by memory only.
 I6  A gradient that was handed to several receivers is borrowed: nobody adds into it in place.
 
 Gradients are arrays; with `create_graph` they are Tensors and every formula is recorded (D5).
-A pass started inside another (from a hook or a custom backward) runs to its end first (R1).
+A pass started inside another (from a hook or a custom backward) runs to its end first (§R1).
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ SUMMED = frozenset({0})
 
 _task_ids = itertools.count()
 
-# Modes that a pass leaves as it found them, whatever the user's code in it does (M6, S18).
+# Modes that a pass leaves as it found them, whatever the user's code in it does (§M6, §S18).
 _OF_A_PASS = NO_GRAD | SAVED_HOOKS
 
-# Passes inside passes before the next one gets a thread, and so a stack, of its own (R2).
+# Passes inside passes before the next one gets a thread, and so a stack, of its own (§R2).
 LEVELS_ON_A_THREAD = 20
 
 
@@ -76,7 +76,7 @@ class GraphTask:
     depth = 0  # how many passes this one is inside of
     outer: GraphTask | None = None  # the next of them
     recorder: Any = None  # of the profiler, if one is on
-    log: Any = None  # the logger, if it takes a record for each node (E29)
+    log: Any = None  # the logger, if it takes a record for each node (§E29)
     roots: Sequence[Root] = ()
     reached: dict[Node, Entry]  # every node this pass can reach
 
@@ -227,7 +227,7 @@ def _run(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]
 
 
 def _on_fresh_thread(roots: Sequence[Root], task: GraphTask, state: State) -> dict[int, Any]:
-    """Run a deeply nested pass where Python's limit on recursion counts anew (R2)."""
+    """Run a deeply nested pass where Python's limit on recursion counts anew (§R2)."""
     failures: list[BaseException] = []
 
     def work() -> None:
@@ -246,7 +246,7 @@ def _on_fresh_thread(roots: Sequence[Root], task: GraphTask, state: State) -> di
 
 
 def _freed_meanwhile(error: AttributeError, node: Node | None) -> bool:
-    """Whether generated code found a saved value gone: another thread runs the same graph (R7)."""
+    """Whether generated code found a saved value gone: another thread runs the same graph (§R7)."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -314,7 +314,7 @@ def _loop(roots: Sequence[Root], task: GraphTask, state: State) -> None:
                     node._release(place)
             else:
                 results = node._run(grads) if keep else node._run_once(grads, place)
-            if node._extra is not None:  # a hook was registered while the node ran (H10)
+            if node._extra is not None:  # a hook was registered while the node ran (§H10)
                 results = run_post_hooks(node, fit_all(node, results), (), tensors)
         edge_nrs = node._edge_nrs
         position = -1
@@ -419,7 +419,7 @@ def run_carefully(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any
     if node._saves and not task.keep_graph:
         node._release(task.place)
     if node._extra is not None and node._extra.post_hooks:
-        # A hook registered while the node ran finds the gradients gone (H10).
+        # A hook registered while the node ran finds the gradients gone (§H10).
         results = run_post_hooks(node, fit_all(node, results), grads if observed else (), tensors)
     if anomaly.enabled and anomaly.check_nan:
         anomaly.refuse_nan(node, results)
@@ -484,7 +484,7 @@ def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
 
 
 def fit(grad: Any, target: Node, nr: int, source: Node, position: int) -> Any:
-    """A gradient in the shape and dtype of what it is the gradient of (E18)."""
+    """A gradient in the shape and dtype of what it is the gradient of (§E18)."""
     if nr == LEAF:
         leaf: Any = target
         shape, dtype = leaf._array.shape, leaf._array.dtype

@@ -184,7 +184,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _is_fwd_grad_enabled() -> bool:
-    """Whether tangents are propagated, in a level or not; never in inference mode (D11, D12)."""
+    """Whether tangents are propagated, in a level or not; never in inference mode (§D11, §D12)."""
     return local.state.dual_enabled and not local.state.mode & INFERENCE
 
 

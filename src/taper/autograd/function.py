@@ -54,9 +54,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     """
 
     generate_vmap_rule = False
-    # `backward(ctx, grads)` gets one list, which it may clear to free gradients early (F18).
+    # `backward(ctx, grads)` gets one list, which it may clear to free gradients early (§F18).
     boxed_grads_call = False
-    # The first reading of `saved_tensors` hands over the only references to them (F19).
+    # The first reading of `saved_tensors` hands over the only references to them (§F19).
     clear_saved_tensors_on_access = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -115,7 +115,7 @@ class _Mode:
 
 
 def decorated(make: Callable[[], Any], function: Any) -> Any:
-    """`function` run under the mode that `make` gives; a generator at each of its steps (M3)."""
+    """`function` run under the mode that `make` gives; a generator at each of its steps (§M3)."""
     if inspect.isclass(function):
         warnings.warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should "
@@ -250,7 +250,7 @@ class set_grad_enabled(_Mode):
         state.mode = (state.mode & ~NO_GRAD) | (0 if self.prev else NO_GRAD)
 
     def __call__(self, function: _Function) -> _Function:
-        self.__exit__()  # as a decorator it acts around calls only (M2)
+        self.__exit__()  # as a decorator it acts around calls only (§M2)
         return decorated(self.clone, function)
 
     def __repr__(self) -> str:
@@ -365,7 +365,7 @@ class enforce_grad_layout_policy(_Switch):
 
 
 class _unsafe_preserve_version_counter(_Mode):
-    """A block after which the versions of some tensors are what they were before it (S8)."""
+    """A block after which the versions of some tensors are what they were before it (§S8)."""
 
     def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
         self._tensors = (tensors,) if isinstance(tensors, Tensor) else tensors

@@ -1,7 +1,7 @@
 """What `gradcheck` asks of a backward or jvp besides right numbers.
 
 A zero gradient gives zeros, undefined gradients and tangents are coped with, a batch of them gives
-what one after the other gives (K8, K9, K11).
+what one after the other gives (§K8, §K9, §K11).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class GradcheckError(RuntimeError):
 def check_multiplied_by_grad_output(
     outputs: Sequence[Tensor], inputs: Sequence[Any], check_dtypes: bool
 ) -> None:
-    """A zero gradient in must give zero gradients out, of the inputs' shape and dtype (K8)."""
+    """A zero gradient in must give zero gradients out, of the inputs' shape and dtype (§K8)."""
     sources = [each for each in inputs if is_differentiable(each)]
     zeros = [each.detach().new_zeros(each.shape) for each in outputs]
     found = autograd_grad(outputs, sources, zeros, retain_graph=True, allow_unused=True)
@@ -78,7 +78,7 @@ def check_multiplied_by_grad_output(
 
 
 def check_undefined(func: Function, outputs: Sequence[Tensor], inputs: Sequence[Any]) -> None:
-    """Backward must cope with undefined gradients: of all outputs, and of each alone (K9)."""
+    """Backward must cope with undefined gradients: of all outputs, and of each alone (§K9)."""
     count = len(outputs)
     choices: list[Sequence[int]] = [range(count)]
     if count > 1:
@@ -157,7 +157,7 @@ def _stacked(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def check_batched(inputs: Sequence[Any], output: Tensor, number: int) -> None:
-    """A batch of gradients at once must give what one after the other gives (K11)."""
+    """A batch of gradients at once must give what one after the other gives (§K11)."""
     sources = [each for each in inputs if is_differentiable(each)]
     directions = [output.detach().new_empty(output.shape).normal_() for _ in range(2)]
     singly = [

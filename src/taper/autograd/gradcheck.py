@@ -278,7 +278,7 @@ def _compare(checked: _Checked, options: _Options, forward: bool) -> None:
 
 
 def _check_constant(checked: _Checked, options: _Options) -> None:
-    """Outputs that do not require grad must not depend on the inputs (K6)."""
+    """Outputs that do not require grad must not depend on the inputs (§K6)."""
     func, inputs = checked.func, checked.inputs
     outputs = floating_outputs(checked.func_out)
     positions = differentiable_positions(inputs)
@@ -334,7 +334,7 @@ def _mismatch(
 def _check_deterministic(
     first: Sequence[Tensor], second: Sequence[Tensor], options: _Options
 ) -> None:
-    """Backward twice must give the same (K7)."""
+    """Backward twice must give the same (§K7)."""
     for one, other in zip(first, second, strict=True):
         if bool(((one - other).abs() > options.nondet_tol).any()):
             raise GradcheckError(
@@ -346,7 +346,7 @@ def _check_deterministic(
 
 
 def _compare_fast(checked: _Checked, options: _Options, forward: bool) -> None:
-    """Random projections of the Jacobians instead of all their entries (K4)."""
+    """Random projections of the Jacobians instead of all their entries (§K4)."""
     func, inputs = checked.func, checked.inputs
     outputs = differentiable_outputs(checked.func_out)
     positions = differentiable_positions(inputs)

@@ -160,7 +160,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
-    """Set the version counters of tensors; who saved one of them may get other values (S8)."""
+    """Set the version counters of tensors; who saved one of them may get other values (§S8)."""
     for given, kind in ((tensors, Tensor), (versions, int)):
         if not (isinstance(given, tuple | list) and all(isinstance(each, kind) for each in given)):
             raise TypeError(

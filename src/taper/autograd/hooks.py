@@ -1,6 +1,6 @@
 """Running hooks during a pass: tensor hooks, retained gradients, node pre-hooks and post-hooks.
 
-The order at one node (H7): tensor hooks, `retain_grad`, node pre-hooks, the node itself,
+The order at one node (§H7): tensor hooks, `retain_grad`, node pre-hooks, the node itself,
 post-accumulate hooks, node post-hooks.  Hooks see Tensors, also in a pass over arrays; `tensors`
 says which of the two the pass works on.
 """
@@ -105,7 +105,7 @@ def _check_tuple(given: tuple[Any, ...], result: Any, hook: Callable[..., Any]) 
 
 
 def check_replacement(value: Tensor | None, result: Any, hook: Callable[..., Any]) -> None:
-    """Raise unless `result` may stand for `value` (H1)."""
+    """Raise unless `result` may stand for `value` (§H1)."""
     if result is None:
         return
     if value is None:

@@ -2,7 +2,7 @@
 
 A Jacobian here is a matrix with one row for each element of the input and one column for each
 element of the output.  For a complex input an entry is the derivative along the real axis plus i
-times that along the imaginary axis, which is the gradient that backward gives (X1); outputs are
+times that along the imaginary axis, which is the gradient that backward gives (§X1); outputs are
 then real, `gradcheck` looks at the parts of complex ones in turn.
 """
 

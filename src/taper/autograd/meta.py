@@ -1,6 +1,6 @@
 """The autograd records that hang on a tensor: version counter, view record, AutogradMeta.
 
-All are made only when needed (A7): an ordinary result of an operation has none of them.
+All are made only when needed: an ordinary result of an operation has none of them.
 Knows nobody.
 """
 
@@ -78,7 +78,7 @@ class DetachedCounter(SharedCounter):
     """The counter of a result after `detach_()`, which still counts for views and aliases.
 
     Whoever saved the tensor before compares versions and finds out that it has lost its
-    history (S9); that costs the others nothing.
+    history (§S9); that costs the others nothing.
     """
 
     __slots__ = ()
@@ -128,7 +128,7 @@ class ViewRecord:
     """What a view knows: the root it looks at, how it was made, and when its history was valid.
 
     `version` is the counter's value for which the view's `_grad_fn` holds; when the memory was
-    written through somebody else since, the history is regenerated on next use (V6).
+    written through somebody else since, the history is regenerated on next use (§V6).
     """
 
     __slots__ = ("base", "code", "creation", "offset", "replay", "requires_grad", "version")
@@ -155,7 +155,7 @@ UNSET: Any = object()  # AutogradMeta.grad_dtype: that of the tensor
 
 
 class FormerData:
-    """What a leaf was before it got other data, for the graphs recorded until then (E25).
+    """What a leaf was before it got other data, for the graphs recorded until then (§E25).
 
     `until` is a sequence number: nodes below it saw the leaf so.  `accumulator` is the weak
     reference to the AccumulateGrad of those graphs, None if the leaf has kept its own.
@@ -201,4 +201,4 @@ class AutogradMeta:
         self.tangent_generation = 0
         self.grad_dtype: Any = UNSET
         self.former: list[FormerData] | None = None
-        self.odd_layout = False  # whether the gradient may lie in memory unlike the leaf (E17)
+        self.odd_layout = False  # whether the gradient may lie in memory unlike the leaf (§E17)

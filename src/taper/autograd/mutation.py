@@ -1,7 +1,7 @@
 """`allow_mutation_on_saved_tensors`: write what is saved, and backward still sees the old value.
 
 A saved tensor is packed as a handle.  Before its memory is written the value behind the handle is
-cloned, once, however many nodes hold the handle (S20).  The block sees the writes of operators as
+cloned, once, however many nodes hold the handle (§S20).  The block sees the writes of operators as
 an interceptor; the tensors kept behind handles are aliases, so nothing here keeps a graph alive.
 """
 

@@ -104,8 +104,8 @@ class Node:
     _without_grad: frozenset[int] = frozenset()  # outputs that are not differentiable
     _unseen_outputs: ClassVar[frozenset[int]] = frozenset()  # those of them that hooks do not see
     _saves: ClassVar[bool] = False  # whether `_release` has something to do
-    _takes_real_part: ClassVar[bool] = True  # a complex gradient of a real input is allowed (E18)
-    _passes_undefined: ClassVar[bool] = True  # all gradients None: not run, None goes on (E15)
+    _takes_real_part: ClassVar[bool] = True  # a complex gradient of a real input is allowed (§E18)
+    _passes_undefined: ClassVar[bool] = True  # all gradients None: not run, None goes on (§E15)
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
         raise NotImplementedError(f"{self.name()} has no backward computation")

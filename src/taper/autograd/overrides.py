@@ -1,4 +1,4 @@
-"""Classes that take `backward` and `grad` into their own hands: `__torch_function__` (Z7).
+"""Classes that take `backward` and `grad` into their own hands: `__torch_function__` (§Z7).
 
 Operators do not ask: results of operators on user classes are plain tensors.  Knows nobody.
 """

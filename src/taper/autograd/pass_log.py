@@ -1,4 +1,4 @@
-"""A record on the logger `torch.autograd.graph` for each node that runs (E29), if its level asks.
+"""A record on the logger `torch.autograd.graph` for each node that runs (§E29), if its level asks.
 
 A program that logs has imported `logging`; for all others a pass looks up one name.
 """

@@ -1,4 +1,4 @@
-"""Probes: nodes that raise or lose the gradient when they run (G15), a weak reference (W9).
+"""Probes: nodes that raise or lose the gradient when they run (§G15), a weak reference (§W9).
 
 `once_differentiable` and `gradcheck` need them, and tests of hooks, errors and lifetimes.
 """

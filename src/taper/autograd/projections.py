@@ -1,4 +1,4 @@
-"""`gradcheck` in fast mode: a Jacobian is not computed but seen along random directions (K4).
+"""`gradcheck` in fast mode: a Jacobian is not computed but seen along random directions (§K4).
 
 With a random vector u for each input and v for each output, backward gives v* J at once and a
 difference gives J u; both are compared as the number v* J u.  In forward mode J u itself is.  The

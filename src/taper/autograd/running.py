@@ -1,4 +1,4 @@
-"""Questions about the backward pass that runs on this thread (E27, G17): its id, its nodes.
+"""Questions about the backward pass that runs on this thread (§E27, §G17): its id, its nodes.
 
 Checkpointing and other tools ask them from hooks.  Knows the engine; the engine does not know it.
 """
@@ -24,7 +24,7 @@ _group = _Group()
 
 
 def get_graph_exec_group() -> Any:
-    """What `set_graph_exec_group` has set on this thread, for passes that belong together (P11)."""
+    """What `set_graph_exec_group` has set on this thread: passes that belong together (§P11)."""
     return _group.value
 
 

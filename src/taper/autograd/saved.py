@@ -10,7 +10,7 @@ the version counter it shares with the tensor; reading it makes a new tensor wit
 
 Note [Packed values]: what a hook packed has lost its place in the graph, so the SavedValue keeps
 it: where the gradient of the original goes.  Unpacking gives a new tensor at that place; a leaf's
-stand-in shares the accumulator of the leaf, so gradients still end in the leaf (S15).
+stand-in shares the accumulator of the leaf, so gradients still end in the leaf (§S15).
 """
 
 from __future__ import annotations
@@ -387,7 +387,7 @@ class SavedTensor:
 
 
 def handle(node: Node | None, value: Any) -> Any:
-    """The public handle of a saved value, or of each of several; the node may be missing (S12)."""
+    """The public handle of a saved value, or of each of several; the node may be missing (§S12)."""
     if isinstance(value, tuple):
         return tuple(handle(node, each) for each in value)
     saved = object.__new__(SavedTensor)
@@ -399,7 +399,7 @@ def handle(node: Node | None, value: Any) -> Any:
 def make_saved_tensor(
     tensor: Tensor, is_output: bool, is_inplace_on_view: bool = False
 ) -> SavedTensor:
-    """A saved tensor that no node holds, packed by the hooks that are active (S12).
+    """A saved tensor that no node holds, packed by the hooks that are active (§S12).
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -497,7 +497,7 @@ def _checked(node: Node, kept: Any, expected: int) -> Any:
 
 
 def pack_saved(node: Any, hooks: tuple[Hook, Hook], outputs: Any) -> None:
-    """Send everything a fresh table node saved through the hooks of the active block (S13).
+    """Send everything a fresh table node saved through the hooks of the active block (§S13).
 
     A hook sees a saved input or output as it is; in PyTorch's order, by name, outputs last.
     """
@@ -510,7 +510,7 @@ def pack_inputs(node: Any, hooks: tuple[Hook, Hook]) -> None:
     for name in sorted(node.saved_tensor_names):
         kept = getattr(node, f"kept_{name}")
         if not isinstance(kept, Tensor | tuple):
-            continue  # numbers are never packed (S3)
+            continue  # numbers are never packed (§S3)
         value = general_form(node, name)
         for each in value if isinstance(value, tuple) else (value,):
             if not each.is_none:

@@ -1,6 +1,6 @@
 """Hooks on saved tensors: the stack of them that a thread has, and the blocks that change it.
 
-What a hook does to a saved value is in `saved`; who records asks the topmost pair only (S13).
+What a hook does to a saved value is in `saved`; who records asks the topmost pair only (§S13).
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class State:
         self.dual_generation = 0  # a tangent of an earlier level has vanished
         self.multithreading = True
         self.view_replay = False
-        self.grad_layout = True  # a fresh `.grad` has the strides of its leaf (E17)
+        self.grad_layout = True  # a fresh `.grad` has the strides of its leaf (§E17)
 
 
 class _Local(threading.local):

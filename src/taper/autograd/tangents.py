@@ -265,7 +265,7 @@ def _total(terms: list[Any]) -> Any:
 
 
 def refuse_out(label: str | None, involved: Sequence[Any]) -> None:
-    """Raise if an `out=` function is given a dual (D7)."""
+    """Raise if an `out=` function is given a dual (§D7)."""
     if any(tangent(each) is not None for each in involved):
         raise NotImplementedError(
             f"Trying to use forward AD with {label}_out that does not support it because it is an "

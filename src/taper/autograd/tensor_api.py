@@ -220,7 +220,7 @@ def _grad_dtype_of(tensor: Tensor) -> dtypes.dtype | None:
 
 
 def _get_grad_dtype(self: Tensor) -> dtypes.dtype | None:
-    """The dtype in which gradients accumulate, None for the one they arrive in (L6)."""
+    """The dtype in which gradients accumulate, None for the one they arrive in (§L6)."""
     if not self.is_leaf:
         raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
     return _grad_dtype_of(self)
@@ -297,7 +297,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
 
 
 def _hooks_of(tensor: Tensor) -> HookDict:
-    """Hooks belong to the position in the graph (H9), a leaf's to the leaf."""
+    """Hooks belong to the position in the graph (§H9), a leaf's to the leaf."""
     node = tensor.grad_fn
     if node is None:
         meta = meta_of(tensor)

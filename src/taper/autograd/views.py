@@ -71,7 +71,7 @@ def bump_version(tensor: Tensor) -> None:
 
 
 def requires_grad(tensor: Tensor) -> bool:
-    """Whether the tensor requires a gradient; a view first brings its history up to date (V6)."""
+    """Whether the tensor requires a gradient; a view first brings its history up to date (§V6)."""
     flag = tensor._requires_grad
     if flag is not ASK:
         return flag is True
@@ -93,7 +93,7 @@ def wants_grad(tensor: Tensor) -> bool:
 
 
 def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
-    """Where the gradient of a tensor goes: to its `grad_fn`, or to a leaf's AccumulateGrad (A3)."""
+    """Where the gradient of a tensor goes: to its `grad_fn`, or to a leaf's AccumulateGrad."""
     if tensor._requires_grad is ASK:
         requires_grad(tensor)
         if tensor._grad_fn is None:
@@ -105,7 +105,7 @@ def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
 
 
 def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad | None:
-    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (A4, I7).
+    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
 
     For a node with a sequence number it is the one of that time.
     """
@@ -132,7 +132,7 @@ Tensor._accumulator = accumulator  # type: ignore[assignment,method-assign]
 
 
 def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:
-    """Make `tensor` the output `output_nr` of `node` (A5)."""
+    """Make `tensor` the output `output_nr` of `node`."""
     tensor._grad_fn = node
     tensor._output_nr = output_nr
     if tensor._requires_grad is not ASK:
@@ -145,7 +145,7 @@ def make_view(
     creation: str = Creation.PLAIN,
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
 ) -> Tensor:
-    """A tensor on `array`, a piece of the memory of `source`, as a view of its root (V1)."""
+    """A tensor on `array`, a piece of the memory of `source`, as a view of its root (§V1)."""
     view = wrap(array)
     if type(source) is ConjugateView:
         part = source._memory if step is None else _part(source, step)
@@ -222,7 +222,7 @@ def tracked(
     `frame` is the user's, if it is known.
     """
     counter = source._counter
-    if counter is INFERENCE_COUNTER:  # views of inference tensors are plain inference tensors (I2)
+    if counter is INFERENCE_COUNTER:  # views of inference tensors are plain inference tensors (§I2)
         view._counter = counter
         return view
     if counter is None:
@@ -277,7 +277,7 @@ def can_stride(view: Tensor, base: Tensor) -> bool:
 
 
 def regenerate(view: Tensor) -> None:
-    """Give a view whose memory was written through somebody else the history of its base (V4)."""
+    """Give a view whose memory was written through somebody else the history of its base (§V4)."""
     record = view._view
     base = record.base
     if view._grad_fn is None and not requires_grad(base):
@@ -309,7 +309,7 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
 
 
 def _remade_alone(view: Tensor, base: Tensor) -> Tensor:
-    """A recorded view of a base that has lost its history (V17): it leads to nobody."""
+    """A recorded view of a base that has lost its history (§V17): it leads to nobody."""
     stand_in = alias(base)
     stand_in._requires_grad = True
     fresh = remake(view, stand_in)
@@ -410,7 +410,7 @@ def refuse_view(view: Tensor, direct: bool) -> None:
 
 
 def refuse_inference(tensor: Tensor, state: State) -> None:
-    """Raise if the tensor was made in inference mode and may not be written now (I4)."""
+    """Raise if the tensor was made in inference mode and may not be written now (§I4)."""
     if tensor._counter is INFERENCE_COUNTER and not state.mode & INFERENCE:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
@@ -458,7 +458,7 @@ def rebase_history(tensor: Tensor, node: Node, nr: int = 0) -> None:
 
 
 def move_retained(old: Node | None, nr: int, new: Node, new_nr: int = 0) -> None:
-    """`retain_grad` follows the tensor to its new node; hooks stay at the old one (H9)."""
+    """`retain_grad` follows the tensor to its new node; hooks stay at the old one (§H9)."""
     if old is not None and old._extra is not None and nr in old._extra.retained:
         new._rarely().retained[new_nr] = old._extra.retained.pop(nr)
 

@@ -63,7 +63,7 @@ def saved_properties(op: Op) -> list[tuple[str, str]]:
 
 
 def needed_by(op: Op, name: str) -> list[str]:
-    """Which parameters' gradients need the saved tensor `name`: the guard of saving it (S1)."""
+    """Which parameters' gradients need the saved tensor `name`: the guard of saving it (§S1)."""
     guards: list[str] = []
     for formula in op.formulas:
         if any(kind == "tensor" and saved == name for kind, saved, _ in formula.sources):

@@ -128,7 +128,7 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 
 
 def check_destination(target: np.ndarray, result: np.ndarray) -> None:
-    """Whether `result` may be written into `target` (V16)."""
+    """Whether `result` may be written into `target` (§V16)."""
     refuse_overlap(target)
     if result.shape != target.shape:
         raise RuntimeError(
@@ -182,7 +182,7 @@ def compute_into(
     check: Callable[[np.ndarray, np.ndarray], None] | None = None,
     op: Op | None = None,
 ) -> Any:
-    """`out=`: the results are written into given tensors, which are resized if need be (V20).
+    """`out=`: the results are written into given tensors, which are resized if need be (§V20).
 
     For composite functions too: `function(*arguments)` computes what is written.  `check(out,
     result)` may refuse what the usual rules allow.  Without a `label` the function has no gradient
@@ -297,7 +297,7 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
 
 
 def mark_inference(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> None:
-    """Results of inference mode are inference tensors; views of normal tensors stay normal (I6)."""
+    """Mark results of inference mode; views of normal tensors stay normal (§I6)."""
     for each in outputs:
         if each._view is not None:
             each._view.creation = Creation.INFERENCE

@@ -1,4 +1,4 @@
-"""`taper.profiler.itt`: marks for Intel's tracing tools, which nobody collects here (E15)."""
+"""`taper.profiler.itt`: marks for Intel's tracing tools, which nobody collects here (§E15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full backward hooks of a Module: identity nodes around its inputs and outputs (H12).
+"""Full backward hooks of a Module: identity nodes around its inputs and outputs (§H12).
 
 A module with such hooks gets its input tensors through one node and hands its output tensors
 out through another.  In the backward pass the second node runs first and notes the gradients of

@@ -1,6 +1,6 @@
 """`nn.parallel`: data parallelism over devices, of which taper has none but the CPU.
 
-So `DataParallel` is its module, called directly on the same thread (R11), as in PyTorch without an
+So `DataParallel` is its module, called directly on the same thread (§R11), as in PyTorch without an
 accelerator; so is `DistributedDataParallel` in a group of one process; what needs devices says that
 there are none.
 """

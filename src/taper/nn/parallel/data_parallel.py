@@ -1,4 +1,4 @@
-"""`DataParallel` without devices: the module itself, called on the same thread (R11)."""
+"""`DataParallel` without devices: the module itself, called on the same thread (§R11)."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def _node_name(tensor: Tensor) -> str | None:
     try:
         node = tensor.grad_fn
     except RuntimeError:
-        return "Invalid"  # a view whose history cannot be made again (V12)
+        return "Invalid"  # a view whose history cannot be made again (§V12)
     if node is None:
         return None
     name = type(node).__name__

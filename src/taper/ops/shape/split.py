@@ -224,7 +224,7 @@ def _one_of(function: str, tensor: Any, *given: Any) -> Any:
     return found[0]
 
 
-# A part takes 0.5 kB: so many take more memory than there is (M6).
+# A part takes 0.5 kB: so many take more memory than there is (§M6).
 _MOST_PARTS = 2**31
 
 

@@ -109,7 +109,7 @@ def _halves(n: ndarray, area: ndarray, even: ndarray) -> ndarray:
 def _evaluated_chebyshev(
     letter: str, first: Callable[[ndarray], ndarray], x: ndarray, n: ndarray
 ) -> ndarray:
-    """As `_evaluated`; high degrees by trigonometry, so that a million takes no longer (M6)."""
+    """As `_evaluated`; high degrees by trigonometry, so that a million takes no longer (§M6)."""
     high = np.isfinite(n) & (n > _HIGH)
     result = _evaluated(first, _chebyshev, x, np.where(high, 0.0, n))
     if not high.any():

@@ -1,4 +1,4 @@
-"""The state of autocast, which both kinds of checkpoint keep for the recomputation (P5)."""
+"""The state of autocast, which both kinds of checkpoint keep for the recomputation (§P5)."""
 
 from __future__ import annotations
 

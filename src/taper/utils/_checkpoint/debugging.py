@@ -1,4 +1,4 @@
-"""`debug=True`: which operators ran in the original forward and in the recomputation (P8)."""
+"""`debug=True`: which operators ran in the original forward and in the recomputation (§P8)."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
 """Frames: one for each checkpointed call, with the way to compute again what was not kept.
 
-Owns: what stands in for saved tensors (P6), recomputation, and its checks (P7, P8, P11).  It stands
-on saved-tensor hooks alone and knows neither random numbers nor what the call computes.
+Owns: what stands in for saved tensors (§P6), recomputation, and its checks (§P7, §P8, §P11).  It
+stands on saved-tensor hooks alone and knows neither random numbers nor what the call computes.
 
 Note [Who owns what]: a node keeps a Holder in the place of a saved tensor; a Holder owns its frame
 and what was recomputed for it; a frame owns the inputs of the call and refers to its Holders
-weakly.  Nothing leads back to the graph, so all of it dies with the nodes (W1).  Recomputed
+weakly.  Nothing leads back to the graph, so all of it dies with the nodes (§W1).  Recomputed
 values are filed under the pass that needs them, weakly: what a pass has not used ends with it.
 
 Note [Nested calls]: the inputs of a call go through the hooks that are active around it.  Inside
 another checkpoint these are the outer frame's, so the inputs of the inner call are recomputed, too,
-and are given up again with the pass (P9).
+and are given up again with the pass (§P9).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CheckpointError(RuntimeError):
 
 
 class _StopRecomputationError(Exception):
-    """Ends a recomputation that has made all that is needed (P7)."""
+    """Ends a recomputation that has made all that is needed (§P7)."""
 
 
 # --- which pass asks -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Random states, which both kinds of checkpoint keep for the recomputation (P5)."""
+"""Random states, which both kinds of checkpoint keep for the recomputation (§P5)."""
 
 from __future__ import annotations
 

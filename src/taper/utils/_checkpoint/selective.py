@@ -1,4 +1,4 @@
-"""Selective checkpointing: a policy says which outputs are kept and not recomputed (P12).
+"""Selective checkpointing: a policy says which outputs are kept and not recomputed (§P12).
 
 The forward is watched: each operator call is shown to the policy, and the outputs it wants are
 kept.  In the recomputation they are handed out in the place of the operator's work: the call is
@@ -236,7 +236,7 @@ def _replayed(call: Call, run: Callable[[], Any], outputs: Callable[[], Any]) ->
     node = _node_for(call.op, call.arguments)
     hooks = local.state.saved_hooks if local.state.mode & SAVED_HOOKS else ()
     if node is not None and hooks:
-        # Inputs are saved before the operator runs: a recomputation may end here (P7).
+        # Inputs are saved before the operator runs: a recomputation may end here (§P7).
         pack_inputs(node, hooks[-1])
     return _recorded(call.op, node, outputs(), hooks)
 
