@@ -5,7 +5,7 @@ the running graph task.  Knows nobody.
 
 `local.state` costs one thread-local read; all else is a plain attribute of the object behind it.
 An operation runs its fast path while `mode` is at most NO_GRAD; any other bit sends it to
-`opdef.run_in_mode`, which does what the mode asks for before and after the same fast path.
+`opdef.writes.run_in_mode`, which does what the mode asks for before and after the same fast path.
 """
 
 from __future__ import annotations
