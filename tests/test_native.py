@@ -123,6 +123,26 @@ def test_a_rule_that_does_more_than_its_functions_has_no_program():
     assert not programs.run_natively(rule, Numbers(), ([], []))
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_rule_runs_itself_if_somebody_wants_to_see_it(monkeypatch, live):
+    monkeypatch.setattr(programs, "live_rules", live)
+    weight = taper.ones(3, requires_grad=True)
+    optimizer = taper.optim.SGD([weight], lr=0.5)
+    calls = []
+    rule = taper.optim.SGD._rule
+
+    def watched(*args):
+        calls.append(args)
+        return rule(*args)
+
+    monkeypatch.setattr(taper.optim.SGD, "_rule", staticmethod(watched))
+    for _ in range(3):
+        weight.grad = taper.ones(3)
+        optimizer.step()
+    assert len(calls) == (3 if live or native is None else 1)
+    assert weight.tolist() == [-0.5] * 3
+
+
 @needs_native
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threshold_backward(dtype):

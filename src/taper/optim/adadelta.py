@@ -38,7 +38,10 @@ def adadelta_rule(
     square_avg: Any,
     acc_delta: Any,
 ) -> tuple[Any, ...]:
-    """One step: the gradient times the root of (mean square of changes / mean square of it)."""
+    """One step: the gradient times the root of (mean square of changes / mean square of it).
+
+    A breakpoint here is met if `programs.live_rules` is True.
+    """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     keep, new, eps = numbers.keep, numbers.new, numbers.eps
     square_avg = moved_square(ops, keep, new, spare[1], square_avg, grad)

@@ -32,7 +32,10 @@ class AdagradNumbers(Numbers):
 def adagrad_rule(
     ops: Any, numbers: AdagradNumbers, spare: Spare, param: Any, grad: Any, total: Any
 ) -> tuple[Any, ...]:
-    """One step: `total += grad**2; param -= lr * grad / (sqrt(total) + eps)`."""
+    """One step: `total += grad**2; param -= lr * grad / (sqrt(total) + eps)`.
+
+    A breakpoint here is met if `programs.live_rules` is True.
+    """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     total = ops.add(total, ops.multiply(grad, grad, spare[1]), total)
     root = ops.add(ops.sqrt(total, spare[1]), numbers.eps, spare[1])

@@ -40,7 +40,10 @@ def adamax_rule(
     exp_avg: Any,
     exp_inf: Any,
 ) -> tuple[Any, ...]:
-    """One step: `largest = max(beta2 * largest, |grad| + eps); param -= lr * mean / largest`."""
+    """One step: `largest = max(beta2 * largest, |grad| + eps); param -= lr * mean / largest`.
+
+    A breakpoint here is met if `programs.live_rules` is True.
+    """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
     size = ops.add(ops.absolute(grad, spare[1]), numbers.eps, spare[1])

@@ -37,7 +37,10 @@ class ASGDNumbers(Numbers):
 def asgd_rule(
     ops: Any, numbers: ASGDNumbers, spare: Spare, param: Any, grad: Any, ax: Any
 ) -> tuple[Any, ...]:
-    """One step: `param = (1 - lambd * eta) * param - eta * grad`; `ax` is the average."""
+    """One step: `param = (1 - lambd * eta) * param - eta * grad`; `ax` is the average.
+
+    A breakpoint here is met if `programs.live_rules` is True.
+    """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     param = ops.multiply(param, numbers.shrink, param)
     param = ops.subtract(param, ops.multiply(grad, numbers.lr, spare[1]), param)

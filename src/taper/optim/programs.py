@@ -6,6 +6,9 @@ it serves all later steps.  The results equal those of NumPy, to the bit.
 
 Owns: the notation, and which rule has which program.  A rule that does something else than call
 the functions of `ops` has none, and runs with NumPy.
+
+After its first call a rule that has a program does not run any more, so a breakpoint in it is dead;
+with `taper.optim.programs.live_rules = True` it runs at every step, with the same results.
 """
 
 from __future__ import annotations
@@ -36,6 +39,9 @@ _OPERATIONS = (
     "where",
 )
 _SPARES = 3
+
+# Whether rules run themselves where the native module would run their programs.
+live_rules = False
 
 
 class Program(NamedTuple):
@@ -120,7 +126,7 @@ def run_natively(
     Each column has one array of each parameter.  Arrays that are not contiguous, or in half
     precision, are left to NumPy, and all where there is no native module.
     """
-    if native is None:
+    if native is None or live_rules:
         return False
     key = rule, len(columns), numbers.dtype.char, *map(_kind, vars(numbers).values())
     if key not in _programs:

@@ -55,7 +55,10 @@ def radam_rule(
     exp_avg: Any,
     exp_avg_sq: Any,
 ) -> tuple[Any, ...]:
-    """One step: `param -= size * mean`, later also `/ (sqrt(mean square) + eps)`."""
+    """One step: `param -= size * mean`, later also `/ (sqrt(mean square) + eps)`.
+
+    A breakpoint here is met if `programs.live_rules` is True.
+    """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
     exp_avg_sq = moved_square(ops, numbers.keep, numbers.new, spare[1], exp_avg_sq, grad)

@@ -33,7 +33,10 @@ class SGDNumbers(Numbers):
 def sgd_rule(
     ops: Any, numbers: SGDNumbers, spare: Spare, param: Any, grad: Any, momentum_buffer: Any = None
 ) -> tuple[Any, ...]:
-    """One step: `buffer = momentum * buffer + (1 - dampening) * grad; param -= lr * buffer`."""
+    """One step: `buffer = momentum * buffer + (1 - dampening) * grad; param -= lr * buffer`.
+
+    A breakpoint here is met if `programs.live_rules` is True.
+    """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     if momentum_buffer is None:
         return (ops.subtract(param, ops.multiply(grad, numbers.lr, spare[1]), param),)
