@@ -48,6 +48,7 @@ def adam_rule(
 
     The correction of the mean square is taken out of the root: with c = sqrt(1 - beta2**step),
     mean / (root / c + eps) = c * mean / (root + c * eps), one operation less.
+    A breakpoint here is met if `programs.live_rules` is True.
     """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)

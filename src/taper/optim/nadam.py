@@ -55,6 +55,7 @@ def nadam_rule(
     """One step: like Adam's, along a mix of the gradient and of the mean that comes next.
 
     The correction of the mean square is taken out of the root, as in Adam.
+    A breakpoint here is met if `programs.live_rules` is True.
     """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)

@@ -45,6 +45,7 @@ def rmsprop_rule(
     """One step: `param -= lr * grad / (sqrt(mean square) + eps)`, through a momentum if wanted.
 
     `optional` are the momentum and the mean gradient, each if it is in use.
+    A breakpoint here is met if `programs.live_rules` is True.
     """
     buffers = list(optional)
     param, grad = with_decay(ops, numbers, spare, param, grad)

@@ -32,6 +32,7 @@ def rprop_rule(
     """One step of `step_size` against the sign of the gradient.
 
     The size grows where the sign stays, and shrinks where it changed; there no step is made.
+    A breakpoint here is met if `programs.live_rules` is True.
     """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     agreement = ops.multiply(grad, prev, spare[1])
