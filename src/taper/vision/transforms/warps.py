@@ -82,8 +82,7 @@ def _affine_grid(
     theta = tensor(list(matrix), dtype=dtype).reshape(1, 2, 3)
     pixels = _pixels(out_width, out_height, 0.5 - out_width * 0.5, 0.5 - out_height * 0.5, dtype)
     scaled = theta.transpose(1, 2) / tensor([0.5 * width, 0.5 * height], dtype=dtype)
-    # Row-major: BLAS rounds the product of a turned matrix in another way than PyTorch's.
-    return pixels.bmm(scaled.contiguous()).view(1, out_height, out_width, 2)
+    return pixels.bmm(scaled).view(1, out_height, out_width, 2)
 
 
 def affine(img: Tensor, matrix: Sequence[float], interpolation: str, fill: Any) -> Tensor:
