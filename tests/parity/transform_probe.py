@@ -105,8 +105,8 @@ def assert_same(ours: Any, theirs: Any) -> None:
     elif isinstance(theirs, np.ndarray):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         if theirs.dtype.kind == "f":
-            # Places of a grid are rounded to float32: beside float64 both libraries are off by up to
-            # 1.6e-5, and which way depends on the processor.
+            # Places of a grid are rounded to float32: both libraries are off by up to 1.6e-5 from
+            # what float64 gives, and which way depends on the processor.
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-5)
         else:
             apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
