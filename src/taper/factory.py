@@ -286,6 +286,16 @@ def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> d
     return out.dtype
 
 
+def drawn_for(out: Tensor, shape: Shape) -> np.ndarray:
+    """An array to draw random numbers into, in the order in which `out` itself would be filled."""
+    array = out._array
+    if array.shape != shape or array.flags.c_contiguous:
+        return allocate(shape, array.dtype)
+    # Every second element of its memory, so that it is strided as `out` is.
+    twice = np.broadcast_to(array[..., None], (*shape, 2))
+    return np.empty_like(twice, order="K", subok=False)[..., 0]
+
+
 def into(out: Tensor, array: np.ndarray, requires_grad_flag: Any) -> Tensor:
     """Put a new array into an `out=` tensor that `out_dtype` has accepted."""
     if out._array.shape == array.shape:

@@ -158,9 +158,10 @@ _EXACT = {
 # The same where the result must only be of a higher kind.
 _CASTABLE = {
     "torch.cat(): input types can't be cast to the desired output type {out}": "cat stack",
-    "ldexp can't be cast to the desired output type {out}": "ldexp",
+    "ldexp can't be cast to the desired output type {out}": "ldexp ldexp_",
     "logsumexp(): Expected floating point type for result tensor, but got: {out}": "logsumexp_dim",
     "mvlgamma: result type {result} can't be cast to the desired output type {result}": "mvlgamma",
+    "mvlgamma: result type {out} can't be cast to the desired output type {result}": "mvlgamma_",
     "{name}: Expected result to be safely castable from {result} dtype, but got result with dtype "
     "{out}": "cholesky cholesky_inverse cholesky_solve",
     "torch.{name}: Expected {output} to be safely castable from {result} dtype, but got {output} "

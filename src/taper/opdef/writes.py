@@ -90,7 +90,7 @@ def run_inplace(
         except NotImplementedError:
             refuse_cast(op, arguments)  # PyTorch looks at this first
             raise
-        check_destination(memory_of(target), result)
+        check_destination(memory_of(target), result, op.inplace_name)
     node = None
     if record:
         replaced: dict[str, Any] = {}
@@ -127,21 +127,15 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
     return array
 
 
-def check_destination(target: np.ndarray, result: np.ndarray) -> None:
-    """Whether `result` may be written into `target` (§V16)."""
+def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") -> None:
+    """Whether `result` of the operator `name` may be written into `target` (§V16)."""
     refuse_overlap(target)
     if result.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"
         )
-    if result.dtype is not target.dtype:
-        source, wanted = dtypes.FROM_NUMPY[result.dtype], dtypes.FROM_NUMPY[target.dtype]
-        if not dtypes.can_cast(source, wanted):
-            raise RuntimeError(
-                f"result type {dtypes.scalar_type_name(source)} can't be cast to the desired "
-                f"output type {dtypes.scalar_type_name(wanted)}"
-            )
+    refuse_dtype(name, target, result)
 
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
@@ -337,7 +331,7 @@ def run_inplace_in_mode(
             write_through(target, write)
         elif inference and mode & INFERENCE:
             result = compute(op, arguments)
-            check_destination(memory_of(target), result)
+            check_destination(memory_of(target), result, op.inplace_name)
             write_through(target, functools.partial(np.copyto, src=result, casting="unsafe"))
         else:
             run_inplace(op, arguments, write)

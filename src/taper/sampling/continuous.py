@@ -168,12 +168,15 @@ def normal_(
 
 
 def normal_from(
-    mean: np.ndarray | float, std: np.ndarray | float, generator: Generator | None = None
+    mean: np.ndarray | float,
+    std: np.ndarray | float,
+    generator: Generator | None = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Normally distributed numbers, each with a mean and a standard deviation of its own.
 
     At least one of the two is an array, and they broadcast. The result is of the dtype of `mean`
-    if that is an array, else of `std`.
+    if that is an array, else of `std`; or drawn as if into `out`, of its dtype.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -189,7 +192,8 @@ def normal_from(
     like = mean if isinstance(mean, np.ndarray) else std
     if not isinstance(like, np.ndarray):
         raise TypeError("normal_from: expected an array for 'mean' or 'std', got two numbers")
-    out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), like.dtype)
+    if out is None:
+        out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), like.dtype)
     normal_(out, 0.0, 1.0 if isinstance(std, np.ndarray) else std, generator)
     if isinstance(std, np.ndarray):
         out = _rounded(np.multiply, out, std)

@@ -96,6 +96,12 @@ class Geometry(NamedTuple):
     sizes: Shape
 
 
+def refuse_groups(groups: int) -> None:
+    """Raise unless the number of groups is positive."""
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+
+
 def geometry_of(*arguments: Any) -> Geometry:
     """What the arguments of a convolution mean, checked; shapes in the place of tensors."""
     try:
@@ -120,8 +126,7 @@ def _geometry(
         raise RuntimeError("weight should have at least three dimensions")
     if type(groups) is not int:
         refuse("convolution", "groups", 9, "int", groups)
-    if groups <= 0:
-        raise RuntimeError("non-positive groups is not supported")
+    refuse_groups(groups)
     stride = _expanded("stride", 4, stride, rank)
     padding = _expanded("padding", 5, padding, rank)
     dilation = _expanded("dilation", 6, dilation, rank)
@@ -338,15 +343,17 @@ def check_dtypes(
     bias: ndarray | None,
     transposed: bool,
     groups: int,
-    plain: bool,
+    geometry: Geometry,
 ) -> None:
-    """Raise unless all are of one dtype that has a kernel; `plain` means without dilation."""
+    """Raise unless all are of one dtype that has a kernel."""
     dtype = input.dtype
     kind = dtypes.FROM_NUMPY[dtype]
+    plain = max(geometry.dilation) == 1
     every = plain and not transposed  # integer has a kernel, else only the largest
     whole = kind.category == dtypes.INTEGER and (every or kind.name == "int64")
     if not kind.is_floating_point and not whole:
-        _refuse_kernel(kind, weight.ndim - 2, transposed, plain)
+        one = max(*weight.shape[2:], *geometry.stride, groups) == 1 and not any(geometry.padding)
+        _refuse_kernel(kind, weight.ndim - 2, transposed, plain, one)
     if weight.dtype is not dtype:
         _refuse_weight(input, weight, groups)
     if bias is not None and bias.dtype is not dtype:
@@ -355,11 +362,16 @@ def check_dtypes(
         _check_bias_of_transposed(input, bias)
 
 
-def _refuse_kernel(kind: dtypes.dtype, rank: int, transposed: bool, plain: bool) -> NoReturn:
+def _refuse_kernel(
+    kind: dtypes.dtype, rank: int, transposed: bool, plain: bool, one: bool
+) -> NoReturn:
+    """Name the kernel that PyTorch lacks; `one` means that each element is a window by itself."""
     if transposed:
         kernel = f"slow_conv_transpose{max(rank, 2)}d_out_cpu"
+    elif plain and rank == 3:
+        kernel = "slow_conv3d_cpu" if one else "compute_columns3d"
     elif plain:
-        kernel = "compute_columns3d" if rank == 3 else "slow_conv2d_cpu"
+        kernel = "slow_conv2d_cpu"
     else:
         kernel = "slow_conv_dilated<>"
     raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind.scalar_type}'")

@@ -46,7 +46,7 @@ def convolution(
     if not input.size:
         outputs = outputs if input.shape[1] else 0
         return np.zeros((len(input), outputs, *geometry.sizes), input.dtype)
-    check_dtypes(input, weight, bias, transposed, groups, max(geometry.dilation) == 1)
+    check_dtypes(input, weight, bias, transposed, groups, geometry)
     array, matrix = wide(input), _by_group(wide(weight), groups)
     bias = None if bias is None else wide(bias).astype(array.dtype, copy=False)
     out = np.empty((len(input), outputs, *geometry.sizes), array.dtype)

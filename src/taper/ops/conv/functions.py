@@ -16,6 +16,7 @@ from taper.ops.conv.checks import (
     numbers,
     refuse_arguments,
     refuse_bias,
+    refuse_groups,
     refuse_input,
     refuse_numbers,
 )
@@ -83,6 +84,7 @@ def _batched(
         if padding == "valid":
             padding = zeros
         elif padding == "same":
+            refuse_groups(groups)
             input, padding = _padded_same(input, weight, stride, dilation)
         else:
             raise RuntimeError(f"Invalid padding string: '{padding}'")

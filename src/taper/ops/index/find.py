@@ -38,6 +38,8 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     tensor([[0, 1],
             [1, 0]])
     """
+    if out is not None and not isinstance(out, Tensor):
+        refuse("nonzero", "out", 0, "Tensor", out)
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:

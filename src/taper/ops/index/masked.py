@@ -14,9 +14,9 @@ from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import broadcast_clash, invalid_combination
 from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import run_inplace
-from taper.ops.shape.reshape import reshape
+from taper.ops.shape.reshape import expand_to, reshape
 from taper.tensor import Tensor
-from taper.userwarning import warn_user
+from taper.userwarning import warn_once, warn_user
 
 _C_NAMES = {"int64": "long int", "uint8": "unsigned char", "int32": "int", "int16": "short int"}
 
@@ -210,19 +210,23 @@ def masked_select_backward_self(grad: Array, mask: Array) -> Array:
 
 def write_masked(target: ndarray, mask: ndarray, source: ndarray) -> None:
     """Put the first elements of `source` where the mask is true, or raise and write nothing."""
-    if mask.dtype != np.bool_:
-        raise RuntimeError(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{dtypes.FROM_NUMPY[mask.dtype].scalar_type}"
-        )
     if source.dtype != target.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got"
             f"{dtypes.FROM_NUMPY[target.dtype].scalar_type} and "
             f"{dtypes.FROM_NUMPY[source.dtype].scalar_type}"
         )
-    _check_room(target.shape, mask.shape)
-    mask = np.broadcast_to(mask, target.shape)
+    mask = expand_to(mask, target.shape)
+    if mask.dtype == np.uint8:
+        warn_once(
+            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now "
+            "deprecated,please use a mask with dtype torch.bool instead."
+        )
+    if mask.dtype != np.bool_:
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{dtypes.FROM_NUMPY[mask.dtype].scalar_type}"
+        )
     count = int(np.count_nonzero(mask))
     if count > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")

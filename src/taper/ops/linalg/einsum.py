@@ -20,14 +20,16 @@ from taper import dtypes
 from taper.arrays.strides import wrap_dim
 from taper.opdef import composite
 from taper.opdef.writes import compute_into
+from taper.ops.elementwise.arithmetic import mul
 from taper.ops.linalg.matmul import bmm, dot, mm, not_tensors, same_dtype
-from taper.ops.reduction.sums import sum_dim
+from taper.ops.reduction.sums import sum_all, sum_dim
 from taper.ops.shape.ones import (
     diagonal,
     flatten,
     movedim,
     permute_dims,
     reshape,
+    squeeze_all,
     unsqueeze,
     view_as_shape,
 )
@@ -407,7 +409,7 @@ def _tensordot(a: Tensor, b: Tensor, given_a: list[int], given_b: list[int]) -> 
     for place, (dim_a, dim_b) in enumerate(zip(dims_a, dims_b, strict=True)):
         size_a, size_b = a._array.shape[dim_a], b._array.shape[dim_b]
         if size_b == 1:
-            a = sum_dim(a, (dim_a,), True, a.dtype) if size_a != 1 else a
+            a = sum_dim(a, (dim_a,), True, a.dtype)
         elif size_a == 1:
             b = sum_dim(b, (dim_b,), True, b.dtype)
         elif size_a != size_b:
@@ -422,12 +424,19 @@ def _tensordot(a: Tensor, b: Tensor, given_a: list[int], given_b: list[int]) -> 
     shape_a = [a._array.shape[dim] for dim in rest_a]
     shape_b = [b._array.shape[dim] for dim in rest_b]
     left, right = permute_dims(a, tuple(rest_a + dims_a)), permute_dims(b, tuple(dims_b + rest_b))
-    if not rest_a and not rest_b:
-        return reshape(dot(flatten(left), flatten(right)), ())
-    inner_size = math.prod([a._array.shape[dim] for dim in dims_a])
     rows, columns = math.prod(shape_a), math.prod(shape_b)
+    if rows == columns == 1:
+        return reshape(_full_contraction(left, right), (*shape_a, *shape_b))
+    inner_size = math.prod([a._array.shape[dim] for dim in dims_a])
     flat = mm(reshape(left, (rows, inner_size)), reshape(right, (inner_size, columns)))
     return reshape(flat, (*shape_a, *shape_b))
+
+
+def _full_contraction(left: Tensor, right: Tensor) -> Tensor:
+    """The sum of all products; of bool, PyTorch has the sum but no dot product."""
+    if left.is_contiguous() and right.is_contiguous():
+        return dot(flatten(left), flatten(right))
+    return sum_all(mul(squeeze_all(left), squeeze_all(right)), left.dtype)
 
 
 def _refuse_repeated(dims: list[int]) -> None:

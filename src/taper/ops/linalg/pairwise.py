@@ -17,7 +17,9 @@ from taper.tensor import Tensor
 @op(name="_pdist_forward", label="pdist", node="PdistBackward0", public=False, method=False)
 def pair_distances(self: Array, p: float) -> Array:
     """The distance of order `p` of each row to each later one."""
-    if self.dtype.char not in "fd":
+    if len(self) < 2:
+        return np.empty(0, self.dtype)
+    if self.size and self.dtype.char not in "fd":
         raise not_implemented("pdist", self.dtype)
     return distances(self, self, p)[np.triu_indices(len(self), 1)]
 

@@ -152,7 +152,7 @@ def multi_margin_loss_backward_tangent(self_t: Any) -> Any:
 
 @derivative(multi_margin_loss_backward, wrt=("grad_output", "self"))
 def multi_margin_loss_twice(grad: Any) -> Any:
-    raise NotImplementedError("the derivative for 'multi_margin_loss_backward' is not implemented.")
+    raise RuntimeError("derivative for aten::multi_margin_loss_backward is not implemented")
 
 
 @composite(public=False, method=False)
@@ -262,9 +262,7 @@ def multilabel_margin_loss_backward_tangent(self_t: Any) -> Any:
 
 @derivative(multilabel_margin_loss_backward, wrt=("grad_output", "self"))
 def multilabel_margin_loss_twice(grad: Any) -> Any:
-    raise NotImplementedError(
-        "the derivative for 'multilabel_margin_loss_backward' is not implemented."
-    )
+    raise RuntimeError("derivative for aten::multilabel_margin_loss_backward is not implemented")
 
 
 @composite(public=False, method=False)

@@ -129,7 +129,8 @@ def numbered_margin_ranking_loss(
     tensor([2.])
     """
     number = check_number("margin_ranking_loss", reduction)
-    excess = add_scalar(-target * (input1 - input2), float(margin))
+    apart = input1 - input2
+    excess = add_scalar(-target * apart, float(margin))
     return reduced(clamp_min(excess, 0), number)
 
 

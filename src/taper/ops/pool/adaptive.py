@@ -5,6 +5,7 @@ Owns: these operators, their gradients and the public functions.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -125,7 +126,8 @@ def _empty(name: str, shape: Shape, dim: int) -> RuntimeError:
 def adaptive_average2d(self: Array, output_size: Shape) -> Array:
     """Averages of windows that cover the last two dimensions."""
     _check_average(self.shape, 2, output_size)
-    require_dtype("adaptive_avg_pool2d", self, FLOATS)
+    if self.size and math.prod(output_size):
+        require_dtype("adaptive_avg_pool2d", self, FLOATS)
     return _averages(self, 2, output_size)
 
 

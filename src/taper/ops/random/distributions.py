@@ -14,14 +14,23 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.strides import Shape
 from taper.device import strided
-from taper.factory import finish, integer, options, refuse, shape_argument
+from taper.factory import (
+    drawn_for,
+    finish,
+    integer,
+    into,
+    options,
+    out_dtype,
+    refuse,
+    shape_argument,
+)
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
 from taper.opdef.operands import broadcast_clash, invalid_combination
 from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.random.draws import check_generator
 from taper.sampling import continuous, discrete, integers
-from taper.tensor import Tensor
+from taper.tensor import Tensor, wrap
 
 
 def number(function: str, name: str, position: int, value: Any) -> Any:
@@ -356,12 +365,9 @@ def normal(
             mean = number("normal", "mean", 1, mean)
         if not by_std:
             std = 1.0 if std is None else number("normal", "std", 2, std)
-        arguments = (mean, std, generator)
-        return (
-            function(*arguments)
-            if out is None
-            else compute_into("normal", function, arguments, out)
-        )
+        if out is not None:
+            return _normal_into(out, mean, std, generator)
+        return function(mean, std, generator)
     if mean is not None and not isinstance(mean, bool | int | float | np.number):
         refuse("normal", "mean", 1, "Tensor", mean)
     if mean is None or std is None or size is None:
@@ -370,13 +376,34 @@ def normal(
     shape = shape_argument("normal", "size", 3, size)
     center, spread = number("normal", "mean", 1, mean), number("normal", "std", 2, std)
 
-    def draw() -> Tensor:
-        wanted = which if out is None else out.dtype
-        return finish(
-            continuous.normal(shape, wanted.numpy, center, spread, generator), requires_grad
-        )
+    if out is None:
+        drawn = continuous.normal(shape, which.numpy, center, spread, generator)
+        return finish(drawn, requires_grad)
+    out_dtype("normal", out, dtype, requires_grad)
+    drawn = continuous.normal_(drawn_for(out, shape), center, spread, generator)
+    return into(out, drawn, requires_grad)
 
-    return draw() if out is None else compute_into("normal", draw, (), out)
+
+def _normal_into(out: Any, mean: Any, std: Any, generator: Any) -> Tensor:
+    """`out=` of `normal` with a tensor of parameters."""
+
+    def draw(*parameters: Any) -> Tensor:
+        center, spread = (_array_of(each) for each in parameters)
+        # A mean without deviations is spread over `out` as it is.
+        over = _array_of(out) if not isinstance(spread, np.ndarray) else spread
+        shapes = [each.shape for each in (center, over) if isinstance(each, np.ndarray)]
+        clash = broadcast_clash(shapes)
+        if clash is not None:
+            raise clash
+        destination = drawn_for(out, np.broadcast_shapes(*shapes))
+        return wrap(continuous.normal_from(center, spread, generator, destination))
+
+    written: Tensor = compute_into("normal", draw, (mean, std), out)
+    return written
+
+
+def _array_of(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value
 
 
 def _given(*arguments: Any) -> list[Any]:

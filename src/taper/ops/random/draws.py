@@ -18,6 +18,7 @@ from taper.factory import (
     array_like,
     check_flag,
     check_memory_format,
+    drawn_for,
     finish,
     integer,
     into,
@@ -63,9 +64,10 @@ def _destination(
     """The array to fill, after the checks that all factories share."""
     if requires_grad:
         check_flag(function, requires_grad)
-    if out is not None:
-        which = out_dtype(function, out, dtype, requires_grad)
-    return allocate(shape, which.numpy)
+    if out is None:
+        return allocate(shape, which.numpy)
+    out_dtype(function, out, dtype, requires_grad)
+    return drawn_for(out, shape)
 
 
 def _finished(array: np.ndarray, out: Tensor | None, requires_grad: Any) -> Tensor:

@@ -62,10 +62,9 @@ def _dropped_alpha(
         return _product(input, np.zeros((), array.dtype), inplace)
     noise = _channels(array) if features else array_like(array, array.dtype, None)
     if array.dtype.kind in "iub":
-        raise RuntimeError(
-            "result type Float can't be cast to the desired output type "
-            f"{dtype_of(array).scalar_type}"
-        )
+        # The difference of PyTorch's noise and a number, which makes bool an integer.
+        name = "Long" if array.dtype == bool else dtype_of(array).scalar_type
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
     bernoulli_(noise, 1.0 - p)
     scale = 1.0 / math.sqrt((_SATURATION * _SATURATION * p + 1.0) * (1.0 - p))
     single = noise.astype(np.float32) if noise.dtype.itemsize == 2 else noise

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.reduction import ABSENT
-from taper.arrays.strides import Shape, wanted_shape
+from taper.arrays.strides import Shape, wanted_shape, wrap_dim
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
@@ -349,6 +349,10 @@ def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
     >>> taper.narrow_copy(taper.arange(5), 0, 1, 2)
     tensor([1, 2])
     """
+    if length < 0 and self.ndim:
+        size = self.shape[wrap_dim(dim, self.ndim)]
+        first = start + size if start < 0 else start
+        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     view: ndarray = parts.narrow(wrap(self), dim, start, length)._array
     return np.array(view, order="C")
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from taper.arrays import special_functions
 from taper.arrays.layouts import ELEMENTWISE
+from taper.dtypes import FROM_NUMPY
 from taper.opdef import (
     FLOAT,
     FUNCTION,
@@ -148,6 +151,13 @@ def digamma_self(grad, self):
     return grad * derived_digamma(self, 1)
 
 
+def _refuse_complex(array: np.ndarray, n: int) -> None:
+    if array.dtype.kind == "c":
+        kernel = ("digamma", "trigamma", "polygamma")[min(n, 2)]
+        name = FROM_NUMPY[array.dtype].scalar_type
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+
+
 @op(
     name="derived_digamma",
     label="polygamma",
@@ -158,11 +168,11 @@ def digamma_self(grad, self):
     out=True,
     public=False,
     method=False,
-    check=not_implemented("polygamma", *COMPLEX),
     layout=ELEMENTWISE,
 )
 def derived_digamma(self: Array, n: int) -> Array:
     """The derivative of order `n` of digamma."""
+    _refuse_complex(self, n)
     return special_functions.polygamma(n, self)
 
 
@@ -175,10 +185,10 @@ def derived_digamma(self: Array, n: int) -> Array:
     tangent=POINTWISE,
     public=False,
     method=False,
-    check=not_implemented("polygamma", *COMPLEX),
 )
 def _derived_in_place(self: Array, n: int) -> Array:
     """`derived_digamma` as the operator that PyTorch records in place."""
+    _refuse_complex(self, n)
     return special_functions.polygamma(n, self)
 
 
