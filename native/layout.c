@@ -13,9 +13,20 @@ typedef struct {
     PyObject *kernel, *settle;
 } Settled;
 
+/* Whether an array is in row-major order, in dimensions of length 1 too, which NumPy leaves out. */
+static int in_rows(PyArrayObject *array) {
+    if (!PyArray_IS_C_CONTIGUOUS(array)) return 0;
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int dim = PyArray_NDIM(array) - 1; dim >= 0 && step > 0; dim--) {
+        if (PyArray_DIM(array, dim) == 1 && PyArray_STRIDE(array, dim) != step) return 0;
+        step *= PyArray_DIM(array, dim);
+    }
+    return 1;
+}
+
 /* Whether a value is no array, or one in row-major order; a tuple or list if all its values are. */
 static int row_major(PyObject *value) {
-    if (PyArray_Check(value)) return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value);
+    if (PyArray_Check(value)) return in_rows((PyArrayObject *)value);
     if (!PyTuple_Check(value) && !PyList_Check(value)) return 1;
     for (Py_ssize_t index = 0; index < PySequence_Fast_GET_SIZE(value); index++)
         if (!row_major(PySequence_Fast_GET_ITEM(value, index))) return 0;

@@ -1,4 +1,7 @@
-"""Values, gradients and errors of operators against what PyTorch printed: `operator_values.txt`."""
+"""Values, gradients and errors against what PyTorch printed, in `*_values.txt`.
+
+`operator_values.txt` has operators, `program_values.txt` what random programs found.
+"""
 
 from pathlib import Path
 
@@ -7,9 +10,9 @@ import pytest
 import taper
 from program_texts import programs_of, text_of
 
-FILE = Path(__file__).with_name("operator_values.txt")
+FILES = sorted(Path(__file__).parent.glob("*_values.txt"))
 
 
-@pytest.mark.parametrize(("program", "expected"), programs_of(FILE))
+@pytest.mark.parametrize(("program", "expected"), [p for f in FILES for p in programs_of(f)])
 def test_values_are_those_of_pytorch(program, expected):
     assert text_of(taper, program) == expected

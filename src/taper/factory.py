@@ -21,6 +21,7 @@ from taper.arrays.strides import (
     Shape,
     empty_with,
     format_strides,
+    in_rows,
     integers,
     preserved_strides,
     row_major,
@@ -234,7 +235,7 @@ def array_like(
     """A new array of the shape of another, and of its order of dimensions if that is preserved."""
     shape = array.shape
     if memory_format is None or memory_format is preserve_format:
-        if array.flags.c_contiguous:
+        if in_rows(array):
             return allocate(shape, dtype, filled)
         strides = preserved_strides(shape, element_strides(array))
     else:

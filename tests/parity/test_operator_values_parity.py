@@ -1,4 +1,4 @@
-"""The texts in `operator_values.txt` are PyTorch's own."""
+"""The texts in `*_values.txt` are PyTorch's own."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ import torch
 
 from program_texts import programs_of, text_of
 
-FILE = Path(__file__).parents[1] / "operator_values.txt"
+FILES = sorted(Path(__file__).parents[1].glob("*_values.txt"))
 
 
-@pytest.mark.parametrize(("program", "expected"), programs_of(FILE))
+@pytest.mark.parametrize(("program", "expected"), [p for f in FILES for p in programs_of(f)])
 def test_pytorch_gives_the_text(program, expected):
     assert text_of(torch, program) == expected

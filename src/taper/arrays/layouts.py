@@ -18,8 +18,10 @@ from taper.arrays.strides import (
     empty_with,
     format_strides,
     has_format,
+    in_rows,
     is_dense,
     ordered_strides,
+    preserved_strides,
     row_major,
 )
 from taper.device import channels_last, channels_last_3d, contiguous_format, memory_format
@@ -39,7 +41,7 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
         if _row_major(result):
             for each in given:
                 if each.__class__ is ndarray:
-                    if not each.flags.c_contiguous:
+                    if not in_rows(each):
                         break
                 elif each.__class__ is list and not _row_major(each):
                     break
@@ -49,7 +51,7 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
 
     def of_two(first: Any, second: Any) -> Any:  # a third of the time of `call`
         try:
-            usual = first.flags.c_contiguous and second.flags.c_contiguous
+            usual = in_rows(first) and in_rows(second)
         except AttributeError:  # a number
             return call(first, second)
         result = kernel(first, second)
@@ -57,7 +59,7 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
 
     def of_one(only: ndarray) -> Any:
         result = kernel(only)
-        return result if only.flags.c_contiguous else rule(result, (only,))
+        return result if in_rows(only) else rule(result, (only,))
 
     if not isinstance(kernel, np.ufunc) or kernel.nin > 2:
         return call
@@ -66,7 +68,7 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
 
 def _row_major(value: Any) -> bool:
     if isinstance(value, ndarray):
-        return value.flags.c_contiguous
+        return in_rows(value)
     if isinstance(value, tuple | list):
         return all([_row_major(each) for each in value])
     return True
@@ -87,6 +89,14 @@ def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
 def FIRST(result: Any, given: Sequence[Any]) -> Any:
     """The order of dimensions of the first operand alone."""
     return ELEMENTWISE(result, arrays_in(given)[:1])
+
+
+def PRESERVED(result: Any, given: Sequence[Any]) -> Any:
+    """As a copy of the first operand: its strides, where they are dense."""
+    if isinstance(result, tuple | list):
+        return type(result)([PRESERVED(each, given) for each in result])
+    first = arrays_in(given)[0]
+    return laid_out(result, preserved_strides(result.shape, _in_elements(first)))
 
 
 def BY_KIND(result: Any, given: Sequence[Any]) -> Any:

@@ -306,7 +306,19 @@ def polygamma(order: int, x: ndarray) -> ndarray:
     """The derivative of `order` of digamma."""
     if order == 0:
         return digamma(x)
-    return _in_double(lambda given: _polygamma64(order, given), x)
+    result = _in_double(lambda given: _polygamma64(order, given), x)
+    return _trigamma_at_poles(x, result) if order == 1 else result
+
+
+def _trigamma_at_poles(x: ndarray, result: ndarray) -> ndarray:
+    """PyTorch's sine of a multiple of pi is not zero, hence the poles below zero are finite."""
+    poles = (x < 0) & np.isinf(result)
+    if not np.any(poles):
+        return result
+    single = x if x.dtype == np.float64 else x.astype(np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        finite = np.square(single.dtype.type(math.pi) / np.sin(single.dtype.type(math.pi) * single))
+    return np.where(poles, finite, result).astype(result.dtype)
 
 
 def _polygamma64(order: int, x: ndarray) -> ndarray:

@@ -65,6 +65,14 @@ def row_major(shape: Sequence[int], step: int = 1) -> Shape:
     return tuple(strides)
 
 
+def in_rows(array: ndarray) -> bool:
+    """Whether an array is row-major, in dimensions of length 1 too, which NumPy leaves out."""
+    if not array.flags.c_contiguous:
+        return False
+    shape = array.shape
+    return 1 not in shape or 0 in shape or array.strides == row_major(shape, array.itemsize)
+
+
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     """The strides with which memory looks like `wanted`, None if a copy is needed.
 

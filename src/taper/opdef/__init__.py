@@ -194,10 +194,10 @@ class Op:
             for each in self.params
             if each.kind not in ("plain", "tensors", "indices")
         )
-        several = self.tangent == POINTWISE and len(self.tensor_names) > 1
         self.layout: Rule | None = options["layout"]
         if self.layout is BY_KIND:
-            self.layout = ELEMENTWISE if several or self.ufunc is not None else None
+            elementwise = self.tangent == POINTWISE or self.ufunc is not None
+            self.layout = ELEMENTWISE if elementwise else None
         self.formulas: list[Formula] = []
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
@@ -369,7 +369,7 @@ def op(
     layout             a rule of `layouts` for how the results lie in memory, where what the kernel
                        gives for operands that are not row-major is not PyTorch's; None: as the
                        kernel gives them.  By default ELEMENTWISE for a ufunc and for what is
-                       POINTWISE in several tensors, else None
+                       POINTWISE, else None
     public, method     whether it shows in the `taper` namespace and on Tensor
     """
     options = dict(locals())

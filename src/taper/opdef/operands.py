@@ -16,7 +16,7 @@ import numpy as np
 
 from taper import dtypes, opdef
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import broadcast_clash, empty_with, preserved_strides
+from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides
 from taper.autograd.provenance import is_internal
 from taper.factory import no_memory
 from taper.opdef import FLOAT, Op, files_of_declarations
@@ -91,8 +91,8 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The array in another dtype; an expanded one becomes dense in PyTorch's order, not NumPy's."""
-    if 0 not in array.strides or not array.size:
+    """The array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
+    if in_rows(array) or not array.size:
         return array.astype(dtype)
     shape = array.shape
     result = empty_with(shape, preserved_strides(shape, element_strides(array)), dtype)

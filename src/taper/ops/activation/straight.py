@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import masked, select, zero_of
+from taper.arrays.layouts import PRESERVED
 from taper.arrays.native import native
 from taper.arrays.reduction import FLOAT32, LOW_PRECISION
 from taper.opdef import (
@@ -177,6 +178,7 @@ composites["threshold_"] = threshold_in_place
     check=all_of(
         refuse(RuntimeError, "Bool inputs not supported for hardtanh", *BOOL), _not_complex
     ),
+    layout=PRESERVED,
 )
 def hardtanh(self: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
     """x kept within [min_val, max_val]."""

@@ -10,7 +10,13 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.layouts import FIRST
 from taper.arrays.scalars import filler
-from taper.arrays.strides import empty_with, format_strides, has_format, preserved_strides
+from taper.arrays.strides import (
+    empty_with,
+    format_strides,
+    has_format,
+    in_rows,
+    preserved_strides,
+)
 from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
@@ -29,7 +35,7 @@ from taper.userwarning import warn_once
 
 def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
     """A copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
-    if array.flags.c_contiguous and (memory_format is None or memory_format is contiguous_format):
+    if memory_format is contiguous_format or (memory_format is None and in_rows(array)):
         return converted(array, dtype)
     if memory_format is None or memory_format is preserve_format:
         strides = preserved_strides(array.shape, element_strides(array))
@@ -70,7 +76,7 @@ def clone(self: Array, *, memory_format: Any = None) -> Array:
     tensor([1., 2.])
     """
     if memory_format is None:
-        if self.flags.c_contiguous:
+        if in_rows(self):
             return self.copy()
     else:
         check_memory_format("clone", memory_format)

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import FLOAT32
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import ELEMENTWISE, PRESERVED
 from taper.arrays.reduction import not_implemented
 from taper.autograd.conjugate import CONJUGATE, NEGATIVE, ConjugateView
 from taper.autograd.duals import follow
@@ -95,6 +95,7 @@ def _lazy_view(input: Tensor, compute: Any, function: Any, change: Any) -> Tenso
     public=False,
     method=False,
     out=True,
+    layout=PRESERVED,
 )
 def _conj_physical(self: Array) -> Array:
     """Complex conjugate of a complex tensor, named as PyTorch names computing it."""

@@ -47,6 +47,8 @@ _LN2 = math.log(2)
 
 def _power(base: ndarray, exponent: ndarray) -> Any:
     """Powers of two arrays of one dtype; integers with negative exponents are 1, -1 or 0."""
+    if base.dtype.kind == "c":
+        return _complex_power(base, exponent)
     if base.dtype.kind not in "iu":
         return np.power(base, exponent)
     negative = exponent < 0
@@ -56,6 +58,15 @@ def _power(base: ndarray, exponent: ndarray) -> Any:
     inverse = np.where(base == 1, 1, np.where(base == -1, np.where(odd == 1, -1, 1), 0))
     usual = np.power(base, np.where(negative, 0, exponent))
     return np.where(negative, inverse, usual).astype(base.dtype)
+
+
+def _complex_power(base: ndarray, exponent: Any) -> Any:
+    """Powers, by logarithm where the base is zero or not finite: NumPy takes limits, 0^0 = 1."""
+    usual = np.power(base, exponent)
+    limits = (base == 0) | ~np.isfinite(base)
+    if not limits.any():
+        return usual
+    return np.where(limits, np.exp(np.log(base) * exponent), usual)
 
 
 def _integer_power(base: ndarray, exponent: Any) -> Any:
@@ -109,7 +120,9 @@ def _unusual_power(self: ndarray, exponent: Any) -> Any:
         return _integer_power(base, exponent)
     if exponent == 2:
         return np.square(base)
-    return np.power(base, kind.numpy.type(exponent))
+    if exponent == 0.5 or exponent == 3:
+        return np.sqrt(base) if exponent == 0.5 else np.square(base) * base
+    return _power(base, scalar_array(exponent, kind.numpy))
 
 
 @derivative(pow_scalar, wrt="self")

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.layouts import PRESERVED
 from taper.arrays.scalars import type_name
 from taper.opdef import (
     FUNCTION,
@@ -210,7 +211,7 @@ def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
 # --- not a number ----------------------------------------------------------------------------
 
 
-@op(tangent=POINTWISE, inplace=FUNCTION, out=True)
+@op(tangent=POINTWISE, inplace=FUNCTION, out=True, layout=PRESERVED)
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

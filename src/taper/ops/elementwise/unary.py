@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import ONE, logistic, masked
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.special_functions import complex_log1p
 from taper.opdef import (
     FLOAT,
@@ -173,7 +174,13 @@ def sign_self(grad):
     return zeros_like(grad)
 
 
-@op(promote=SAME, inplace=True, out=True, check=not_implemented("sign_cpu", *WIDE))
+@op(
+    promote=SAME,
+    inplace=True,
+    out=True,
+    check=not_implemented("sign_cpu", *WIDE),
+    layout=ELEMENTWISE,
+)
 def sgn(self: Array) -> Array:
     """The sign of real elements; complex ones divided by their absolute value, zero at zero.
 

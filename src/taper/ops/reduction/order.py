@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from taper import return_types
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import PRESERVED
 from taper.arrays.reduction import ABSENT, INT64, Shape, not_implemented, refuse_empty
 from taper.arrays.strides import wrap_dim
 from taper.factory import integer
@@ -57,7 +57,7 @@ def _sorted(array: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
     public=False,
     method=False,
     **_PAIR,
-    layout=ELEMENTWISE,
+    layout=PRESERVED,
 )
 def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """The elements in order along a dimension, and where they were."""
@@ -72,7 +72,7 @@ def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     public=False,
     method=False,
     **_PAIR,
-    layout=ELEMENTWISE,
+    layout=PRESERVED,
 )
 def sort_stable(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """As `sort_values`, for the overload that asks for stability."""

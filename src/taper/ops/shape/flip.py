@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.layouts import laid_out_like
 from taper.arrays.strides import Shape, integers, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.creation.copy import copied
@@ -111,11 +112,12 @@ def roll_dims(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
 
 
 def _rolled(array: ndarray, shift: int, dim: int) -> ndarray:
-    """A row-major copy, moved along one dimension."""
+    """A copy, moved along one dimension: row-major, or with the channels last as the array."""
     lead = (EVERYTHING,) * dim
     cut = -shift % (array.shape[dim] or 1)
     parts = (array[(*lead, slice(cut, None))], array[(*lead, slice(None, cut))])
-    return np.ascontiguousarray(np.concatenate(parts, dim))
+    moved = np.ascontiguousarray(np.concatenate(parts, dim))
+    return laid_out_like(moved, array) if cut else laid_out_like(moved)
 
 
 @derivative(roll_dims, wrt="self")

@@ -340,8 +340,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     ndim = max(input._array.ndim, other._array.ndim)
     first = (1,) * (ndim - input._array.ndim) + input._array.shape
     second = (1,) * (ndim - other._array.ndim) + other._array.shape
-    left = unsafe_view(input.contiguous(), tuple([n for a in first for n in (a, 1)]))
-    right = unsafe_view(other.contiguous(), tuple([n for b in second for n in (1, b)]))
+    left = unsafe_view(input, tuple([n for a in first for n in (a, 1)]))
+    right = unsafe_view(other, tuple([n for b in second for n in (1, b)]))
     shape = tuple([a * b for a, b in zip(first, second, strict=True)])
     return unsafe_view(left * right, shape)
 

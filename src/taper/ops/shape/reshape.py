@@ -92,7 +92,7 @@ def reshape_alias_self(grad: Array, self_shape: Shape) -> Array:
 @op(name="_unsafe_view", node="UnsafeViewBackward0", tangent=LINEAR, public=False, method=False)
 def unsafe_view(self: Array, size: Shape) -> Array:
     """As `view`, for a fresh copy that nobody else sees: the result is no tracked view."""
-    return self.reshape(size)
+    return view_as_shape(self, size)
 
 
 @derivative(unsafe_view, wrt="self")
