@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import Any
 
 from taper.arrays.memory import all_bytes, on_bytes
-from taper.autograd.conjugate import ConjugateView
+from taper.autograd.conjugate import change_of, flags_of, memory_of, showing
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
 from taper.factory import NO_INTEGER_GRADIENTS, finish
@@ -60,7 +60,10 @@ def _rebuild_tensor_v2(
     array = on_bytes(
         storage._memory, storage.dtype.numpy, storage_offset, tuple(size), tuple(stride)
     )
-    return finish(array, requires_grad)
+    made = showing(array, change_of(metadata or {}))
+    if requires_grad:
+        set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
+    return made
 
 
 def _rebuild_from_type_v2(
@@ -68,28 +71,18 @@ def _rebuild_from_type_v2(
 ) -> Any:
     """A rebuilt tensor in its class and with its Python attributes."""
     made = function(*arguments)
-    if type(made) is not new_type:
-        made.__class__ = new_type
+    made.__class__ = new_type
     if state:
         made.__dict__.update(state)
-    return made
-
-
-def _computed(tensor: Tensor) -> Tensor:
-    """The tensor on memory of its own, if its elements are only computed from some."""
-    if type(tensor) is not ConjugateView:
-        return tensor
-    made = wrap(tensor._array)
-    made._requires_grad = requires_grad(tensor)
     return made
 
 
 def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """How pickle takes a tensor apart: storage, offset, shape, strides, requires_grad."""
     warn_if_has_hooks(self)
-    self = _computed(self)
-    storage = TypedStorage(wrap_storage=storage_of(self), dtype=self.dtype)
-    array = self._array
+    array = memory_of(self)
+    storage = TypedStorage(wrap_storage=storage_of(wrap(array)), dtype=self.dtype)
+    flags = flags_of(self)
     arguments: tuple[Any, ...] = (
         storage,
         _offset(array, storage._memory),
@@ -97,11 +90,12 @@ def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         element_strides(array),
         requires_grad(self),
         OrderedDict(),
+        *([flags] if flags else []),
     )
-    if type(self) is Tensor and not self.__dict__:
+    if self.__class__ is Tensor and not self.__dict__:
         return _rebuild_tensor_v2, arguments
     state = dict(self.__dict__)
-    return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(self), arguments, state)
+    return _rebuild_from_type_v2, (_rebuild_tensor_v2, self.__class__, arguments, state)
 
 
 # --- deepcopy --------------------------------------------------------------------------------
@@ -118,7 +112,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
             "because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    array = _computed(self)._array
+    array = self._array  # of a conjugate: computed
     memory = all_bytes(array)
     made = finish(
         on_bytes(
@@ -129,8 +123,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
             element_strides(array),
         )
     )
-    if type(self) is not ConjugateView:
-        made.__class__ = type(self)
+    made.__class__ = self.__class__
     if requires_grad(self):
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     memo[id(self)] = made

@@ -70,6 +70,10 @@ class Tensor(TensorMethods):
     _view: Any
     _meta: Any
 
+    # What is still to be done with the elements of the array: nothing, but see
+    # `autograd.conjugate`.
+    _change: Any = None
+
     # A leaf stands in the graph for its AccumulateGrad, which is made when somebody asks for it:
     # no edges, one output, runs as soon as it is ready (see `autograd.node.LEAF`).
     _edges: tuple[Any, ...] = ()

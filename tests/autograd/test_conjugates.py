@@ -82,7 +82,10 @@ def test_x4_what_a_conjugate_refuses(torch):
 def test_x4_copies_of_a_conjugate_have_its_values(torch):
     y = matrix(torch).conj()
     assert copy.deepcopy(y).tolist() == y.tolist()
-    assert pickle.loads(pickle.dumps(y)).tolist() == y.tolist()
+    again = pickle.loads(pickle.dumps(y))
+    assert again.tolist() == y.tolist() and again.is_conj()
+    again = pickle.loads(pickle.dumps(y[1].imag))
+    assert again.tolist() == [0, -2] and again.is_neg()
     assert str(y[0]) == "tensor([1.-2.j, 3.+1.j])"
 
 
@@ -269,3 +272,99 @@ def test_found_w1_an_expanded_conjugate_is_not_written(torch):
     wide = matrix(torch)[:1].conj().expand(3, 2)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         wide.mul_(2)
+
+
+# --- C1: a conjugate of a class of its own ---------------------------------------------------
+
+
+def test_found_c1_a_parameter_on_a_conjugate_is_a_parameter(torch):
+    base = torch.tensor([1 + 2j, 3 - 1j])
+    for conjugate, text in (
+        (base.conj(), "[1.-2.j, 3.+1.j]"),
+        (base.conj().imag, "[-2.,  1.]"),
+    ):
+        parameter = torch.nn.Parameter(conjugate)
+        assert isinstance(parameter, torch.nn.Parameter)
+        assert parameter.__class__ is torch.nn.Parameter
+        assert repr(parameter) == f"Parameter containing:\ntensor({text}, requires_grad=True)"
+        assert (parameter.is_conj(), parameter.is_neg()) == (
+            conjugate.is_conj(),
+            conjugate.is_neg(),
+        )
+    module = torch.nn.Module()
+    module.weight = torch.nn.Parameter(base.conj())
+    assert [name for name, _ in module.named_parameters()] == ["weight"]
+    assert module.state_dict()["weight"].is_conj()
+
+
+def test_found_c1_a_parameter_on_a_conjugate_is_trained_where_it_lies(torch):
+    base = torch.tensor([1 + 2j, 3 - 1j])
+    parameter = torch.nn.Parameter(base.conj())
+    optimizer = torch.optim.SGD([parameter], 0.1)
+    (parameter.abs() ** 2).sum().backward()
+    optimizer.step()
+    assert torch.allclose(parameter.grad, torch.tensor([2 - 4j, 6 + 2j]))
+    assert torch.allclose(base, torch.tensor([0.8 + 1.6j, 2.4 - 0.8j]))
+
+
+def test_found_c1_copies_of_a_parameter_on_a_conjugate(torch):
+    parameter = torch.nn.Parameter(torch.tensor([1 + 2j]).conj())
+    ways = (
+        copy.copy,
+        copy.deepcopy,
+        lambda each: pickle.loads(pickle.dumps(each)),
+        through_file(torch),
+    )
+    for way, conjugated in zip(ways, (True, False, True, True), strict=True):
+        made = way(parameter)
+        assert made.__class__ is torch.nn.Parameter and made.requires_grad
+        assert made.is_conj() is conjugated and made.tolist() == [1 - 2j]
+
+
+def through_file(torch):
+    def way(tensor):
+        buffer = io.BytesIO()
+        torch.save(tensor, buffer)
+        buffer.seek(0)
+        return torch.load(buffer)
+
+    return way
+
+
+def test_found_c1_a_conjugate_may_be_of_a_class_of_the_user(torch):
+    class Marked(torch.Tensor):
+        pass
+
+    base = torch.tensor([1 + 2j, 3 - 1j])
+    for made in (base.conj().as_subclass(Marked), torch.Tensor._make_subclass(Marked, base.conj())):
+        assert made.__class__ is Marked and isinstance(made, Marked) and made.is_conj()
+        assert repr(made) == "Marked([1.-2.j, 3.+1.j])"
+        assert made.data_ptr() == base.data_ptr()
+        back = made.as_subclass(torch.Tensor)
+        assert back.__class__ is torch.Tensor and back.is_conj()
+
+
+def test_found_c1_data_may_become_a_conjugate_and_plain_again(torch):
+    base = torch.tensor([1 + 2j, 3 - 1j])
+    x = torch.tensor([0j, 0j])
+    part = x[:1]
+    x.data = base.conj()
+    assert x.is_conj() and x.data_ptr() == base.data_ptr() and x.tolist() == [1 - 2j, 3 + 1j]
+    assert part.tolist() == [0] and x[:1].is_conj()
+    x.mul_(2)
+    x[0] = 1j
+    assert base.tolist() == [-1j, 6 - 2j]
+    x.data = base
+    assert not x.is_conj() and x.tolist() == [-1j, 6 - 2j] and not x[:1].is_conj()
+    real = torch.tensor([0.0, 0.0])
+    real.data = base.conj().imag
+    assert real.is_neg() and real.mul_(2).tolist() == [2, 4]
+
+
+def test_found_c1_a_parameter_whose_data_became_a_conjugate(torch):
+    parameter = torch.nn.Parameter(torch.tensor([0j, 0j]))
+    parameter.data = torch.tensor([1 + 2j, 3 - 1j]).conj()
+    assert parameter.is_conj() and repr(parameter).startswith("Parameter containing:\n")
+    (parameter * parameter).sum().abs().backward()
+    expected = torch.tensor([0.3714 + 4.4567j, 6.3136 + 0.3714j])
+    assert torch.allclose(parameter.grad, expected, atol=1e-4)

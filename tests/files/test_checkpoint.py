@@ -119,10 +119,11 @@ def test_two_dtypes_on_one_memory_are_refused():
         round_trip([value, value.view(taper.int32)])
 
 
-def test_a_negative_view_is_computed():
+def test_found_c1_a_negative_view_comes_back_as_one():
     call = tensor()
     call.arguments += ({"neg": True},)
-    assert taper.load(checkpoint(call)).tolist() == [0, -1, -2, -3]
+    loaded = taper.load(checkpoint(call))
+    assert loaded.is_neg() and loaded.tolist() == [0, -1, -2, -3]
 
 
 def test_big_endian_files_are_read():

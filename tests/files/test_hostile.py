@@ -359,8 +359,8 @@ def test_an_expanded_negative_view_is_not_computed():
     """Its elements are computed when it is read: a few bytes must not become a terabyte."""
     made = tensor(size=(1 << 40,), stride=(0,))
     file = checkpoint(Call(REBUILD, *made.arguments, {"neg": True}))
-    with pytest.raises(NotImplementedError, match="larger than its storage"):
-        taper.load(file)
+    loaded = taper.load(file)
+    assert loaded.is_neg() and loaded.shape == (1 << 40,) and loaded.numel() == loaded.size(0)
 
 
 @pytest.mark.parametrize("size", [(True,), (1.0,), ("1",), (None,)])

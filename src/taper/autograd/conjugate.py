@@ -9,12 +9,13 @@ said in `views`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from taper.autograd.meta import SharedCounter, VersionCounter
+from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
 from taper.tensor import Tensor, wrap
 
 
@@ -37,10 +38,28 @@ _TOGETHER = {
     (NEGATIVE, CONJUGATE): BOTH,
 }
 
+_FLAGS = {
+    None: {},
+    CONJUGATE: {"conj": True},
+    NEGATIVE: {"neg": True},
+    BOTH: {"conj": True, "neg": True},
+}
+
 
 def together(first: Any, second: Any) -> Any:
     """Two changes, one after the other; None is no change."""
     return second if first is None else _TOGETHER[first, second]
+
+
+def flags_of(tensor: Tensor) -> dict[str, bool]:
+    """PyTorch's names for what is still to be done with the elements, as files hold them."""
+    return _FLAGS[tensor._change]
+
+
+def change_of(flags: dict[str, bool]) -> Any:
+    """What flags in a file say is still to be done with the elements; None is nothing."""
+    change = CONJUGATE if flags.get("conj") else None
+    return together(change, NEGATIVE) if flags.get("neg") else change
 
 
 class ConjugateCounter(SharedCounter):
@@ -50,13 +69,17 @@ class ConjugateCounter(SharedCounter):
 
 
 class ConjugateView(Tensor):
-    """A tensor whose elements are the conjugates, or negatives, of those in its memory."""
+    """A tensor whose elements are the conjugates, or negatives, of those in its memory.
 
-    __slots__ = ("_change",)
+    Its class is made by `class_showing` from the one that users know and that `__class__` names,
+    so that `isinstance` holds; `type()` alone tells the two apart.
+    """
+
+    __slots__ = ()
 
     # The slot of the array holds the memory: who asks it for shape, dtype or strides is served.
     _memory: np.ndarray = Tensor._array
-    _change: Any
+    _shown: type[Tensor]
 
     @property
     def _array(self) -> np.ndarray:
@@ -66,19 +89,56 @@ class ConjugateView(Tensor):
     def _array(self, array: np.ndarray) -> None:
         self._memory = np.asarray(self._change(array))
 
+    @property
+    def __class__(self) -> Any:
+        return self._shown
+
+    @__class__.setter
+    def __class__(self, kind: Any) -> None:
+        _CLASS.__set__(self, class_showing(kind, self._change))
+
+
+_CLASS: Any = object.__dict__["__class__"]
+
+
+def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
+    """The class of objects of a user's class whose elements are still to be changed."""
+    if change is None:
+        return kind
+    bases = (ConjugateView,) if kind is Tensor else (ConjugateView, kind)
+    members = {"__slots__": (), "_change": staticmethod(change), "_shown": kind}
+    members |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    metaclass: Any = type(kind)
+    made: type[Tensor] = metaclass(kind.__name__, bases, members)
+    return made
+
+
+# Bounded: a class that a program makes anew again and again must not be kept for ever.
+class_showing: Any = functools.lru_cache(maxsize=64)(_class_showing)
+
+
+def _property_of_memory(name: str) -> Callable[..., Any]:
+    return lambda self: getattr(wrap(self._memory), name)
+
 
 def _of_memory(name: str) -> Callable[..., Any]:
-    def ask(self: ConjugateView, *args: Any, **kwargs: Any) -> Any:
+    def ask(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(wrap(self._memory), name)(*args, **kwargs)
 
     ask.__name__ = name
     return ask
 
 
-# Where the elements lie is a matter of the memory, not of the array computed from it.
+# Where the elements lie is a matter of the memory, and how many they are it knows as well: nothing
+# is computed for that.
+for _name in ("dtype", "nbytes", "ndim", "shape"):
+    setattr(ConjugateView, _name, property(_property_of_memory(_name)))
 for _name in (
     "data_ptr",
+    "dim",
     "is_contiguous",
+    "numel",
+    "size",
     "storage",
     "storage_offset",
     "stride",
@@ -86,41 +146,50 @@ for _name in (
 ):
     setattr(ConjugateView, _name, _of_memory(_name))
 
-ConjugateView.__name__ = ConjugateView.__qualname__ = Tensor.__name__
-ConjugateView.__module__ = Tensor.__module__
 
-
-def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> ConjugateView:
+def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> Tensor:
     """A ConjugateView without history."""
-    tensor: ConjugateView = object.__new__(ConjugateView)
-    tensor._change = change
-    tensor._memory = memory
-    tensor._requires_grad = False
-    tensor._grad_fn = None
-    tensor._output_nr = 0
+    tensor = wrap(memory)
+    _CLASS.__set__(tensor, class_showing(Tensor, change))
     tensor._counter = ConjugateCounter(VersionCounter())
-    tensor._view = None
-    tensor._meta = None
     return tensor
+
+
+def showing(memory: np.ndarray, change: Any) -> Tensor:
+    """A tensor without history that shows memory as it is, or changed."""
+    return wrap(memory) if change is None else on_memory(memory, change)
 
 
 def memory_of(tensor: Any) -> np.ndarray:
     """The elements as they lie in memory."""
-    memory: np.ndarray = tensor._memory if type(tensor) is ConjugateView else tensor._array
+    memory: np.ndarray = tensor._array if tensor._change is None else tensor._memory
     return memory
 
 
 def look_at(tensor: Any, memory: np.ndarray) -> None:
     """Let a tensor show other memory in the way it shows its own."""
-    if type(tensor) is ConjugateView:
-        tensor._memory = memory
-    else:
+    if tensor._change is None:
         tensor._array = memory
+    else:
+        tensor._memory = memory
+
+
+def show(tensor: Tensor, memory: np.ndarray, change: Any) -> None:
+    """Let a tensor with a counter show other memory, changed in another way than its own."""
+    counter = tensor._counter
+    if counter is not INFERENCE_COUNTER:
+        if change is None:
+            counter = counter.shared
+        elif tensor._change is None:
+            counter = ConjugateCounter(counter)
+        tensor._counter = counter
+    _CLASS.__set__(tensor, class_showing(tensor.__class__, change))
+    look_at(tensor, memory)
 
 
 def write_through(target: Tensor, write: Callable[[np.ndarray], Any]) -> None:
     """Let `write` change the elements of a tensor, also where they are only computed."""
     array = target._array
     write(array)
-    if type(target) is ConjugateView:
-        target._change(array, out=target._memory)
+    if target._change is not None:
+        target._change(array, out=memory_of(target))

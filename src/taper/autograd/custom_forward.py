@@ -238,7 +238,7 @@ def _finish_output(
     if is_input:
         if not differentiable and wants_grad(output):
             return alias(output)
-        kind = type(output)
+        kind = output.__class__
         output = make_view(output, output._array, Creation.FUNCTION)
         if kind is not Tensor and not kind.__module__.startswith(f"{PACKAGE}."):
             output.__class__ = kind  # a subclass of the user's stays one (§F22)

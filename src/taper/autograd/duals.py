@@ -18,7 +18,7 @@ import numpy as np
 
 from taper.arrays.strides import within
 from taper.autograd.builtin import BuiltinNode
-from taper.autograd.conjugate import ConjugateView, memory_of, on_memory, write_through
+from taper.autograd.conjugate import memory_of, showing, write_through
 from taper.autograd.meta import AutogradMeta, ViewRecord
 from taper.autograd.node import LIVE, Node
 from taper.autograd.state import DUAL, INFERENCE, local
@@ -31,7 +31,7 @@ from taper.autograd.views import (
     requires_grad,
     set_history,
 )
-from taper.tensor import Tensor, element_strides, storage_of, storage_offset, wrap
+from taper.tensor import Tensor, element_strides, storage_of, storage_offset
 
 
 class DualRecord(ViewRecord):
@@ -245,7 +245,7 @@ def _length_of_storage(array: np.ndarray) -> int:
 
 def lies_like(found: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors have the same shape, strides, offset and length of storage (§D9)."""
-    if getattr(found, "_change", None) is not getattr(tensor, "_change", None):
+    if found._change is not tensor._change:
         return False
     one, other = memory_of(found), memory_of(tensor)
     if one.shape != other.shape or _length_of_storage(one) != _length_of_storage(other):
@@ -265,7 +265,7 @@ def zeros_like(tensor: Tensor) -> Tensor:
     steps = tuple([step * array.itemsize for step in element_strides(array)])
     offset = storage_offset(array) * array.itemsize
     zeros = within(storage, array.shape, steps, offset, array.dtype)
-    return on_memory(zeros, tensor._change) if type(tensor) is ConjugateView else wrap(zeros)
+    return showing(zeros, tensor._change)
 
 
 def laid_out(found: Tensor, tensor: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad, remember_former
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.backward import of_a_loss
-from taper.autograd.conjugate import ConjugateView, on_memory
+from taper.autograd.conjugate import look_at, memory_of, on_memory, show
 from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.meta import (
@@ -458,10 +458,10 @@ def detach_(self: Tensor) -> Tensor:
 
 def _get_data(self: Tensor) -> Tensor:
     """The same memory without history and with a version counter of its own."""
-    if type(self) is ConjugateView:
-        tensor: Tensor = on_memory(self._memory, self._change)
-    else:
+    if self._change is None:  # 0.1 us less than `showing`
         tensor = wrap(self._array)
+    else:
+        tensor = on_memory(memory_of(self), self._change)
     tensor._requires_grad = cut_here("reading .data") if wants_grad(self) else cut_of(self)
     if self._counter is INFERENCE_COUNTER:
         tensor._counter = INFERENCE_COUNTER
@@ -476,14 +476,18 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
-    array = value._array
+    array = memory_of(value)
     same = array.dtype == self._array.dtype
     if not (same and array.shape == self._array.shape) and self._grad_fn is None:
         if wants_grad(self):
             remember_former(self, kept=same)
     if self._meta is not None:
         self._meta.odd_layout = True
-    self._array = array
+    if value._change is self._change:
+        look_at(self, array)
+    else:
+        version_counter(self)
+        show(self, array, value._change)
 
 
 def _deny_delete(text: str) -> Callable[[Tensor], None]:

@@ -23,9 +23,9 @@ from taper.autograd.conjugate import (
     CONJUGATE,
     NEGATIVE,
     ConjugateCounter,
-    ConjugateView,
     memory_of,
     on_memory,
+    showing,
     together,
 )
 from taper.autograd.meta import (
@@ -147,16 +147,16 @@ def make_view(
 ) -> Tensor:
     """A tensor on `array`, a piece of the memory of `source`, as a view of its root (§V1)."""
     view = wrap(array)
-    if type(source) is ConjugateView:
-        part = source._memory if step is None else _part(source, step)
+    if source._change is not None:
+        part = memory_of(source) if step is None else _part(source, step)
         view = on_memory(part, source._change)
     return tracked(view, source, creation, step)
 
 
-def _of_memory(source: ConjugateView, step: Any) -> Any:
+def _of_memory(source: Tensor, step: Any) -> Any:
     """What a view operator gives of the memory behind a conjugate."""
     function, arguments = step
-    return _unrecorded(function, wrap(source._memory), arguments)
+    return _unrecorded(function, wrap(memory_of(source)), arguments)
 
 
 def _unrecorded(function: Callable[..., Any], tensor: Tensor, arguments: Sequence[Any]) -> Any:
@@ -169,10 +169,10 @@ def _unrecorded(function: Callable[..., Any], tensor: Tensor, arguments: Sequenc
         state.mode = mode
 
 
-def _part(source: ConjugateView, step: Any) -> np.ndarray:
+def _part(source: Tensor, step: Any) -> np.ndarray:
     """The piece of the memory behind a conjugate that a view operator gives."""
     part: np.ndarray = _of_memory(source, step)._array
-    if part.dtype != source._memory.dtype and source._change is not NEGATIVE:
+    if part.dtype != memory_of(source).dtype and source._change is not NEGATIVE:
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
             "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
@@ -185,7 +185,7 @@ def make_views(
     source: Tensor, arrays: Sequence[np.ndarray], creation: str, step: Any
 ) -> tuple[Tensor, ...]:
     """The same for an operator with several views."""
-    if type(source) is ConjugateView:
+    if source._change is not None:
         parts = _of_memory(source, step)
         views: list[Tensor] = [on_memory(each._array, source._change) for each in parts]
     else:
@@ -201,15 +201,13 @@ def conjugate_view(
     change: Any = CONJUGATE,
 ) -> Tensor:
     """The conjugate (negative) of a tensor as a view; that of a conjugate shows the memory."""
-    lazy = type(source) is ConjugateView
     memory = memory_of(source)
-    left = together(source._change if lazy else None, change)  # type: ignore[attr-defined]
-    made = wrap(memory) if left is None else on_memory(memory, left)
-    view = tracked(made, source, creation, step)
+    left = together(source._change, change)
+    view = tracked(showing(memory, left), source, creation, step)
     if view._counter is not INFERENCE_COUNTER:
         if left is None:
             view._counter = source._counter.shared
-        elif not lazy:
+        elif source._change is None:
             view._counter = ConjugateCounter(view._counter)
     return view
 
@@ -254,10 +252,10 @@ def tracked(
 
 def alias(source: Tensor) -> Tensor:
     """A tensor on the same memory and counter without history: `detach()`."""
-    if type(source) is ConjugateView:
-        tensor: Tensor = on_memory(source._memory, source._change)
-    else:
+    if source._change is None:  # 0.1 us less than `showing`
         tensor = wrap(source._array)
+    else:
+        tensor = on_memory(memory_of(source), source._change)
     tensor._counter = version_counter(source)
     return tensor
 
@@ -271,7 +269,7 @@ def replay(link: Any, base: Tensor) -> Tensor:
 
 def can_stride(view: Tensor, base: Tensor) -> bool:
     """Whether strides alone express the view: not when it looks at the memory as another dtype."""
-    if ConjugateView in (type(view), type(base)):
+    if view._change is not None or base._change is not None:
         return False
     return view._array.dtype is base._array.dtype
 
@@ -303,7 +301,7 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
         return replay(view._view.replay, base)
     if can_stride(view, base):
         return _as_strided(base, view._array)
-    if type(base) is ConjugateView:
+    if base._change is not None:
         return replay(view._view.replay, base)
     return _remade_in_steps(view._view.replay, base)
 
@@ -351,8 +349,7 @@ def _remade_in_steps(link: Any, base: Tensor) -> Tensor:
 
 def _meaning(tensor: Any) -> tuple[Any, Any]:
     """How a tensor looks at its memory."""
-    change = tensor._change if type(tensor) is ConjugateView else None
-    return memory_of(tensor).dtype, change
+    return memory_of(tensor).dtype, tensor._change
 
 
 def _steps(link: Any) -> list[Any]:

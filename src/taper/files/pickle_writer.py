@@ -18,7 +18,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.memory import all_bytes
-from taper.autograd.conjugate import CONJUGATE, NEGATIVE, ConjugateView
+from taper.autograd.conjugate import flags_of, memory_of
 from taper.autograd.views import requires_grad
 from taper.device import device, layout, memory_format
 from taper.files.locations import location_tag
@@ -175,17 +175,10 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
     return as_pytorch(module), name
 
 
-def _metadata(tensor: Any) -> tuple[dict[str, bool], ...]:
-    """What is still to be done with the elements."""
-    changes = {CONJUGATE: {"conj": True}, NEGATIVE: {"neg": True}}
-    return (changes.get(tensor._change, {"conj": True, "neg": True}),)
-
-
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """A tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
-    conjugated = type(tensor) is ConjugateView
-    array: np.ndarray = getattr(tensor, "_memory" if conjugated else "_array")
+    array = memory_of(tensor)
     dtype, memory = dtypes.FROM_NUMPY[array.dtype], all_bytes(array)
     offset = (array.ctypes.data - memory.ctypes.data) // array.itemsize if array.size else 0
     arguments: tuple[Any, ...] = (
@@ -195,13 +188,13 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
         requires_grad(tensor) is True,
         OrderedDict(),
     )
-    metadata = _metadata(tensor) if conjugated else ()
+    flags = flags_of(tensor)
     if dtype in _WITHOUT_STORAGE_CLASS:
         function, arguments = _REBUILD_WITH_DTYPE, (on_memory(memory), *arguments, dtype)
     else:
         storage = TypedStorage(wrap_storage=on_memory(memory), dtype=dtype)
-        function, arguments = _REBUILD, (storage, *arguments, *metadata)
-    kind = Tensor if conjugated else type(tensor)
+        function, arguments = _REBUILD, (storage, *arguments, *([flags] if flags else []))
+    kind = tensor.__class__
     if kind is Tensor and not tensor.__dict__:
         return function, arguments
     return _REBUILD_FROM_TYPE, (function, kind, arguments, dict(tensor.__dict__))

@@ -15,9 +15,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.memory import BYTE, on_bytes
-from taper.autograd.conjugate import ConjugateCounter, ConjugateView, on_memory
-from taper.autograd.meta import VersionCounter
-from taper.factory import finish
+from taper.autograd.conjugate import change_of, showing
 from taper.files.refusals import failed
 from taper.nn.parameter import Parameter
 from taper.storage import TypedStorage
@@ -89,39 +87,22 @@ def tensor(
     array = checked_view(storage, dtype, offset, size, stride)
     if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-    conjugated, negated = _flags(metadata)
-    if negated:
-        _refuse_large_copy(array, storage)
-        array = np.negative(array)
-    if conjugated and dtype.is_complex:
-        return _conjugate(array, requires_grad)
-    return finish(array, requires_grad)
+    made = showing(array, change_of(_flags(metadata, dtype)))
+    made._requires_grad = requires_grad
+    return made
 
 
-def _flags(metadata: Any) -> tuple[bool, bool]:
+def _flags(metadata: Any, dtype: dtypes.dtype) -> dict[str, bool]:
     """Whether the elements are conjugates, and negatives, of what lies in the storage."""
     if metadata is None:
-        return False, False
+        return {}
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
         raise failed("the metadata of a tensor may only have 'conj' and 'neg'")
     if any(type(each) is not bool for each in metadata.values()):
         raise failed("the metadata of a tensor must be truth values")
-    return metadata.get("conj", False), metadata.get("neg", False)
-
-
-def _refuse_large_copy(array: np.ndarray, storage: TypedStorage) -> None:
-    if array.nbytes > storage.nbytes():
-        raise NotImplementedError(
-            "a negative view that is larger than its storage is not provided: save it computed, "
-            "with resolve_neg()"
-        )
-
-
-def _conjugate(array: np.ndarray, requires_grad: bool) -> ConjugateView:
-    made = on_memory(array)
-    made._counter = ConjugateCounter(VersionCounter())
-    made._requires_grad = requires_grad
-    return made
+    if dtype is dtypes.bool_ and metadata.get("neg"):
+        raise failed("truth values have no negatives")
+    return metadata if dtype.is_complex else {**metadata, "conj": False}
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = None) -> Parameter:
@@ -139,7 +120,7 @@ def of_type(made: Any, kind: Any, state: Any) -> Any:
     """A rebuilt tensor in its class and with its Python attributes."""
     if not isinstance(made, Tensor):
         raise failed(f"a tensor must be rebuilt, but got {type(made)}")
-    if kind is not type(made) and not (kind is Tensor and type(made) is ConjugateView):
+    if kind is not made.__class__:
         made.__class__ = kind
     set_attributes(made, state)
     return made

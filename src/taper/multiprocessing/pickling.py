@@ -14,7 +14,6 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import on_bytes
 from taper.arrays.shared_memory import AVAILABLE, Segment, bytes_of, keeper_of
-from taper.autograd.conjugate import ConjugateView
 from taper.autograd.views import requires_grad
 from taper.factory import finish
 from taper.pickling import reduce_tensor, warn_if_has_hooks
@@ -45,7 +44,7 @@ def sendable(tensor: Tensor) -> Tensor:
             "data, call detach() on the tensor before serializing (e.g., putting it on the queue)."
         )
     warn_if_has_hooks(tensor)
-    return wrap(tensor._array) if type(tensor) is ConjugateView else tensor
+    return tensor if tensor._change is None else wrap(tensor._array)
 
 
 def reduce_shared(tensor: Tensor) -> tuple[Any, ...]:

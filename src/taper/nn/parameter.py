@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from taper.autograd.conjugate import class_showing, look_at, memory_of
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
 from taper.autograd.views import version_counter
@@ -59,7 +60,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
-        if type(data) is Tensor or type(data) is Parameter or isinstance(data, cls):
+        if data.__class__ is Tensor or data.__class__ is Parameter or isinstance(data, cls):
             return leaf_on(cls, data, requires_grad)
         marked = data.detach().requires_grad_(requires_grad)
         if type(marked) is not type(data):
@@ -77,11 +78,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         """A copy of the values; gradient and attributes stay behind."""
         known = memo.get(id(self))
         if known is None:
-            known = memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+            known = memo[id(self)] = self.__class__(self.data.clone(), self.requires_grad)
         return known
 
     def __copy__(self) -> Any:
-        copied = leaf_on(type(self), self, self.requires_grad)
+        copied = leaf_on(self.__class__, self, self.requires_grad)
         copied.__dict__.update(self.__dict__)
         return copied
 
@@ -97,8 +98,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 def leaf_on(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Any:
     """A leaf of class `cls` on the memory and the version counter of `data`."""
-    leaf = object.__new__(cls)
-    leaf._array = data._array
+    leaf = object.__new__(class_showing(cls, data._change))
+    look_at(leaf, memory_of(data))
     leaf._requires_grad = False
     leaf._grad_fn = None
     leaf._output_nr = 0

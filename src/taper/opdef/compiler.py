@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.reduction import ABSENT
-from taper.autograd.conjugate import ConjugateView, memory_of
+from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import unrecorded, without_gradient
 from taper.autograd.detours import original_of
 from taper.autograd.meta import (
@@ -681,7 +681,7 @@ def _add_quick_write(source: Source, op: Op) -> None:
             apart.append(_apart(first, value))
     checks.append(f"(mode or not ({' or '.join(flags)}))")
     checks.append(f"0 not in a_{first}.strides and {first}._counter is not INFERENCE_COUNTER")
-    checks.append(f"type({first}) is not ConjugateView")
+    checks.append(f"{first}._change is None")
     checks += apart
     source.add(f"if {' and '.join(checks)}:\n    try:", 2)
     call = _kernel_call(op)
@@ -737,7 +737,6 @@ def first_use(label: str, args: tuple[Any, ...] = ()) -> Any:
 
 NAMESPACE.update(
     ABSENT=ABSENT,
-    ConjugateView=ConjugateView,
     dim_or_axis=dim_or_axis,
     first_use=first_use,
     node_class=node_class,

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
+from taper.arrays.strides import is_dense, row_major
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
-from taper.autograd.conjugate import memory_of, write_through
+from taper.autograd.conjugate import look_at, memory_of, write_through
 from taper.autograd.interception import Call, announce_write, intercept
 from taper.autograd.meta import INFERENCE_COUNTER, Creation
 from taper.autograd.saved import (
@@ -51,7 +53,7 @@ from taper.opdef.out_rules import (
     refuse_shared_output,
     refuse_written_input,
 )
-from taper.tensor import Tensor
+from taper.tensor import Tensor, element_strides
 
 # --- in place and out= -----------------------------------------------------------------------
 
@@ -246,9 +248,11 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        out._array = result.astype(out._array.dtype)
-    else:
-        write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
+        strides = element_strides(result)
+        if not is_dense(result.shape, strides):
+            strides = row_major(result.shape)
+        look_at(out, resized(memory_of(out), result.shape, strides)[0])
+    write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
     bump_version(out)
 
 

@@ -389,8 +389,19 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool = False) -> Any:
     return composites["log_softmax"](self, dim)
 
 
-# Whose arguments are not those of the entry.
-_ADAPTED: dict[str, Callable[..., Any]] = {"_softmax": _softmax, "_log_softmax": _log_softmax}
+def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """What the mask leaves out is None; the entry of the table has empty tensors there."""
+    mask = kwargs["output_mask"] if "output_mask" in kwargs else args[-1]
+    found = registry["convolution_backward"].function(*args, **kwargs)
+    return tuple(each if wanted else None for each, wanted in zip(found, mask, strict=True))
+
+
+# Whose arguments, or results, are not those of the entry.
+_ADAPTED: dict[str, Callable[..., Any]] = {
+    "_log_softmax": _log_softmax,
+    "_softmax": _softmax,
+    "convolution_backward": _convolution_backward,
+}
 
 
 # Keywords of PyTorch's operators, wherever they stand in the table.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.conjugate import ConjugateView, write_through
+from taper.autograd.conjugate import write_through
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.views import version_counter
 from taper.optim.programs import run_natively
@@ -51,7 +51,7 @@ def can_pack(param: Tensor) -> bool:
         and array.dtype in _PACKED
         and array.flags.c_contiguous
         and param._counter is not INFERENCE_COUNTER
-        and not isinstance(param, ConjugateView)
+        and param._change is None
         and is_key(param)  # else two may have the same state
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import element, stored
-from taper.autograd.conjugate import NEGATIVE, ConjugateView
+from taper.autograd.conjugate import NEGATIVE
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, PACKAGE, local
 from taper.autograd.tangents import tangent
@@ -174,7 +174,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
-    if not force and type(input) is ConjugateView:
+    if not force and input._change is not None:
         which = ("negative", "neg") if input._change is NEGATIVE else ("conjugate", "conj")
         raise RuntimeError(
             f"Can't call numpy() on Tensor that has {which[0]} bit set. Use "
@@ -229,9 +229,9 @@ def representation(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 def _text(self: Tensor, tensor_contents: str | None, history: bool) -> str:
     name = _node_name(self) if history else None
-    kind = type(self)
+    kind = self.__class__
     # A Parameter is announced in a line of its own and then shown as a tensor.
-    ours = kind in (Tensor, ConjugateView) or kind.__module__.startswith(f"{PACKAGE}.nn.")
+    ours = kind is Tensor or kind.__module__.startswith(f"{PACKAGE}.nn.")
     found = tangent(self) if history else None
     return tensor_repr(
         self._array,

@@ -17,7 +17,6 @@ from taper.arrays.strides import (
     in_rows,
     preserved_strides,
 )
-from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
@@ -96,7 +95,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
     (2, 1)
     """
-    if type(input) is ConjugateView:  # where its elements lie, the array does not say
+    if input._change is not None:  # where its elements lie, the array does not say
         return input if input.is_contiguous() else clone(input, memory_format=memory_format)
     if memory_format is contiguous_format:
         if input._array.flags.c_contiguous:
@@ -335,7 +334,7 @@ def needs_record(target: Tensor, *others: Any) -> bool:
     """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
     state = local.state
     mode = state.mode
-    if mode > NO_GRAD or type(target) is ConjugateView:
+    if mode > NO_GRAD or target._change is not None:
         return True
     if mode and target._counter is not INFERENCE_COUNTER:
         return False

@@ -16,7 +16,7 @@ from taper import dtypes
 from taper.arrays.elements import FLOAT32
 from taper.arrays.layouts import ELEMENTWISE, PRESERVED
 from taper.arrays.reduction import not_implemented
-from taper.autograd.conjugate import CONJUGATE, NEGATIVE, ConjugateView
+from taper.autograd.conjugate import BOTH, CONJUGATE, NEGATIVE
 from taper.autograd.duals import follow
 from taper.autograd.meta import Creation
 from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, local
@@ -208,7 +208,7 @@ def is_conj(input: Any) -> bool:
     >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
     True
     """
-    return type(input) is ConjugateView and input._change is not NEGATIVE
+    return input._change in (CONJUGATE, BOTH)
 
 
 @composite()
@@ -219,7 +219,7 @@ def is_neg(input: Any) -> bool:
     >>> taper.is_neg(taper.tensor([1 + 2j]).conj().imag)
     True
     """
-    return type(input) is ConjugateView and input._change is not CONJUGATE
+    return input._change in (NEGATIVE, BOTH)
 
 
 # --- views between complex numbers and pairs -------------------------------------------------

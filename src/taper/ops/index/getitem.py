@@ -14,7 +14,6 @@ import numpy as np
 
 from taper.arrays.scalars import filler, type_name
 from taper.arrays.strides import wrap_dim
-from taper.autograd.conjugate import ConjugateView
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, requires_grad
@@ -315,7 +314,7 @@ def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
     if (
         target._counter is INFERENCE_COUNTER
         or not target._array.ndim
-        or type(target) is ConjugateView
+        or target._change is not None
         or 0 in target._array.strides  # several elements in one place: the long way refuses
     ):
         return False

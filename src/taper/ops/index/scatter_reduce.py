@@ -209,12 +209,12 @@ def extremum_gradients(
 ) -> tuple[Any, Any]:
     """The gradient shared evenly by all that are the extremum.
 
-    As in PyTorch an own element that equals it takes a share also where it does not count.
+    As in PyTorch an own element that equals it takes a share also where it does not count, and
+    where NaN is the extremum, which nobody equals, all get NaN.
     """
     chosen = _like(src == gather(result, dim, index), src)
     own_chosen = _like(self == result, self)
-    total = scatter_add(own_chosen, dim, index, chosen)
-    shared = grad / masked_fill(total, total == 0, 1)
+    shared = grad / scatter_add(own_chosen, dim, index, chosen)
     return shared * own_chosen, chosen * gather(shared, dim, index)
 
 

@@ -72,7 +72,7 @@ def _norm(size: ndarray, p: float) -> Any:
     if p == 2:
         return np.sqrt(row_products(size, size))
     if math.isinf(p):
-        return np.maximum.reduce(size, axis=-1)
+        return np.fmax.reduce(size, axis=-1, initial=0)  # as in PyTorch NaN is passed over
     return np.power(np.add.reduce(np.power(size, p), axis=-1), 1 / p)
 
 

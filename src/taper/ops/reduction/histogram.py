@@ -65,7 +65,7 @@ def _check_search(sequence: np.ndarray, values: np.ndarray, scalar: bool, sorter
 def search_sorted(
     self: Array, values: Array, right: bool, out_int32: bool, sorter: Array | None
 ) -> Array:
-    """Where `values` would be inserted into sorted rows; NaN is the largest."""
+    """Where `values` would be inserted into sorted rows; a NaN among them is the largest."""
     _check_search(self, values, False, sorter)
     if self.dtype.kind in "bc" and values.size:
         raise not_implemented("searchsorted_out_cpu", self.dtype)
@@ -73,14 +73,27 @@ def search_sorted(
         self = np.take_along_axis(self, sorter, -1)
     if self.dtype in LOW_PRECISION:
         self = self.astype(np.float32)
-    side: Any = "right" if right else "left"
     if self.ndim == 1:
-        places = np.searchsorted(self, values.astype(self.dtype, copy=False), side)
+        places = _places(self, values.astype(self.dtype, copy=False), right)
     else:
         places = np.empty(values.shape, INT64)
         for row in np.ndindex(self.shape[:-1]):
-            places[row] = np.searchsorted(self[row], values[row], side)
+            places[row] = _places(self[row], values[row], right)
     return np.asarray(places, np.int32 if out_int32 else INT64)
+
+
+def _places(row: np.ndarray, values: np.ndarray, right: bool) -> Any:
+    """Where values belong in one sorted row: by halving, past every NaN that is met, as PyTorch."""
+    if row.dtype.kind != "f" or not np.isnan(row).any():
+        return np.searchsorted(row, values, "right" if right else "left")
+    start, end = np.zeros(values.shape, INT64), np.full(values.shape, row.size)
+    while (searching := start < end).any():
+        middle = (start + end) // 2
+        met = row[np.minimum(middle, row.size - 1)]
+        behind = searching & ~(met > values if right else met >= values)
+        start = np.where(behind, middle + 1, start)
+        end = np.where(searching & ~behind, middle, end)
+    return start
 
 
 def _check_side(side: str | None, right: bool) -> None:

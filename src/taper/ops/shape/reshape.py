@@ -22,7 +22,7 @@ from taper.arrays.strides import (
     wanted_shape,
     wrap_dim,
 )
-from taper.autograd.conjugate import ConjugateView
+from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import cut_here, cut_of
 from taper.autograd.views import alias as same_memory
 from taper.autograd.views import wants_grad
@@ -225,7 +225,7 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
         return input.reshape(size)
     if isinstance(input, np.generic):
         return np.reshape(input, size)
-    array = input._array if type(input) is not ConjugateView else input._memory
+    array = memory_of(input)
     if not array.flags.c_contiguous:
         size = wanted_shape(size, array.size)
         if view_strides(array.shape, element_strides(array), size) is None:
