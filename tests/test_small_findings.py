@@ -210,3 +210,18 @@ def test_scatter_reduce_refuses_dtypes_without_order_or_mean(dtype, reduce, name
     text = f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{name}'"
     with pytest.raises(NotImplementedError, match=text):
         x.scatter_reduce(0, taper.tensor([0]), x, reduce)
+
+
+def test_scatter_with_reduce_and_a_masked_scatter_of_bytes_warn_of_their_end():
+    index = taper.zeros(1, dtype=taper.int64)
+    taper.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="The reduce argument of torch.scatter with Tensor sr"):
+            taper.scatter(X[0], 0, index, taper.ones(1), reduce="add")
+        with (
+            pytest.warns(UserWarning, match="masked_scatter_ received a mask with dtype torch.uin"),
+            pytest.raises(RuntimeError, match="only supports boolean masks"),
+        ):
+            X.masked_scatter(taper.ones(X.shape, dtype=taper.uint8), X)
+    finally:
+        taper.set_warn_always(False)

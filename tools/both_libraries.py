@@ -186,7 +186,7 @@ def no_farther(ours: Any, theirs: Any, exact: Any) -> bool:
     for mine, expected, reference in pairs:
         true = array_of(reference)
         error = distance(array_of(mine), true).max(initial=0)
-        size = np.abs(np.where(np.isfinite(true), true, 0)).max(initial=0)
+        size = np.abs(np.where(np.isfinite(true), true, 0)).max(initial=1.0)
         bound = 4 * BOUNDS.get(str(expected.dtype).removeprefix("torch."), 1e-9) * size
         if not error <= min(bound, 1.5 * distance(array_of(expected), true).max(initial=0)):
             return False

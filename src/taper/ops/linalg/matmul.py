@@ -10,6 +10,7 @@ large ones all call the same BLAS.  So matrices are multiplied with the method.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -339,7 +340,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     torch.Size([5, 2])
     """
     if out is not None:
-        return compute_into("matmul", matmul, (input, other), out, same_dtype)
+        return product_into("matmul", matmul, (input, other), out)
     try:
         left, right = input._array.ndim, other._array.ndim
     except AttributeError:
@@ -359,6 +360,22 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
             f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
         )
     return _matmul_of_stacks(input, other)
+
+
+def product_into(
+    function: str, compute: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
+) -> Tensor:
+    """`out=` of a product: a vector times a matrix is written as a matrix of one row."""
+    written: Tensor
+    if [each.ndim for each in arguments[:2] if isinstance(each, Tensor)] != [1, 2]:
+        written = compute_into(function, compute, arguments, out, same_dtype)
+        return written
+
+    def row(*given: Any) -> Tensor:
+        return unsqueeze(compute(*given), 0)
+
+    written = compute_into(function, row, arguments, out, same_dtype)
+    return written.squeeze_(0)
 
 
 def not_tensors(function: str, **arguments: Any) -> TypeError:
