@@ -358,7 +358,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     columns = tensor.numel() // rows
     with no_grad():
         drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = load_family("linalg_qr").linalg_qr(drawn.t() if rows < columns else drawn)
+        q, r = load_family("linalg.qr").linalg_qr(drawn.t() if rows < columns else drawn)
         q = q * r.diag().sign()
         tensor.view(rows, columns).copy_(q.t() if rows < columns else q)
         return tensor.mul_(gain)

@@ -45,6 +45,9 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
     return left.dot(right)  # nothing to multiply, or sizes that clash
 
 
+_SMALL_MATRICES = 400  # products up to which PyTorch has a kernel of its own for stacks
+
+
 def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarray:
     """`product` for each pair of matrices of two stacks."""
     char = left.dtype.char
@@ -55,6 +58,9 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
         return np.matmul(left.astype(single), right.astype(single)).astype(left.dtype)
     if char in _INTEGERS or not (left.size and right.size):
         return np.matmul(left, right)
+    work = left.shape[-2] * right.shape[-2] * right.shape[-1]
+    if kernel == "bmm" and work >= _SMALL_MATRICES:
+        kernel = "addmm_impl_cpu_"
     raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
 
 
