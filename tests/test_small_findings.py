@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import taper
@@ -210,3 +212,57 @@ def test_scatter_reduce_refuses_dtypes_without_order_or_mean(dtype, reduce, name
     text = f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{name}'"
     with pytest.raises(NotImplementedError, match=text):
         x.scatter_reduce(0, taper.tensor([0]), x, reduce)
+
+
+def test_scatter_with_reduce_and_a_masked_scatter_of_bytes_warn_of_their_end():
+    index = taper.zeros(1, dtype=taper.int64)
+    taper.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="The reduce argument of torch.scatter with Tensor sr"):
+            taper.scatter(X[0], 0, index, taper.ones(1), reduce="add")
+        with (
+            pytest.warns(UserWarning, match="masked_scatter_ received a mask with dtype torch.uin"),
+            pytest.raises(RuntimeError, match="only supports boolean masks"),
+        ):
+            X.masked_scatter(taper.ones(X.shape, dtype=taper.uint8), X)
+    finally:
+        taper.set_warn_always(False)
+
+
+def messages_of(call):
+    """What a call warns of, each time."""
+    always = taper.is_warn_always_enabled()
+    taper.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+    finally:
+        taper.set_warn_always(always)
+    return [str(each.message) for each in caught]
+
+
+def test_who_warns_is_who_warns_in_pytorch():
+    x, out, index = taper.eye(3), taper.zeros(3, 3), taper.tensor([0])
+    assert messages_of(lambda: taper.cross(x, x, out=out)) == []
+    assert len(messages_of(lambda: taper.cholesky(x, out=out))) == 2
+    reduced = messages_of(lambda: x.index_reduce(0, index, x[:1], "prod"))
+    assert reduced == ["index_reduce() is in beta and the API may change at any time."]
+    number = taper.tensor(1j)
+    assert len(messages_of(lambda: taper.linalg.vector_norm(number, 0))) == 1
+    assert messages_of(lambda: taper.linalg.vector_norm(number, 0, dim=0)) == []
+
+
+def test_gather_and_cat_warn_of_the_size_before_they_refuse_the_memory():
+    x, index = taper.arange(6.0), taper.tensor([0, 1, 2])
+
+    def call():
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            taper.gather(x, 0, index, out=x)
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            taper.cat((x, x), out=x)
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            taper.take(x, index, out=x)
+
+    found = messages_of(call)
+    assert [text.partition(", which")[0][-9:] for text in found] == ["shape [6]", "shape [6]"]

@@ -29,8 +29,11 @@ class NoTwinError(Exception):
     """taper has no such tensor or name: of another device, sparse, of 65 dims, of complex32."""
 
 
-def twin_of_tensor(theirs: torch.Tensor) -> taper.Tensor:
-    """Copies the storage, and lays the same strided (conjugate, negative) view over the copy."""
+def twin_of_tensor(theirs: torch.Tensor, memo: dict[Any, Any] | None = None) -> taper.Tensor:
+    """Copies the storage, and lays the same strided (conjugate, negative) view over the copy.
+
+    Tensors of one storage and dtype have one copy of it, which `memo` remembers.
+    """
     if theirs.device.type != "cpu" or theirs.layout != torch.strided or theirs.dim() > 64:
         raise NoTwinError
     twin_of_name(theirs.dtype)
@@ -38,16 +41,26 @@ def twin_of_tensor(theirs: torch.Tensor) -> taper.Tensor:
     plain = theirs.detach()
     plain = plain.conj() if flags[0] else plain
     plain = torch._neg_view(plain) if flags[1] else plain
-    storage = torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage()).clone()
-    if plain.dtype == torch.bfloat16:
-        ours = taper.from_numpy(storage.view(torch.int16).numpy()).view(taper.bfloat16)
-    else:
-        ours = taper.from_numpy(storage.numpy())
+    memo = {} if memo is None else memo
+    place = (plain.untyped_storage().data_ptr(), plain.dtype)
+    if place not in memo or not place[0]:
+        storage = torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage()).clone()
+        if plain.dtype == torch.bfloat16:
+            ours = taper.from_numpy(storage.view(torch.int16).numpy()).view(taper.bfloat16)
+        else:
+            ours = taper.from_numpy(storage.numpy())
+        memo[place] = ours
+    ours = memo[place]
     with taper.no_grad():
         ours = ours.as_strided(plain.shape, plain.stride(), plain.storage_offset())
         ours = ours.conj() if flags[0] else ours
         ours = taper._neg_view(ours) if flags[1] else ours
-    return ours.detach().requires_grad_(theirs.requires_grad)
+    return ours.detach().requires_grad_(theirs.requires_grad and not is_hidden_view(theirs))
+
+
+def is_hidden_view(tensor: Any) -> bool:
+    """Whether it is a view of a leaf, made under no_grad: it has a history once it is used."""
+    return tensor.is_leaf and tensor._base is not None and tensor._base.requires_grad
 
 
 def twin_of_name(value: Any) -> Any:
@@ -78,12 +91,12 @@ def rebound(function: Any, **others: Any) -> Any:
     return again
 
 
-def mirror(value: Any, memo: dict[int, Any] | None = None) -> Any:
+def mirror(value: Any, memo: dict[Any, Any] | None = None) -> Any:
     """taper's twin of a value; a tensor that occurs twice is one tensor in the twin too."""
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
-            memo[id(value)] = twin_of_tensor(value)
+            memo[id(value)] = twin_of_tensor(value, memo)
         return memo[id(value)]
     if isinstance(value, torch.dtype | torch.memory_format | torch.layout):
         return twin_of_name(value)
@@ -186,7 +199,7 @@ def no_farther(ours: Any, theirs: Any, exact: Any) -> bool:
     for mine, expected, reference in pairs:
         true = array_of(reference)
         error = distance(array_of(mine), true).max(initial=0)
-        size = np.abs(np.where(np.isfinite(true), true, 0)).max(initial=0)
+        size = np.abs(np.where(np.isfinite(true), true, 0)).max(initial=1.0)
         bound = 4 * BOUNDS.get(str(expected.dtype).removeprefix("torch."), 1e-9) * size
         if not error <= min(bound, 1.5 * distance(array_of(expected), true).max(initial=0)):
             return False

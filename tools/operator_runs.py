@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from both_libraries import Outcome, at_path, attempt, is_tensor, mirror, rebound, tensors_in
+from both_libraries import (
+    Outcome,
+    at_path,
+    attempt,
+    is_hidden_view,
+    is_tensor,
+    mirror,
+    rebound,
+    tensors_in,
+)
 
 import taper
 
@@ -95,7 +104,8 @@ class Sample:
 
     def leaves(self) -> list[Any]:
         given = tensors_in((self.input, self.args, self.kwargs))
-        return [each for each in dict.fromkeys(given) if each.requires_grad and each.is_leaf]
+        wanted = [each for each in dict.fromkeys(given) if each.requires_grad and each.is_leaf]
+        return [each for each in wanted if not is_hidden_view(each)]
 
     def precise(self) -> Sample:
         """The sample in double precision."""

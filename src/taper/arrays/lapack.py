@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.layouts import laid_out
+from taper.arrays.strides import row_major
+
 _PANEL = 16  # columns that are eliminated one by one, others by products
 _LEAF = 64  # rows up to which LAPACK's general solver is as fast as splitting the triangle
 
 
 def by_columns(matrices: ndarray) -> ndarray:
     """The matrices with their columns in one piece, as LAPACK returns them."""
-    return np.ascontiguousarray(matrices.swapaxes(-1, -2)).swapaxes(-1, -2)
+    turned = matrices.swapaxes(-1, -2)
+    return laid_out(turned, row_major(turned.shape)).swapaxes(-1, -2)
 
 
 def adjoint(matrices: ndarray) -> ndarray:

@@ -26,6 +26,14 @@ _IGNORED = -100
 _LOGITS = 1 << 22  # that a chunk holds if its size is left to us
 
 
+def _check_accumulated(dtype: Any) -> None:
+    if dtype not in _ACCUMULATED:
+        raise ValueError(
+            "acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, "
+            f"torch.float64}}, got {dtype!r}. Pass acc_dtype=None to let the op pick automatically."
+        )
+
+
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
     """How `linear_cross_entropy` takes the batch in chunks.
@@ -55,12 +63,7 @@ class LinearCrossEntropyOptions:
                 raise ValueError(f"invalid chunking_method: {method!r}")
         if self.acc_policy not in ("accurate", "balanced", "compact", "auto"):
             raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
-        if self.acc_dtype not in _ACCUMULATED:
-            raise ValueError(
-                "acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, "
-                f"torch.float64}}, got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick "
-                "automatically."
-            )
+        _check_accumulated(self.acc_dtype)
 
     def rows(self, classes: int) -> int:
         """How many samples a chunk has."""
@@ -95,6 +98,7 @@ def linear_cross_entropy(
         smooth = label_smoothing > 0
         fits = reduction in ("mean", "sum", "none") and linear_weight.dim() == 2 and not smooth
         if fits and target.dtype is dtypes.int64:
+            _check_accumulated(options.acc_dtype or input.dtype)
             return _chunked(
                 input, linear_weight, target, linear_bias, weight, reduction, ignored, options
             )

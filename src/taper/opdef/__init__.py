@@ -406,12 +406,9 @@ def inplace_function(function: Any) -> Callable[..., Any]:
     return found
 
 
-def operator_method(function: Any) -> Any:
-    """The function for Python's operators: NotImplemented where the other is no operand."""
-    entry: Op = function.op
-    if "dunder" not in entry.lazy_functions:
-        lazy_function(entry, "dunder")
-    return entry.lazy_functions["dunder"]
+def operator_method(function: Any, name: str) -> Any:
+    """The method `name` of Python's operators: NotImplemented where the other is no operand."""
+    return lazy_function(function.op, name)
 
 
 def derivative(

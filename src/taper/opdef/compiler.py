@@ -113,8 +113,8 @@ def _argument_tuple(op: Op) -> str:
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
-def wrapper_source(op: Op, dunder: bool = False) -> str:
-    """The text of the public function of an operator."""
+def wrapper_source(op: Op, dunder: str = "") -> str:
+    """The text of the public function of an operator, or of its method `dunder`."""
     source = Source()
     name = op.name
     names = {} if dunder else names_of(op)
@@ -166,9 +166,9 @@ def _add_deprecated(source: Source, op: Op, options: str) -> None:
     source.add(f"if more:\n    return run_deprecated(OP_{op.name}, ({names}, *more), {options})")
 
 
-def _add_unpacking(source: Source, op: Op, everything: str, dunder: bool) -> None:
+def _add_unpacking(source: Source, op: Op, everything: str, dunder: str) -> None:
     """Arrays out of Tensors, with PyTorch's promotion of dtypes."""
-    failure = f"OP_{op.name}, {everything}, {dunder}"
+    failure = f"OP_{op.name}, {everything}, {dunder!r}"
     if _is_binary(op):
         _add_binary_unpacking(source, op, failure)
         return
@@ -706,7 +706,7 @@ def _slow_inplace(op: Op) -> str:
 
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
-    """The real function for a lazy one: `variant` is "", "dunder" or "inplace"."""
+    """The real function for a lazy one: `variant` is "", "inplace" or `__name__`."""
     NAMESPACE[f"K_{op.name}"] = op.forward
     NAMESPACE[f"U_{op.name}"] = op.quick
     NAMESPACE[f"W_{op.name}"] = op.ufunc  # for results that are written to a given array
@@ -715,7 +715,7 @@ def compile_operator(op: Op, variant: str) -> FunctionType:
     node_class(op)
     if variant == "inplace":
         return define(op.inplace_name, inplace_source(op))
-    return define(op.name, wrapper_source(op, dunder=variant == "dunder"))
+    return define(op.name, wrapper_source(op, variant))
 
 
 def first_use(label: str, args: tuple[Any, ...] = ()) -> Any:

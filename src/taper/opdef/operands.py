@@ -171,7 +171,7 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     return RuntimeError(f"{op.label}: {text}")
 
 
-def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
+def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
     """What an operator does when an argument is neither Tensor nor number.
 
     Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5), if the call comes
@@ -188,7 +188,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
     if any(a is not b for a, b in zip(plain, arguments, strict=True)):
         return op.call(op.function, plain)
     if dunder:
-        return NotImplemented
+        return _not_for_operator(dunder, arguments[0])
     two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
     if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
         others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
@@ -214,6 +214,15 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: bool) -> Any:
         elif param.kind == "tensors":
             refuse_sequence(op.label, param.public_name, position, value)
     raise TypeError(f"{op.label}(): the arguments do not fit")
+
+
+def _not_for_operator(dunder: str, first: Any) -> Any:
+    if isinstance(first, Tensor):
+        return NotImplemented
+    raise TypeError(
+        f"descriptor '{dunder}' for 'torch._C.TensorBase' objects doesn't apply to a "
+        f"'{type_name(first)}' object"
+    )
 
 
 def invalid_combination(

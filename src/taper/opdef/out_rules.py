@@ -37,6 +37,8 @@ _ANYWHERE = frozenset(
     "nansum_dim prod_dim std_dim sum_dim tril triu var_dim vdot addmm addmv addbmm baddbmm "
     "masked_scatter".split()
 )
+# These are resized, with a warning, before anybody looks at whose memory it is.
+RESIZED_FIRST = frozenset(("cat", "cumprod", "cumsum", "gather"))
 _INDICES = frozenset(("index", "indices"))
 # Composite functions, by label, that end in an operator with the usual rule.
 _COMPOSITES = frozenset("bernoulli diff div inner linalg_cross msort mul normal outer".split())
@@ -168,7 +170,7 @@ _CASTABLE = {
     "with dtype {out}": "geqrf",
 }
 _EXACT_TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
-_CASTABLE_TEXT = {name: text for text, names in _CASTABLE.items() for name in names.split()}
+OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.split()}
 
 
 class _Name:
@@ -187,11 +189,21 @@ def refuse_dtype(name: str, out: np.ndarray, result: np.ndarray, output: str = "
         return
     text = _EXACT_TEXT.get(name) or _EXACT_TEXT.get(f"{name}.{output}")
     if text is None:
-        text = _CASTABLE_TEXT.get(
-            name, "result type {result} can't be cast to the desired output type {out}"
-        )
-        source, wanted = (dtypes.FROM_NUMPY[each.dtype] for each in (result, out))
-        if dtypes.can_cast(source, wanted):
-            return
-    text = text.format(name=name, output=output, out=_Name(out), result=_Name(result))
+        refuse_cast_of(name, out, result, output)
+    else:
+        text = text.format(name=name, output=output, out=_Name(out), result=_Name(result))
+        raise RuntimeError(text)
+
+
+def refuse_cast_of(
+    name: str, target: np.ndarray, result: np.ndarray, output: str = "result"
+) -> None:
+    """Raise if the result is of a higher kind than what it shall be written into."""
+    source, wanted = (dtypes.FROM_NUMPY[each.dtype] for each in (result, target))
+    if dtypes.can_cast(source, wanted):
+        return
+    text = OWN_CASTS.get(
+        name, "result type {result} can't be cast to the desired output type {out}"
+    )
+    text = text.format(name=name, output=output, out=_Name(target), result=_Name(result))
     raise (TypeError if "torch.cat()" in text else RuntimeError)(text)

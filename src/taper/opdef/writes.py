@@ -6,7 +6,6 @@ Everything that can fail happens before the write, so that a failed call changes
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import is_dense, row_major
+from taper.arrays.strides import preserved_strides
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
 from taper.autograd.conjugate import look_at, memory_of, write_through
@@ -47,6 +46,9 @@ from taper.opdef import Op
 from taper.opdef.nodes import TableNode, make_node, node_class_of
 from taper.opdef.operands import flat
 from taper.opdef.out_rules import (
+    OWN_CASTS,
+    RESIZED_FIRST,
+    refuse_cast_of,
     refuse_dtype,
     refuse_other_types,
     refuse_overlap,
@@ -54,6 +56,7 @@ from taper.opdef.out_rules import (
     refuse_written_input,
 )
 from taper.tensor import Tensor, element_strides
+from taper.userwarning import warn_user
 
 # --- in place and out= -----------------------------------------------------------------------
 
@@ -130,14 +133,17 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 
 
 def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") -> None:
-    """Whether `result` of the operator `name` may be written into `target` (§V16)."""
+    """Whether the `result` of the operator `name` may be written into `target` (§V16)."""
     refuse_overlap(target)
     if result.shape != target.shape:
+        if name in OWN_CASTS:  # which look at the dtype first
+            refuse_cast_of(name, target, result)
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"
         )
-    refuse_dtype(name, target, result)
+    if result.dtype is not target.dtype:
+        refuse_cast_of(name, target, result)
 
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
@@ -208,11 +214,17 @@ def compute_into(
         state.mode = mode
     results = results if isinstance(results, tuple) else (results,)
     _check_outs(op, label, outs, results, check)
+    pairs = [(each, result._array) for each, result in zip(outs, results, strict=True)]
+    early = op is not None and op.name in RESIZED_FIRST
+    for each, array in pairs if early else ():
+        warn_of_resize(each, array)
     refuse_shared_output(op, label, outs, arguments)
-    for each, result in zip(outs, results, strict=True):
+    for each, array in pairs:
         if mode & INTERCEPT:
             announce_write(each)
-        write_out(each, result._array)
+        if not early:
+            warn_of_resize(each, array)
+        write_out(each, array)
     return out
 
 
@@ -234,23 +246,23 @@ def _check_outs(
             refuse_overlap(each._array)
 
 
+def warn_of_resize(out: Tensor, result: np.ndarray) -> None:
+    """Warn that an `out=` tensor with elements has another shape than the result."""
+    if out._array.shape != result.shape and out._array.size:
+        warn_user(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(out._array.shape)}, which does not match the required output shape "
+            f"{list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can "
+            "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+            "t.resize_(0)."
+        )
+
+
 def write_out(out: Tensor, result: np.ndarray) -> None:
     """Put a result into an `out=` tensor."""
     if out._array.shape != result.shape:
-        if out._array.size:
-            warnings.warn(
-                "An output with one or more elements was resized since it had shape "
-                f"{list(out._array.shape)}, which does not match the required output shape "
-                f"{list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can "
-                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
-                "t.resize_(0).",
-                UserWarning,
-                stacklevel=4,
-            )
-        strides = element_strides(result)
-        if not is_dense(result.shape, strides):
-            strides = row_major(result.shape)
+        strides = preserved_strides(result.shape, element_strides(result))
         look_at(out, resized(memory_of(out), result.shape, strides)[0])
     write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
     bump_version(out)

@@ -20,6 +20,7 @@ from taper.factory import (
     tensor_argument,
 )
 from taper.opdef import composite
+from taper.opdef.operands import invalid_combination
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -225,6 +226,17 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
     return np.concatenate([up, down]).astype(which.numpy)
 
 
+def _overloads(base: float | None) -> list[str]:
+    """The signatures of linspace, or with a base those of logspace."""
+    options = (
+        "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device "
+        "device = None, bool pin_memory = False, bool requires_grad = False"
+    )
+    more = "" if base is None else ", float base = 10.0"
+    kinds = (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"), ("Number", "Number"))
+    return [f"({start} start, {end} end, int steps{more}, *, {options})" for start, end in kinds]
+
+
 def _sampled(
     function: str,
     start: Any,
@@ -238,8 +250,11 @@ def _sampled(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Tensor:
-    first, last = _end_points(function, start, end)
-    count = integer(function, "steps", 3, steps)
+    try:
+        first, last = _end_points(function, start, end)
+        count = integer(function, "steps", 3, steps)
+    except TypeError:
+        raise invalid_combination(function, (start, end, steps), _overloads(base)) from None
     if count < 0:
         raise RuntimeError("number of steps must be non-negative")
     complex_ends = isinstance(first, complex) or isinstance(last, complex)

@@ -93,7 +93,7 @@ def add_other(grad, alpha):
     return grad if alpha == 1 else grad * conj(alpha)
 
 
-def _refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
+def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     """Subtraction is not for bool, be it a tensor or a number."""
     found = [
         each.dtype == np.bool_ if isinstance(each, ndarray) else isinstance(each, bool)
@@ -120,7 +120,7 @@ def _refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     out=True,
     numbers=True,
     ufunc=np.subtract,
-    check=_refuse_bool,
+    check=refuse_bool,
 )
 def sub(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """Difference of two tensors, the second multiplied by `alpha`.
@@ -153,7 +153,7 @@ alias("subtract", sub)
     tangent=LINEAR,
     public=False,
     method=False,
-    check=_refuse_bool,
+    check=refuse_bool,
     layout=lambda result, given: ELEMENTWISE(result, (given[1], given[0])),
 )
 def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
@@ -179,7 +179,7 @@ def rsub_tensor_other(grad):
     tangent=POINTWISE,
     public=False,
     method=False,
-    check=_refuse_bool,
+    check=refuse_bool,
 )
 def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
     """Number minus tensor."""

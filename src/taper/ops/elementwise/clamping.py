@@ -226,6 +226,8 @@ def _within(value: Any, low: Any, high: Any) -> Any:
 )
 def clamp_tensors(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
     """The tensor kept within two tensors."""
+    if self.dtype.kind == "b" and min is not None and max is not None:
+        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     if min is not None:
         self = np.maximum(self, min)
     return self if max is None else np.minimum(self, max)
@@ -349,7 +351,7 @@ def clamp_min_number_self(grad, self, min):
     ufunc=np.maximum,
     public=False,
     method=False,
-    check=refuse(NotImplementedError, "clamp is not supported for complex types", *COMPLEX),
+    check=not_implemented("maximum_cpu", *COMPLEX, *WIDE),
     signatures=_one_bound("min"),
 )
 def clamp_min_tensor(self: Array, min: Array) -> Array:
@@ -397,7 +399,7 @@ def clamp_max_number_self(grad, self, max):
     ufunc=np.minimum,
     public=False,
     method=False,
-    check=refuse(NotImplementedError, "clamp is not supported for complex types", *COMPLEX),
+    check=not_implemented("minimum_cpu", *COMPLEX, *WIDE),
     signatures=_one_bound("max"),
 )
 def clamp_max_tensor(self: Array, max: Array) -> Array:

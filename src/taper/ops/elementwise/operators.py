@@ -34,7 +34,7 @@ from taper.ops.elementwise.bits import (
 from taper.ops.elementwise.compare import eq, ge, gt, le, lt, ne
 from taper.ops.elementwise.power import pow, pow_scalar
 from taper.ops.elementwise.remainders import remainder
-from taper.ops.elementwise.unary import abs, neg, positive, reciprocal
+from taper.ops.elementwise.unary import abs, neg, positive
 from taper.tensor import Tensor, wrap
 
 
@@ -54,8 +54,13 @@ def _guarded(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, A
 
 
 def _reflected(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
+    """A function of two operands as a method of the second; as in PyTorch no TypeError shows."""
+
     def method(self: Any, other: Any) -> Any:
-        return function(other, self) if is_operand(other) else NotImplemented
+        try:
+            return function(other, self) if is_operand(other) else NotImplemented
+        except TypeError:
+            return NotImplemented
 
     method.__name__ = method.__qualname__ = name
     return method
@@ -67,18 +72,21 @@ def _power(self: Any, other: Any) -> Any:
     return pow(self, other) if is_operand(other) else NotImplemented
 
 
-_rsub_number = operator_method(rsub_scalar)
+_rsub_number = operator_method(rsub_scalar, "__rsub__")
 
 
 def _rsub(self: Any, other: Any) -> Any:
-    return rsub_tensor(self, other) if isinstance(other, Tensor) else _rsub_number(self, other)
+    try:
+        return rsub_tensor(self, other) if isinstance(other, Tensor) else _rsub_number(self, other)
+    except TypeError:
+        return NotImplemented
 
 
 def _reciprocal_times(self: Any, other: Any) -> Any:
-    return reciprocal(self) * other if is_operand(other) else NotImplemented
+    return self.reciprocal() * other if is_operand(other) else NotImplemented
 
 
-_equal_operands = operator_method(eq)
+_equal_operands = operator_method(eq, "__eq__")
 
 
 def _equal(self: Any, other: Any) -> Any:
@@ -97,14 +105,14 @@ def _invert(self: Any) -> Any:
 
 
 _METHODS: dict[str, Any] = {
-    "__add__": operator_method(add),
-    "__radd__": operator_method(add),
-    "__sub__": operator_method(sub),
+    "__add__": operator_method(add, "__add__"),
+    "__radd__": operator_method(add, "__radd__"),
+    "__sub__": operator_method(sub, "__sub__"),
     "__rsub__": _rsub,
-    "__mul__": operator_method(mul),
-    "__rmul__": operator_method(mul),
-    "__truediv__": operator_method(div_true),
-    "__div__": operator_method(div_true),
+    "__mul__": operator_method(mul, "__mul__"),
+    "__rmul__": operator_method(mul, "__rmul__"),
+    "__truediv__": operator_method(div_true, "__truediv__"),
+    "__div__": operator_method(div_true, "__div__"),
     "__rtruediv__": _reciprocal_times,
     "__rdiv__": _reciprocal_times,
     "__floordiv__": _guarded(floor_divide, "__floordiv__"),
@@ -117,22 +125,22 @@ _METHODS: dict[str, Any] = {
     "__pos__": positive,
     "__abs__": abs,
     "__invert__": _invert,
-    "__and__": operator_method(bitwise_and),
-    "__rand__": operator_method(bitwise_and),
-    "__or__": operator_method(bitwise_or),
-    "__ror__": operator_method(bitwise_or),
-    "__xor__": operator_method(bitwise_xor),
-    "__rxor__": operator_method(bitwise_xor),
-    "__lshift__": operator_method(bitwise_left_shift),
+    "__and__": operator_method(bitwise_and, "__and__"),
+    "__rand__": operator_method(bitwise_and, "__rand__"),
+    "__or__": operator_method(bitwise_or, "__or__"),
+    "__ror__": operator_method(bitwise_or, "__ror__"),
+    "__xor__": operator_method(bitwise_xor, "__xor__"),
+    "__rxor__": operator_method(bitwise_xor, "__rxor__"),
+    "__lshift__": operator_method(bitwise_left_shift, "__lshift__"),
     "__rlshift__": _reflected(bitwise_left_shift, "__rlshift__"),
-    "__rshift__": operator_method(bitwise_right_shift),
+    "__rshift__": operator_method(bitwise_right_shift, "__rshift__"),
     "__rrshift__": _reflected(bitwise_right_shift, "__rrshift__"),
     "__eq__": _equal,
-    "__ne__": operator_method(ne),
-    "__lt__": operator_method(lt),
-    "__le__": operator_method(le),
-    "__gt__": operator_method(gt),
-    "__ge__": operator_method(ge),
+    "__ne__": operator_method(ne, "__ne__"),
+    "__lt__": operator_method(lt, "__lt__"),
+    "__le__": operator_method(le, "__le__"),
+    "__gt__": operator_method(gt, "__gt__"),
+    "__ge__": operator_method(ge, "__ge__"),
 }
 
 _IN_PLACE = {

@@ -379,7 +379,6 @@ def _as_the_factor(result: Any, given: Sequence[Any]) -> Any:
 
 @op(
     promote=FLOAT,
-    upcast=True,
     tangent=POINTWISE,
     inplace=FUNCTION,
     out=True,
@@ -398,7 +397,7 @@ def ldexp(self: Array, other: Array) -> Array:
 
 @derivative(ldexp, wrt="self")
 def ldexp_self(grad, other):
-    return grad * conj(2.0**other)
+    return grad * conj(exp2(other) if other.dtype.itemsize == 2 else 2.0**other)
 
 
 @derivative(ldexp, wrt="other")

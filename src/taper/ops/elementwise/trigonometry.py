@@ -288,8 +288,9 @@ def atan2(self: Array, other: Array) -> Array:
 @derivative(atan2, wrt=("self", "other"))
 def atan2_all(grad, self, other, needs):
     square = self * self + other * other
-    scaled = inside(grad / (square + (square == 0)), square != 0)
-    return (scaled * other if needs[0] else None), (scaled * -self if needs[1] else None)
+    inverse = inside(1 / (square + (square == 0)), square != 0)
+    for_self = grad * other * inverse if needs[0] else None
+    return for_self, (grad * -self * inverse if needs[1] else None)
 
 
 alias("arctan2", atan2)

@@ -171,7 +171,12 @@ def _into(
         raise RuntimeError(
             f"{name} expects a {kind} output tensor, but got {out.dtype.scalar_type}"
         )
-    return compute_into(label, function, arguments, out, check)
+
+    def row_major(*given: Any) -> Tensor:
+        return function(*given).contiguous()
+
+    # An `out` that is resized becomes row-major, unless a conjugate is written into it.
+    return compute_into(label, function if check else row_major, arguments, out, check)
 
 
 def _same_precision(out: ndarray, result: ndarray) -> None:

@@ -41,8 +41,7 @@ _SIGNATURES = (
 
 def _kind(tensor: Tensor) -> str:
     """PyTorch's name of a type of tensors, as its C++ code prints it."""
-    name = tensor.dtype.scalar_type
-    return f"CPU{name}Type" if tensor.dtype.is_complex else f"torch.{name}Tensor"
+    return dtypes.backend_type_name(tensor.dtype)
 
 
 def _word(value: Any) -> str:

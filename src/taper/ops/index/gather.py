@@ -24,6 +24,7 @@ from taper.ops.elementwise.remainders import remainder
 from taper.ops.linalg.matmul import same_dtype
 from taper.ops.shape.ones import broadcast_to, reshape
 from taper.tensor import Tensor
+from taper.userwarning import warn_once
 
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
@@ -294,6 +295,12 @@ def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any,
     """The operator and the arguments that a call of `scatter` means."""
     source = value if src is None else src
     if how is not None:
+        if isinstance(source, Tensor):
+            warn_once(
+                "The reduce argument of torch.scatter with Tensor src is deprecated and will be "
+                "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
+                "reduction options."
+            )
         return scatter_combined, (tensor, dim, index, source, how)
     function = _scatter if isinstance(source, Tensor) else scatter_value
     return function, (tensor, dim, index, source)

@@ -29,6 +29,7 @@ from taper.ops.index.masked import masked_fill
 from taper.ops.index.slices import check_index_vector
 from taper.ops.linalg.matmul import same_dtype
 from taper.tensor import Tensor, wrap
+from taper.userwarning import warn_once
 
 
 def combine(flat: ndarray, places: ndarray, values: ndarray, reduce: str, own: bool) -> None:
@@ -270,6 +271,7 @@ def write_index_reduce(
             f"{reduce}."
         )
     check_index_vector("index_reduce_", target, dim, index, source)
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     if target.dtype.kind in "bc":
         _check_index_reduce_kernel(target, index, reduce, own)
         if not index.size:

@@ -147,6 +147,15 @@ def older_cholesky_tangent(self_t):
     raise missing_tangent("cholesky")
 
 
+_OLDER = (
+    "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
+    "future PyTorch release.\nL = torch.cholesky(A)\nshould be replaced with\nL = "
+    "torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced "
+    "with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results "
+    "for all valid (symmetric positive definite) inputs."
+)
+
+
 @composite()
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
     """L of A = L L^H, or its adjoint; `linalg.cholesky` is the name to use.
@@ -157,15 +166,14 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     tensor([[2.]])
     """
     check_tensors("cholesky", input=input)
-    warn_once(
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
-        "future PyTorch release.\nL = torch.cholesky(A)\nshould be replaced with\nL = "
-        "torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced "
-        "with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results "
-        "for all valid (symmetric positive definite) inputs."
-    )
+    warn_once(_OLDER)
     if out is not None:
-        return write_out("cholesky", older_cholesky, (input, upper), out, None, None)
+        warn_once(_OLDER)  # PyTorch's function with `out` calls the one without
+
+        def row_major(*given: Any) -> Any:
+            return older_cholesky(*given).contiguous()
+
+        return write_out("cholesky", row_major, (input, upper), out, None, None)
     return older_cholesky(input, upper)
 
 

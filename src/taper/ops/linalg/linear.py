@@ -16,9 +16,8 @@ from taper.arrays.reduction import not_implemented
 from taper.autograd.grad_mode import is_grad_enabled
 from taper.autograd.state import local
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op
-from taper.opdef.writes import compute_into
 from taper.ops.linalg.addmm import addmm
-from taper.ops.linalg.matmul import matmul, not_tensors, same_dtype
+from taper.ops.linalg.matmul import matmul, not_tensors, product_into
 from taper.ops.shape.ones import reshape, t, view_as_shape
 from taper.tensor import Tensor
 
@@ -36,7 +35,7 @@ def linear(
             [3.5000]])
     """
     if out is not None:
-        return compute_into("linear", linear, (input, weight, bias), out, same_dtype)
+        return product_into("linear", linear, (input, weight, bias), out)
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         raise not_tensors("linear", input=input, weight=weight)
     array = input._array

@@ -41,7 +41,8 @@ def _times(A: Tensor, M: Tensor | None, X: Tensor) -> Any:
 
 def _range_of(A: Tensor, q: int, niter: int, M: Tensor | None) -> Any:
     """An orthonormal basis of what A makes of random vectors, refined by powers of A A^H."""
-    kind = A.dtype if A.dtype.category > dtypes.INTEGER else dtypes.float32
+    exact = A.dtype.category > dtypes.INTEGER and A.dtype is not dtypes.bfloat16
+    kind = A.dtype if exact else dtypes.float32  # PyTorch refuses the product of these two
     start = randn(A.shape[-1], q, dtype=kind)
     turned, turned_m = mh(A), None if M is None else mh(M)
     basis = qr_factors(_times(A, M, start)).Q

@@ -213,7 +213,7 @@ def lu(
 def lu(
     A: Tensor, pivot: bool = True, *, get_infos: Literal[True], out: Any = None
 ) -> tuple[Tensor, Tensor, Tensor]: ...
-@composite()
+@composite(method=False)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
 
@@ -241,6 +241,13 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
             each.resize_as_(value).copy_(value)
         return out
     return result
+
+
+@composite(public=False, name="lu")
+def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """As the function, in a plain tuple."""
+    found: Any = lu(self, pivot, get_infos=get_infos)  # type: ignore[call-overload]
+    return tuple(found)
 
 
 # --- lu --------------------------------------------------------------------------------------
@@ -411,10 +418,12 @@ def lu_solved(
 ) -> Array:
     """X of A X = B or X A = B, from the LU factors of A."""
     _check_lu_solve(LU, pivots, B, left)
-    check_kernel("linalg.lu_solve_cpu", LU)
+    if B.size:
+        check_kernel("linalg.lu_solve_cpu", LU)
     common_batch(LU, B)
     found = lapack.lu_solve(LU, pivots, B, left, adjoint)
-    return lapack.by_columns(found) if left else np.ascontiguousarray(found)
+    found = found.astype(B.dtype, copy=False)  # without elements NumPy forgets bfloat16
+    return lapack.by_columns(found) if left else lapack.by_columns(mt(found)).swapaxes(-1, -2)
 
 
 def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:

@@ -10,6 +10,7 @@ large ones all call the same BLAS.  So matrices are multiplied with the method.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,9 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
     return left.dot(right)  # nothing to multiply, or sizes that clash
 
 
+_SMALL_MATRICES = 400  # products up to which PyTorch has a kernel of its own for stacks
+
+
 def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarray:
     """`product` for each pair of matrices of two stacks."""
     char = left.dtype.char
@@ -54,6 +58,9 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
         return np.matmul(left.astype(single), right.astype(single)).astype(left.dtype)
     if char in _INTEGERS or not (left.size and right.size):
         return np.matmul(left, right)
+    work = left.shape[-2] * right.shape[-2] * right.shape[-1]
+    if kernel == "bmm" and work >= _SMALL_MATRICES:
+        kernel = "addmm_impl_cpu_"
     raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
 
 
@@ -339,7 +346,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     torch.Size([5, 2])
     """
     if out is not None:
-        return compute_into("matmul", matmul, (input, other), out, same_dtype)
+        return product_into("matmul", matmul, (input, other), out)
     try:
         left, right = input._array.ndim, other._array.ndim
     except AttributeError:
@@ -359,6 +366,22 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
             f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
         )
     return _matmul_of_stacks(input, other)
+
+
+def product_into(
+    function: str, compute: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
+) -> Tensor:
+    """`out=` of a product: a vector times a matrix is written as a matrix of one row."""
+    written: Tensor
+    if [each.ndim for each in arguments[:2] if isinstance(each, Tensor)] != [1, 2]:
+        written = compute_into(function, compute, arguments, out, same_dtype)
+        return written
+
+    def row(*given: Any) -> Tensor:
+        return unsqueeze(compute(*given), 0)
+
+    written = compute_into(function, row, arguments, out, same_dtype)
+    return written.squeeze_(0)
 
 
 def not_tensors(function: str, **arguments: Any) -> TypeError:

@@ -280,7 +280,9 @@ def linalg_tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) 
         found = _checked_inverse(reshape(given, (first, rest)), "inv")
         return reshape(found, (*shape[ind:], *shape[:ind]))
 
-    return compute(input) if out is None else write_out(None, compute, (input,), out)
+    if out is None:
+        return compute(input)
+    return write_out(None, lambda given: compute(given).contiguous(), (input,), out)
 
 
 def linalg_tensorsolve(

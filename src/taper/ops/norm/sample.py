@@ -44,11 +44,11 @@ from taper.userwarning import warn_once
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
     """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
     length = rows.shape[1]
-    mean = row_means(rows)[:, None]
+    mean = row_means(rows).reshape(-1, 1)
     result = np.subtract(rows, mean, order="C")
     variance = row_products(result, result)
     variance *= scalar_array(1.0 / max(length, 1), rows.dtype)
-    inverse = inverse_deviation(variance, eps)[:, None]
+    inverse = inverse_deviation(variance, eps).reshape(-1, 1)
     result *= inverse
     return result, mean, inverse
 

@@ -119,9 +119,12 @@ def _outer_edges(points: ndarray, span: Sequence[float] | None) -> list[tuple[fl
     return found
 
 
-def _check_dtype(points: ndarray) -> None:
-    if points.dtype.kind != "f" or points.itemsize < 4:
+def _check_dtype(points: ndarray, span: Sequence[float] | None = None) -> None:
+    """Half precision has no kernel that finds the span of the points."""
+    if span is None and (points.dtype.kind != "f" or points.itemsize < 4):
         raise not_implemented("histogramdd", points.dtype)
+    if points.dtype.kind not in "fV":
+        raise not_implemented("histogram_cpu", points.dtype)
 
 
 # --- the kernels -----------------------------------------------------------------------------
@@ -135,7 +138,7 @@ def _even_edges(
     if points.dtype.kind == "c":
         _check_dtype(points)
     outer = _outer_edges(points, span)
-    _check_dtype(points)
+    _check_dtype(points, span)
     kind = dtypes.FROM_NUMPY[points.dtype]
     return [
         evenly_spaced(low, high, count + 1, kind)
@@ -151,16 +154,22 @@ def _counted(
     rows = points.reshape(math.prod(points.shape[:-1]), points.shape[-1])
     inside = np.ones(len(rows), bool)
     places = np.zeros(len(rows), np.intp)
+    rows = rows.astype(np.float32) if rows.itemsize == 2 else rows
     for dim, (each, count) in enumerate(zip(edges, shape, strict=True)):
         column = rows[:, dim]
+        each = each.astype(rows.dtype)
         inside &= (column >= each[0]) & (column <= each[-1])
         found = np.minimum(np.searchsorted(each, column, "right") - 1, count - 1)
         places = places * count + found
     weights = None if weight is None else weight.reshape(-1)[inside]
-    total = np.bincount(places[inside], weights, math.prod(shape))
+    if points.itemsize == 2:  # every step is rounded
+        total = np.zeros(math.prod(shape), points.dtype)
+        np.add.at(total, places[inside], points.dtype.type(1) if weights is None else weights)
+    else:
+        total = np.bincount(places[inside], weights, math.prod(shape))
     result = total.astype(points.dtype).reshape(shape)
     if density:
-        result /= result.sum()
+        result /= result.sum(dtype=np.result_type(result, np.float32)).astype(points.dtype)
         for dim, each in enumerate(edges):
             result /= np.diff(each).reshape((-1,) + (1,) * (len(edges) - dim - 1))
     return result
@@ -217,7 +226,7 @@ def histogram_of_edges(
     _check_edges(points, (bins,))
     _check_weight(points, flat)
     _check_counts((bins.size - 1,))
-    _check_dtype(points)
+    _check_dtype(points, ())
     return _counted(points, (bins,), flat, density), bins.copy()
 
 
@@ -340,7 +349,7 @@ def histogramdd_from_bin_tensors(
     _check_edges(self, bins)
     _check_weight(self, weight)
     _check_counts([each.size - 1 for each in bins])
-    _check_dtype(self)
+    _check_dtype(self, ())
     return _counted(self, bins, weight, density)
 
 

@@ -149,9 +149,9 @@ def _square(matrix: np.ndarray, values: Tensor, dim: int) -> Tensor:
 
 def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, Any]:
     """Running extrema with the place of each: of equal elements the last; NaN wins."""
-    if array.dtype.kind == "c":
-        raise not_implemented(f"{name}_cpu", array.dtype)
     dim = wrap_dim(dim, array.ndim)
+    if array.dtype.kind == "c" and array.ndim and array.size:
+        raise not_implemented(f"{name}_cpu", array.dtype)
     if not array.ndim:
         return array.copy(), np.zeros((), INT64)
     values = ufunc.accumulate(array, dim)

@@ -229,7 +229,10 @@ def histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array
     tensor([0., 3.])
     """
     if self.dtype.kind not in "fV":
-        raise not_implemented("histogram_cpu", self.dtype)
+        whole = {"b": "linspace_cpu", "c": "aminmax_cpu"}.get(self.dtype.kind)
+        if self.dtype.kind == "c" and min != max:
+            whole = None
+        raise not_implemented(whole or "histogram_cpu", self.dtype)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = float(min), float(max)

@@ -227,7 +227,7 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
     if self.dtype.kind in "bc":
         raise not_implemented("kthvalue_cpu", self.dtype)
     place = (slice(None),) * axis + (slice(k - 1, k),)
-    indices = np.ascontiguousarray(order_along(self, axis, False)[place])
+    indices = order_along(self, axis, False)[place].copy()
     return _picked(self, axis, indices, keepdim)
 
 

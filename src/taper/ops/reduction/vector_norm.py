@@ -28,11 +28,13 @@ from taper.arrays.reduction import (
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import run_out
 from taper.ops import on_demand
+from taper.ops.elementwise.arithmetic import refuse_bool
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import abs, sgn
 from taper.ops.reduction.along import filled, in_dtype_of
 from taper.ops.reduction.sums import sum_dim, unreduced
 from taper.tensor import Tensor
+from taper.userwarning import warn_once
 
 _BLOCK = 8192  # below what OpenBLAS gives to several threads
 
@@ -49,6 +51,8 @@ def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
     low = array.dtype if array.dtype in LOW_PRECISION else None
     if low is not None:
         array = array.astype(FLOAT32)
+    if order == 0 and dim in (None, ()) and not array.ndim and array.dtype.kind == "c":
+        warn_once("Casting complex values to real discards the imaginary part")
     axes = axes_of(dim, array.ndim)
     whole = len(axes) == array.ndim and not keepdim
     if order == 2 and whole and array.dtype in (FLOAT32, FLOAT64) and array.flags.c_contiguous:
@@ -294,7 +298,7 @@ def norm_dim_tangent(
 # --- dist ------------------------------------------------------------------------------------
 
 
-@op(promote="same")
+@op(promote="same", check=refuse_bool)
 def dist(self: Array, other: Array, p: float = 2) -> Array:
     """The norm of order `p` of the difference of two tensors.
 

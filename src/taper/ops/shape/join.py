@@ -377,6 +377,13 @@ def linalg_cross_other(grad: Array, self: Array, dim: int) -> Array:
     return linalg_cross(grad, conj(self), dim)
 
 
+_DIM_OF_CROSS = (
+    "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
+    "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
+    "change to agree with that of linalg.cross in a future release."
+)
+
+
 @composite(numpy_names=True)
 def cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
@@ -388,11 +395,8 @@ def cross(
     tensor([0, 0, 1])
     """
     if dim is None:
-        warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
-            "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
-            "change to agree with that of linalg.cross in a future release."
-        )
+        if out is None:
+            warn_once(_DIM_OF_CROSS)
         if 3 not in input._array.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input._array.shape.index(3)
