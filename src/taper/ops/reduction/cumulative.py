@@ -309,12 +309,12 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    dim = wrap_dim(dim, ndim)
     ends = [each for each in (prepend, append) if each is not None]
+    dim = wrap_dim(dim, ndim) if n or ends else 0
     for each in ends:
         _check_end(input, each, dim)
     result = input
-    if ends:
+    if ends and n:  # as in PyTorch they are not joined to what is only copied
         parts = [each for each in (prepend, input, append) if each is not None]
         result = cat(parts, dim)
     return _differences(result, n, dim)
