@@ -114,6 +114,20 @@ class InferenceCounter:
 INFERENCE_COUNTER = InferenceCounter()
 
 
+class AliasCounter(VersionCounter):
+    """The counter of `.data` and `detach()` of an inference tensor, taken outside that mode.
+
+    Such a tensor is an inference tensor that counts its own writes; views of it do not.
+    """
+
+    __slots__ = ()
+
+
+def is_inference(counter: Any) -> bool:
+    """Whether a tensor with this counter was made in inference mode."""
+    return counter is INFERENCE_COUNTER or counter.__class__ is AliasCounter
+
+
 class Creation:
     """How a view came to be, which decides whether it may be written in place (V9 to V14)."""
 

@@ -23,11 +23,11 @@ import numpy as np
 from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.meta import (
-    INFERENCE_COUNTER,
     INFERENCE_SAVED,
     DetachedCounter,
     DetachedVersion,
     VersionCounter,
+    is_inference,
 )
 from taper.autograd.node import FREED, PACKED, Node
 from taper.autograd.provenance import describe
@@ -203,7 +203,7 @@ class SavedValue:
         self.counter: Any = None
         self.version = 0
         if tensor is not None:
-            if tensor._counter is INFERENCE_COUNTER:
+            if is_inference(tensor._counter):
                 raise RuntimeError(INFERENCE_SAVED)
             self.counter = version_counter(tensor)
             self.version = self.counter.value

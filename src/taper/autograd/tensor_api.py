@@ -25,6 +25,7 @@ from taper.autograd.meta import (
     DetachedCounter,
     ViewRecord,
 )
+from taper.autograd.meta import is_inference as made_in_inference
 from taper.autograd.node import Node
 from taper.autograd.overrides import Default
 from taper.autograd.provenance import describe
@@ -32,6 +33,7 @@ from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
 from taper.autograd.transforms import mark_made, refuse_requires_grad, refuse_retain_grad
 from taper.autograd.views import (
+    alias_counter,
     can_stride,
     meta_of,
     replay,
@@ -430,7 +432,7 @@ def _slots_with(value: Any, holder: Any) -> int:
 @attach
 def is_inference(self: Tensor) -> bool:
     """Whether this tensor was made in inference mode."""
-    return self._counter is INFERENCE_COUNTER
+    return made_in_inference(self._counter)
 
 
 @attach
@@ -463,8 +465,8 @@ def _get_data(self: Tensor) -> Tensor:
     else:
         tensor = on_memory(memory_of(self), self._change)
     tensor._requires_grad = cut_here("reading .data") if wants_grad(self) else cut_of(self)
-    if self._counter is INFERENCE_COUNTER:
-        tensor._counter = INFERENCE_COUNTER
+    if made_in_inference(self._counter):
+        tensor._counter = alias_counter()
     mark_made(tensor)
     return tensor
 

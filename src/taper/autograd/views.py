@@ -31,10 +31,12 @@ from taper.autograd.conjugate import (
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
+    AliasCounter,
     AutogradMeta,
     Creation,
     VersionCounter,
     ViewRecord,
+    is_inference,
 )
 from taper.autograd.node import FREED, LIVE, Node, Place
 from taper.autograd.provenance import describe, user_frame
@@ -220,8 +222,8 @@ def tracked(
     `frame` is the user's, if it is known.
     """
     counter = source._counter
-    if counter is INFERENCE_COUNTER:  # views of inference tensors are plain inference tensors (§I2)
-        view._counter = counter
+    if is_inference(counter):  # views of inference tensors are plain inference tensors (§I2)
+        view._counter = INFERENCE_COUNTER
         return view
     if counter is None:
         counter = version_counter(source)
@@ -256,8 +258,14 @@ def alias(source: Tensor) -> Tensor:
         tensor = wrap(source._array)
     else:
         tensor = on_memory(memory_of(source), source._change)
-    tensor._counter = version_counter(source)
+    inference = is_inference(source._counter)
+    tensor._counter = alias_counter() if inference else version_counter(source)
     return tensor
+
+
+def alias_counter() -> Any:
+    """The counter of a tensor that is to have the memory of an inference tensor."""
+    return INFERENCE_COUNTER if local.state.mode & INFERENCE else AliasCounter()
 
 
 def replay(link: Any, base: Tensor) -> Tensor:
@@ -416,9 +424,15 @@ def refuse_inference(tensor: Tensor, state: State) -> None:
         )
 
 
-def check_inplace(tensor: Tensor, others_require_grad: bool, state: State) -> bool:
-    """Whether a write to `tensor` must be recorded; raises where it is forbidden (V9 to V16)."""
-    refuse_inference(tensor, state)
+def check_inplace(
+    tensor: Tensor, others_require_grad: bool, state: State, last: bool = True
+) -> bool:
+    """Whether a write to `tensor` must be recorded; raises where it is forbidden (V9 to V16).
+
+    `last`: nothing else is to be checked, so that a write to an inference tensor is refused here.
+    """
+    if last:
+        refuse_inference(tensor, state)
     if state.mode & (NO_GRAD | INFERENCE):
         return False
     own = wants_grad(tensor)

@@ -145,7 +145,7 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     source.add("state = local.state\nmode = state.mode")
     source.add(f"if mode > 1:\n    return run_in_mode(OP_{name}, state, {everything})")
     _add_unpacking(source, op, everything, dunder)
-    _add_kernel(source, op)
+    _add_kernel(source, op, everything)
     if op.view or op.many_outputs or len(op.outputs) > 1:
         _add_result(source, op)
         if op.differentiable:
@@ -170,7 +170,7 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: str) -> None
     """Arrays out of Tensors, with PyTorch's promotion of dtypes."""
     failure = f"OP_{op.name}, {everything}, {dunder!r}"
     if _is_binary(op):
-        _add_binary_unpacking(source, op, failure)
+        _add_binary_unpacking(source, op, everything, failure)
         return
     source.add("try:")
     operands = []
@@ -203,6 +203,9 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: str) -> None
             continue
         operands.append(param)
     source.add(f"except AttributeError:\n    return bad_arguments({failure})")
+    if op.upcast:
+        source.add("low = None")
+    source.add("try:")
     if op.promote or op.upcast:
         _add_promotion(source, op, operands)
 
@@ -221,7 +224,7 @@ def _keeps_single(op: Op) -> bool:
     return bool(types[-1] == np.float32)
 
 
-def _add_binary_unpacking(source: Source, op: Op, failure: str) -> None:
+def _add_binary_unpacking(source: Source, op: Op, everything: str, failure: str) -> None:
     """As `_add_unpacking` and `_add_needs`: one question for a number, not four (30 ns)."""
     first, second = [param.public_name for param in op.params if param.kind != "plain"]
     low = ", low" if op.upcast else ""
@@ -253,26 +256,27 @@ def _add_binary_unpacking(source: Source, op: Op, failure: str) -> None:
         f"        if a_{first}.dtype is not FLOAT32 or a_{second}.dtype is not FLOAT32:\n"
         f"            {slow}{usual}\n"
         f"except AttributeError:\n"
-        f"    return bad_arguments({failure})"
+        f"    return bad_arguments({failure})\n"
+        f"except RuntimeError as error:\n"
+        f"    raise explain(OP_{op.name}, (), error, {everything}) from None\n"
+        f"try:"
     )
 
 
 def _add_promotion(source: Source, op: Op, operands: list[Param]) -> None:
     names = [f"a_{param.public_name}" for param in operands if param.kind not in SEQUENCES]
     whole = ", ".join(names)
-    if op.upcast:
-        source.add("low = None")
     target = f"{whole}, low" if op.upcast else f"{whole},"
     slow = f"{target} = prepare(OP_{op.name}, ({whole},))"
     first = names[0]
     if len(names) == 1:
-        source.add(f"if {first}.dtype is not FLOAT32:\n    {slow}")
+        source.add(f"if {first}.dtype is not FLOAT32:\n    {slow}", 2)
         return
     promoted = [name for name, free in zip(names, op.unpromoted, strict=True) if not free]
     checks = " or ".join(
         f"type({name}) is not ndarray or {name}.dtype is not FLOAT32" for name in promoted
     )
-    source.add(f"if {checks}:\n    {slow}")
+    source.add(f"if {checks}:\n    {slow}", 2)
 
 
 def _kernel_call(op: Op, prefix: str = "a_") -> str:
@@ -294,12 +298,13 @@ def _kernel_call(op: Op, prefix: str = "a_") -> str:
     return f"({quick} if {' and '.join(usual)} else {call})" if plain else quick
 
 
-def _add_kernel(source: Source, op: Op) -> None:
+def _add_kernel(source: Source, op: Op, everything: str) -> None:
+    """The end of the `try` that `_add_unpacking` has begun."""
     arrays = "".join(f"a_{p.public_name}, " for p in op.params if p.kind != "plain")
     source.add(
-        f"try:\n    r = {_kernel_call(op)}\n"
-        f"except (ValueError, MemoryError) as error:\n"
-        f"    raise explain(OP_{op.name}, ({arrays}), error) from None"
+        f"    r = {_kernel_call(op)}\n"
+        f"except (RuntimeError, ValueError, IndexError, MemoryError) as error:\n"
+        f"    raise explain(OP_{op.name}, ({arrays}), error, {everything}) from None"
     )
     if op.upcast:
         source.add("if low is not None:\n    r = to_low(r, low)")

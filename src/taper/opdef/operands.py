@@ -17,7 +17,10 @@ import numpy as np
 from taper import dtypes, opdef
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides
+from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.views import wants_grad
 from taper.factory import no_memory
 from taper.opdef import FLOAT, Op, files_of_declarations
 from taper.tensor import Tensor, element_strides, wrap
@@ -156,8 +159,25 @@ def to_low(result: Any, low: np.dtype) -> Any:
 # --- errors ----------------------------------------------------------------------------------
 
 
-def explain(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
-    """PyTorch's words for what NumPy refused."""
+def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
+    """Raise if a gradient would need an inference tensor, which PyTorch sees before it computes."""
+    if local.state.mode & NO_GRAD:
+        return
+    values = dict(zip([param.name for param in op.params], arguments, strict=True))
+    for formula in op.formulas:
+        wanted = flat([values[name] for name in formula.wrt])
+        if any(isinstance(each, Tensor) and wants_grad(each) for each in wanted):
+            saved = [values[name] for kind, name, part in formula.sources if kind == "tensor"]
+            for each in flat(saved):
+                if isinstance(each, Tensor) and each.is_inference():
+                    raise RuntimeError(INFERENCE_SAVED)
+
+
+def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
+    """PyTorch's words for what NumPy refused, or for what is refused before it computes."""
+    refuse_saving(op, arguments)
+    if not isinstance(error, ValueError | MemoryError):
+        return error
     if isinstance(error, MemoryError):
         return no_memory(error)
     shapes = [each.shape for each in arrays if isinstance(each, np.ndarray)]

@@ -44,7 +44,7 @@ from taper.autograd.views import (
 )
 from taper.opdef import Op
 from taper.opdef.nodes import TableNode, make_node, node_class_of
-from taper.opdef.operands import flat
+from taper.opdef.operands import flat, refuse_saving
 from taper.opdef.out_rules import (
     OWN_CASTS,
     RESIZED_FIRST,
@@ -85,17 +85,9 @@ def run_inplace(
         if param.name in op.wrt
     }
     others = any(need for name, need in needs.items() if name != first)
-    record = check_inplace(target, others, state)
-    if write is not None:
-        refuse_other_types(op, arguments[1:])
-    refuse_written_input(op, target, arguments[1:])
-    if write is None:
-        try:
-            result = compute(op, arguments)
-        except NotImplementedError:
-            refuse_cast(op, arguments)  # PyTorch looks at this first
-            raise
-        check_destination(memory_of(target), result, op.inplace_name)
+    record = check_inplace(target, others, state, last=False)
+    write = _checked_write(op, arguments, write)
+    refuse_inference(target, state)
     node = None
     if record:
         replaced: dict[str, Any] = {}
@@ -105,8 +97,6 @@ def run_inplace(
             if state.dual_level >= 0:
                 tangents.carry_over(target, replaced[first])
         node = make_node(op, arguments, needs, replaced)
-    if write is None:
-        write = functools.partial(np.copyto, src=result, casting="unsafe")
     write_through(target, write)
     bump_version(target)
     if node is not None:
@@ -117,6 +107,35 @@ def run_inplace(
             setattr(node, f"version_{name}", target._counter.value)
         rebase_history(target, node)
     return target
+
+
+def _checked_write(
+    op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None
+) -> Callable[[np.ndarray], None]:
+    """`write`, or one of what the kernel computes; raises if it is wrong in itself.
+
+    In PyTorch's order: what cannot be saved, input and output in one memory where elements are
+    picked by index, dtypes and shapes, other input and output in one memory.
+    """
+    target: Tensor = arguments[0]
+    try:
+        if write is not None:
+            refuse_other_types(op, arguments[1:])
+        refuse_written_input(op, target, arguments[1:])
+        if write is None:
+            result = compute(op, arguments)
+            check_destination(memory_of(target), result, op.inplace_name)
+            return functools.partial(np.copyto, src=result, casting="unsafe")
+        if target._counter is INFERENCE_COUNTER:
+            write(target._array.copy())  # who may not write learns what else is wrong first
+    except RuntimeError as error:
+        refuse_saving(op, arguments)
+        if isinstance(error, NotImplementedError):
+            refuse_cast(op, arguments)
+        elif write is not None and op.name != "index_put":
+            write(target._array.copy())
+        raise
+    return write
 
 
 def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:

@@ -15,7 +15,6 @@ from taper import dtypes
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import element, stored
 from taper.autograd.conjugate import NEGATIVE
-from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, PACKAGE, local
 from taper.autograd.tangents import tangent
 from taper.autograd.transforms import shown
@@ -481,7 +480,8 @@ def is_inference(input: Tensor) -> bool:
     False
     """
     tensor_argument("is_inference", "input", input)
-    return input._counter is INFERENCE_COUNTER
+    result: bool = input.is_inference()
+    return result
 
 
 @composite(method=False)

@@ -342,7 +342,8 @@ def needs_record(target: Tensor, *others: Any) -> bool:
     for each in others:
         if isinstance(each, Tensor) and each._requires_grad is not False and requires_grad(each):
             needed = True
-    return check_inplace(target, needed, state)
+    recorded = check_inplace(target, needed, state, last=False)
+    return recorded or target._counter is INFERENCE_COUNTER
 
 
 @op(name="copy", node="CopyBackwards", public=False, method=False, tangent=LINEAR)

@@ -357,9 +357,10 @@ def write_index(
         if not values._array.ndim and not accumulate and any(map(_is_mask, arrays)):
             warn_expanded("masked_fill_", "tensor[mask] = scalar")
     filled = values._array.size == 1 and not accumulate and all(map(_is_mask, arrays))
+    recorded = needs_record(target, values)
     if not filled:
         refuse_written_input(put_at.op, target, (indices, values, accumulate))
-    if not needs_record(target, values):
+    if not recorded:
         write_at(target._array, arrays, values._array, accumulate)
         bump_version(target)
         return target

@@ -24,6 +24,8 @@ from taper.arrays.strides import (
 )
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import cut_here, cut_of
+from taper.autograd.meta import INFERENCE_COUNTER
+from taper.autograd.state import INFERENCE, local
 from taper.autograd.views import alias as same_memory
 from taper.autograd.views import wants_grad
 from taper.device import contiguous_format
@@ -153,8 +155,18 @@ def _view_sizes(given: Any) -> Shape:
 
 
 def _as_dtype(tensor: Tensor, dtype: Any) -> Tensor:
+    which = dtypes.as_dtype(dtype, "view", "dtype", 1)
+    if tensor._change is not None:
+        bit = "conjugate view tensors" if tensor.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {bit} when converting to a different dtype."
+        )
     result = same_memory(tensor)
-    result._array = bytes_as(tensor._array, dtypes.as_dtype(dtype, "view", "dtype", 1))
+    result._array = bytes_as(tensor._array, which)
+    if local.state.mode & INFERENCE:
+        result._counter = INFERENCE_COUNTER
+    elif tensor.is_inference():
+        result._counter = None
     return result
 
 
