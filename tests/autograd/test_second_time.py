@@ -122,3 +122,17 @@ def test_a_recorded_pass_frees_what_was_saved_only_if_it_is_told_to(torch):
     torch.autograd.grad(y, x, create_graph=True, retain_graph=False)
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
         torch.autograd.grad(y, x, create_graph=True)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward\\(\\) with create_graph=True")
+def test_a_recorded_pass_to_all_leaves_frees_what_was_saved_only_if_it_is_told_to(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = (x * x).sum()
+    for _ in range(2):
+        y.backward(create_graph=True)
+    assert x.grad.tolist() == [8, 12]
+    x.grad = None
+    y.backward(create_graph=True, retain_graph=False)
+    x.grad = None
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward(create_graph=True)
