@@ -406,3 +406,23 @@ def test_found_d7_the_product_of_one_number_has_a_constant_gradient(torch, shape
     matrix = torch.tensor([[2.0]], requires_grad=True)
     (found,) = torch.autograd.grad(torch.det(matrix), matrix, create_graph=True)
     assert not found.requires_grad and found.tolist() == [[1.0]]
+
+
+def test_an_attribute_error_of_the_users_code_is_not_taken_for_a_freed_graph(torch):
+    class Missing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.no_such_thing
+
+    y = Missing.apply(torch.ones(2, requires_grad=True)).sum()
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        y.backward()
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+    y.register_hook(lambda grad: grad.no_such_thing)
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        y.sum().backward()

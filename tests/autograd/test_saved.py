@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from autograd_probe import error, values
@@ -522,3 +525,16 @@ def test_s19_saved_tensors_may_wait_on_disk(torch, tmp_path):
     y.backward()
     expected = x.detach().exp() * (x.detach().sin() + x.detach().cos())
     assert torch.allclose(x.grad, expected)
+
+
+def test_what_hooks_have_packed_is_held_by_nobody_else(torch):
+    x = torch.ones(2, requires_grad=True)
+    factor = x * 3
+    y = factor * x
+    alive = weakref.ref(factor)
+    y.grad_fn._raw_saved_self.register_hooks(lambda tensor: 0, lambda _: torch.full((2,), 5.0))
+    del factor
+    gc.collect()
+    assert alive() is None
+    y.sum().backward()
+    assert x.grad.tolist() == [3 + 5, 3 + 5]

@@ -111,3 +111,28 @@ def test_e5_reading_a_freed_value_outside_of_a_pass_has_no_tie(torch):
     y = w * w
     y.sum().backward()
     assert len(lines_of(lambda: y.grad_fn._saved_self)) == 2
+
+
+def test_a_recorded_pass_frees_what_was_saved_only_if_it_is_told_to(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = (x * x).sum()
+    for _ in range(2):
+        (grad,) = torch.autograd.grad(y, x, create_graph=True)
+        assert grad.tolist() == [4, 6]
+    torch.autograd.grad(y, x, create_graph=True, retain_graph=False)
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        torch.autograd.grad(y, x, create_graph=True)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward\\(\\) with create_graph=True")
+def test_a_recorded_pass_to_all_leaves_frees_what_was_saved_only_if_it_is_told_to(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = (x * x).sum()
+    for _ in range(2):
+        y.backward(create_graph=True)
+    assert x.grad.tolist() == [8, 12]
+    x.grad = None
+    y.backward(create_graph=True, retain_graph=False)
+    x.grad = None
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward(create_graph=True)

@@ -125,3 +125,27 @@ def test_x4_views_with_another_meaning_are_made_again_step_by_step(torch, make, 
     other.mul_(3)
     assert chain(other.grad_fn)[:-2] == [f"{each}Backward0" for each in expected]
     assert values(view / 2) == before
+
+
+@pytest.mark.parametrize("part", [lambda x: x[0], lambda x: x.unbind()[0], lambda x: x.split(1)[0]])
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_found_e14_retain_grad_of_a_view_written_where_nothing_is_recorded(torch, part, mode):
+    for base in (torch.ones(2, 2, requires_grad=True), torch.ones(2, 2, requires_grad=True) * 2):
+        with getattr(torch, mode)():
+            view = part(base)
+            view.mul_(3)
+        view.retain_grad()
+        assert not view.retains_grad
+        with pytest.raises(RuntimeError, match="and its base or another view of its base has been"):
+            view * 2
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+def test_found_e14_retain_grad_of_a_view_whose_base_got_a_history_keeps_nothing(torch):
+    base, factor = torch.ones(2), torch.tensor([1.0, 2.0], requires_grad=True)
+    view = base[:1]
+    base.mul_(factor)
+    view.retain_grad()
+    assert not view.retains_grad and not view.is_leaf
+    (view * 2).sum().backward()
+    assert view.grad is None and factor.grad.tolist() == [2, 0]

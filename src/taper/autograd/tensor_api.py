@@ -255,7 +255,9 @@ def retain_grad(self: Tensor) -> None:
     refuse_retain_grad()
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self.is_leaf or meta_of(self).retains_grad:
+    # As in PyTorch a view without a history of its own counts as a leaf here, though its base may
+    # have got one since: nothing is regenerated for it, and nothing refused.
+    if self._grad_fn is None or self.is_leaf or meta_of(self).retains_grad:
         return
     meta_of(self).retains_grad = True
     self._grad_fn._rarely().retained[self._output_nr] = weakref.ref(self)
