@@ -110,7 +110,7 @@ class TensorMethods:
     def __truediv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def __xor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def _accumulator(self, sequence: _int | None = None) -> _AccumulateGrad | None:
-        """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (A4, I7).
+        """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
 
         For a node with a sequence number it is the one of that time.
         """
@@ -1434,7 +1434,7 @@ class TensorMethods:
     def grad(self, value: Tensor | None) -> None: ...
     @property
     def grad_dtype(self) -> _dtype | None:
-        """The dtype in which gradients accumulate, None for the one they arrive in (L6)."""
+        """The dtype in which gradients accumulate, None for the one they arrive in (§L6)."""
     @grad_dtype.setter
     def grad_dtype(self, value: _dtype | None) -> None: ...
     @property
@@ -2065,24 +2065,8 @@ class TensorMethods:
         """
     def lt_(self, other: _Operand) -> Self:
         """In-place version of `lt`."""
-    @overload
-    def lu(self, pivot: _bool = True, get_infos: Literal[False] = False) -> tuple[Tensor, Tensor]:
-        """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
-
-        >>> import taper, warnings
-        >>> warnings.simplefilter("ignore")
-        >>> taper.lu(taper.eye(2))[1]
-        tensor([1, 2], dtype=torch.int32)
-        """
-    @overload
-    def lu(self, pivot: _bool = True, *, get_infos: Literal[True]) -> tuple[Tensor, Tensor, Tensor]:
-        """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
-
-        >>> import taper, warnings
-        >>> warnings.simplefilter("ignore")
-        >>> taper.lu(taper.eye(2))[1]
-        tensor([1, 2], dtype=torch.int32)
-        """
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Tensor:
+        """As the function, in a plain tuple."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """`linalg.lu_solve` with other names of the arguments, in another order.
 
