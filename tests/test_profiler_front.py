@@ -17,6 +17,7 @@ import taper
 from taper import opdef
 from taper.autograd import detours
 from taper.autograd.profiler import profile as autograd_profile
+from taper.autograd.profiling.names import operator_name
 from taper.profiler import (
     ExecutionTraceObserver,
     ProfilerAction,
@@ -27,7 +28,6 @@ from taper.profiler import (
     supported_activities,
     tensorboard_trace_handler,
 )
-from taper.profiler.names import operator_name
 
 
 @pytest.fixture(autouse=True)

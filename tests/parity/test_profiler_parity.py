@@ -13,9 +13,9 @@ import torch.profiler
 
 import taper
 import taper.autograd.profiler_util as taper_util
+from taper.autograd.profiling.names import composite_name, operator_name
 from taper.opdef import named_composites, registry
 from taper.ops import load_all
-from taper.profiler.names import composite_name, operator_name
 
 BOTH = (taper, torch)
 ATEN = {
@@ -28,7 +28,7 @@ ATEN = {
 
 
 def test_operators_are_called_as_pytorch_calls_them():
-    """One that fails belongs into a table of `profiler.names`."""
+    """One that fails belongs into a table of `profiling.names`."""
     load_all()
     shown = [operator_name(op, "plain") for op in registry.values()]
     shown += [operator_name(op, "inplace") for op in registry.values() if op.inplace]

@@ -1,6 +1,6 @@
 """`taper.autograd.profiler`: which operators ran, how often and how long.
 
-Owns: `profile` and `record_function`.  What is seen, and how, is in `profiler.recorder`; the events
+Owns: `profile` and `record_function`.  What is seen, and how, is in `profiling.recorder`; events
 and what can be asked of them are in `profiler_util`.
 
     with profile() as p:
@@ -30,12 +30,12 @@ from taper.autograd.profiler_util import (
     FunctionEvent,
     FunctionEventAvg,
 )
+from taper.autograd.profiling import recorder as profiler_recorder
+from taper.autograd.profiling.names import flops_of
+from taper.autograd.profiling.recorder import Options, Record, Recorder
+from taper.autograd.profiling.steps import EnforceUnique, KinetoStepTracker, MemRecordsAcc
+from taper.autograd.profiling.trace import chrome_trace, write_json
 from taper.autograd.state import local
-from taper.profiler import recorder as profiler_recorder
-from taper.profiler.names import flops_of
-from taper.profiler.recorder import Options, Record, Recorder
-from taper.profiler.steps import EnforceUnique, KinetoStepTracker, MemRecordsAcc
-from taper.profiler.trace import chrome_trace, write_json
 from taper.userwarning import warn_user
 
 __all__ = [

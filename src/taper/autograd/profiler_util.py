@@ -2,7 +2,7 @@
 
 Owns: `FunctionEvent`, `FunctionEventAvg`, `EventList` and how times and sizes are written.  Knows
 nothing of how events are recorded; how a list is shown as a table or saved as a trace is in
-`profiler.table` and `profiler.trace`.  Times are in microseconds.
+`profiling.table` and `profiling.trace`.  Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ from dataclasses import InitVar, dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from taper.profiler.table import _format_memory, _format_time, _format_time_share, build_table
-from taper.profiler.trace import chrome_events, write_json, write_text
+from taper.autograd.profiling.table import (
+    _format_memory,
+    _format_time,
+    _format_time_share,
+    build_table,
+)
+from taper.autograd.profiling.trace import chrome_events, write_json, write_text
 
 __all__ = [
     "EventList",

@@ -32,10 +32,10 @@ from taper.autograd.engine import GraphTask, run_carefully
 from taper.autograd.interception import Call
 from taper.autograd.node import Node
 from taper.autograd.profiler_util import BACKWARD_SCOPE, USER_SCOPE
+from taper.autograd.profiling.names import composite_name, operator_name
 from taper.autograd.provenance import is_internal, line_of
 from taper.autograd.state import NO_GRAD, State, local
 from taper.opdef import Op, composite_watchers, composites, methods, named_composites
-from taper.profiler.names import composite_name, operator_name
 from taper.tensor import Tensor
 
 
