@@ -206,7 +206,8 @@ class Comparison:
         try:
             for each in range(level):
                 exact.follow(exact, each)
-            return no_farther(*(each.levels[level].result for each in (got, wanted, exact)))
+            results = [each.levels[level].result for each in (got, wanted, exact)]
+            return no_farther(*results, self.options["factor"])
         except (IndexError, ValueError, TypeError):
             return False
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import empty_with, preserved_strides
+from taper.arrays.strides import preserved_strides
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
 from taper.autograd.conjugate import memory_of, write_through
@@ -264,7 +265,7 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
     """Put a result into an `out=` tensor."""
     if out._array.shape != result.shape:
         strides = preserved_strides(result.shape, element_strides(result))
-        array = empty_with(result.shape, strides, out._array.dtype)
+        array, _ = resized(out._array, result.shape, strides)
         np.copyto(array, result, casting="unsafe")
         out._array = array
     else:
