@@ -193,7 +193,7 @@ def distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.where(same, 0.0, np.abs(one - other))
 
 
-def no_farther(ours: Any, theirs: Any, exact: Any) -> bool:
+def no_farther(ours: Any, theirs: Any, exact: Any, factor: float) -> bool:
     """Whether ours are near to values of higher precision, and as near as theirs at least."""
     pairs = zip(tensors_in(ours), tensors_in(theirs), tensors_in(exact), strict=True)
     # Of all: what cancels out in one gradient is as large as the others.
@@ -203,7 +203,7 @@ def no_farther(ours: Any, theirs: Any, exact: Any) -> bool:
     for mine, expected, reference in pairs:
         true = array_of(reference)
         error = distance(array_of(mine), true).max(initial=0)
-        bound = 4 * BOUNDS.get(str(expected.dtype).removeprefix("torch."), 1e-9) * size
+        bound = 4 * factor * BOUNDS.get(str(expected.dtype).removeprefix("torch."), 1e-9) * size
         if not error <= min(bound, 1.5 * distance(array_of(expected), true).max(initial=0)):
             return False
     return True

@@ -106,9 +106,7 @@ class Comparison:
                 self.refused(name, dtype)
                 continue
             grad = dtype in self.op.supported_backward_dtypes("cpu") and self.op.supports_autograd
-            torch.manual_seed(self.seed)
-            samples = self.op.sample_inputs("cpu", dtype, requires_grad=grad)
-            for number, sample in enumerate(islice(samples, self.count)):
+            for number, sample in enumerate(self.samples(dtype, grad)):
                 where = f"{name} #{number} {shown(sample)}"
                 self.compare("", where, theirs, self.ours, sample)
                 self.other_forms(where, sample, number)
@@ -117,6 +115,12 @@ class Comparison:
                 sample = each.sample_input
                 where = f"error #{number} {shown(sample)}"
                 self.compare("", where, theirs, self.ours, sample)
+
+    def samples(self, dtype: torch.dtype, grad: bool) -> list[Any]:
+        """PyTorch's samples, drawn with our seed and all at once: calls draw numbers too."""
+        torch.manual_seed(self.seed)
+        drawn = self.op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=False)
+        return list(islice(drawn, self.count))
 
     def refused(self, name: str, dtype: torch.dtype) -> None:
         torch.manual_seed(self.seed)
@@ -206,7 +210,8 @@ class Comparison:
         try:
             for each in range(level):
                 exact.follow(exact, each)
-            return no_farther(*(each.levels[level].result for each in (got, wanted, exact)))
+            results = [each.levels[level].result for each in (got, wanted, exact)]
+            return no_farther(*results, self.options["factor"])
         except (IndexError, ValueError, TypeError):
             return False
 

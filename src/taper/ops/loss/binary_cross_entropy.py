@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from taper.arrays.layouts import ELEMENTWISE, FIRST
 from taper.arrays.reduction import not_implemented, scalar_type
-from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef import POINTWISE, Array, composite, derivative, op, tangent_of
 from taper.ops.elementwise.unary import abs, exp, log, log1p, sigmoid
 from taper.ops.loss.elementwise import (
     NONE,
@@ -27,6 +27,7 @@ from taper.tensor import Tensor
 # Logarithms are limited to -100, and denominators to 1e-12, so that 0 and 1 stay finite.
 _LOWEST_LOG = -100.0
 _SMALLEST = 9.999999960041972e-13  # PyTorch has it in single precision
+_ADDED = 1e-12  # to both factors of the denominator of the second derivative
 
 
 # --- binary_cross_entropy --------------------------------------------------------------------
@@ -58,8 +59,33 @@ def binary_cross_entropy_reduced(
     return reduced_array(np.asarray(losses if weight is None else losses * weight), reduction)
 
 
+@op(
+    name="_binary_cross_entropy_slope",
+    node="BinaryCrossEntropyBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=ELEMENTWISE,
+)
+def slope_of_losses(self: Array, target: Array) -> Array:
+    """The derivative of each loss, whose own derivatives PyTorch limits in another way."""
+    return (self - target) / np.maximum((1 - self) * self, self.dtype.type(_SMALLEST))
+
+
+@derivative(slope_of_losses, wrt="self")
+def slope_of_losses_self(grad: Any, self: Any, target: Any) -> Any:
+    below = (self + _ADDED) * (1 - self + _ADDED)
+    return grad * (self * self - 2 * self * target + target) / (below * below)
+
+
+@derivative(slope_of_losses, wrt="target")
+def slope_of_losses_target(grad: Any, self: Any) -> Any:
+    return -grad / clipped((1 - self) * self, _ADDED, None)
+
+
 def _probability_slope(self: Any, target: Any, weight: Any) -> Any:
-    slope = (self - target) / clipped((1 - self) * self, _SMALLEST, None)
+    slope = slope_of_losses(self, target)
     return slope if weight is None else slope * weight
 
 

@@ -341,6 +341,24 @@ def _narrow_out(out: ndarray, result: ndarray) -> None:
         raise RuntimeError("Expected self.dtype() == output.dtype() to be true, but got false.")
 
 
+def _check_narrow(shape: Shape, dim: int, start: int, length: int) -> None:
+    """Raise what `narrow_copy` says otherwise than `narrow`."""
+    if dim >= len(shape):
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  "
+            "(Could this error message be improved?  If so, please report an enhancement request "
+            "to PyTorch.)"
+        )
+    size = shape[wrap_dim(dim, len(shape))]
+    if length < 0 and -size <= start <= size:
+        first = start + size if start < 0 else start
+        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    if length < 0:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+
+
 @op(method=True, tangent=LINEAR, out=_narrow_out)
 def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
     """A copy of `length` slices along `dim` from `start` on.
@@ -349,10 +367,8 @@ def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
     >>> taper.narrow_copy(taper.arange(5), 0, 1, 2)
     tensor([1, 2])
     """
-    if length < 0 and self.ndim:
-        size = self.shape[wrap_dim(dim, self.ndim)]
-        first = start + size if start < 0 else start
-        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    if self.ndim:
+        _check_narrow(self.shape, dim, start, length)
     view: ndarray = parts.narrow(wrap(self), dim, start, length)._array
     return np.array(view, order="C")
 
