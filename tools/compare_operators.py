@@ -103,9 +103,7 @@ class Comparison:
                 self.refused(name, dtype)
                 continue
             grad = dtype in self.op.supported_backward_dtypes("cpu") and self.op.supports_autograd
-            torch.manual_seed(self.seed)
-            samples = self.op.sample_inputs("cpu", dtype, requires_grad=grad)
-            for number, sample in enumerate(islice(samples, self.count)):
+            for number, sample in enumerate(self.samples(self.count, dtype, grad)):
                 where = f"{name} #{number} {shown(sample)}"
                 self.compare("", where, theirs, self.ours, sample)
                 self.other_forms(where, sample, number)
@@ -115,13 +113,17 @@ class Comparison:
                 where = f"error #{number} {shown(sample)}"
                 self.compare("", where, theirs, self.ours, sample)
 
-    def refused(self, name: str, dtype: torch.dtype) -> None:
+    def samples(self, count: int, dtype: torch.dtype, grad: bool = False) -> list[Any]:
+        """The first samples of a dtype, drawn before a run sets the seed again."""
         torch.manual_seed(self.seed)
+        found = self.op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=False)
+        return list(islice(found, count))
+
+    def refused(self, name: str, dtype: torch.dtype) -> None:
         source = next((each for each in DTYPES if each in self.op.supported_dtypes("cpu")), None)
         if source is None:
             return
-        samples = self.op.sample_inputs("cpu", source)
-        for number, sample in enumerate(islice(samples, REFUSED_SAMPLES)):
+        for number, sample in enumerate(self.samples(REFUSED_SAMPLES, source)):
 
             def cast(value: Any) -> Any:
                 return value.to(dtype) if is_tensor(value) and value.dtype == source else value
