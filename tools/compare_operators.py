@@ -106,7 +106,7 @@ class Comparison:
                 self.refused(name, dtype)
                 continue
             grad = dtype in self.op.supported_backward_dtypes("cpu") and self.op.supports_autograd
-            for number, sample in enumerate(self.samples(dtype, grad)):
+            for number, sample in enumerate(self.samples(self.count, dtype, grad)):
                 where = f"{name} #{number} {shown(sample)}"
                 self.compare("", where, theirs, self.ours, sample)
                 self.other_forms(where, sample, number)
@@ -116,19 +116,17 @@ class Comparison:
                 where = f"error #{number} {shown(sample)}"
                 self.compare("", where, theirs, self.ours, sample)
 
-    def samples(self, dtype: torch.dtype, grad: bool) -> list[Any]:
-        """PyTorch's samples, drawn with our seed and all at once: calls draw numbers too."""
+    def samples(self, count: int, dtype: torch.dtype, grad: bool = False) -> list[Any]:
+        """The first samples of a dtype, drawn before a run sets the seed again."""
         torch.manual_seed(self.seed)
-        drawn = self.op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=False)
-        return list(islice(drawn, self.count))
+        found = self.op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=False)
+        return list(islice(found, count))
 
     def refused(self, name: str, dtype: torch.dtype) -> None:
-        torch.manual_seed(self.seed)
         source = next((each for each in DTYPES if each in self.op.supported_dtypes("cpu")), None)
         if source is None:
             return
-        samples = self.op.sample_inputs("cpu", source)
-        for number, sample in enumerate(islice(samples, REFUSED_SAMPLES)):
+        for number, sample in enumerate(self.samples(REFUSED_SAMPLES, source)):
 
             def cast(value: Any) -> Any:
                 return value.to(dtype) if is_tensor(value) and value.dtype == source else value

@@ -386,6 +386,14 @@ def _both_low(input: Any, other: Any) -> bool:
     return pair and input._array.dtype in LOW_PRECISION and other._array.dtype in LOW_PRECISION
 
 
+def rounded_quotient(input: Any, other: Any, rounding_mode: str) -> Any:
+    """What `div` gives with a rounding mode, for formulas: of arrays or of Tensors."""
+    arrays = [each._array if isinstance(each, Tensor) else each for each in (input, other)]
+    low = arrays[0].dtype in LOW_PRECISION and arrays[0].dtype == arrays[1].dtype
+    rounded = div_rounded_in_steps if low and arrays[1].ndim else div_rounded
+    return rounded(input, other, rounding_mode)
+
+
 @derivative(div_rounded, wrt="self")
 @derivative(div_rounded_in_steps, wrt="self")
 def div_rounded_self(grad, other, rounding_mode):

@@ -23,7 +23,12 @@ from taper.opdef import (
 )
 from taper.opdef.dtype_checks import not_implemented
 from taper.opdef.operands import invalid_combination
-from taper.ops.elementwise.arithmetic import NOT_ROUNDED, div_rounded, no_derivative, refuse_zero
+from taper.ops.elementwise.arithmetic import (
+    NOT_ROUNDED,
+    no_derivative,
+    refuse_zero,
+    rounded_quotient,
+)
 from taper.tensor import Tensor
 
 _OVERLOADS = (
@@ -87,7 +92,7 @@ def remainder_tensor_self(grad):
 
 @derivative(remainder_tensor, wrt="other")
 def remainder_tensor_other(grad, self, other):
-    return -grad * div_rounded(self, other, "floor")
+    return -grad * rounded_quotient(self, other, "floor")
 
 
 @op(
@@ -185,7 +190,7 @@ def fmod_tensor_self(grad):
 
 @derivative(fmod_tensor, wrt="other")
 def fmod_tensor_other(grad, self, other):
-    return -grad * div_rounded(self, other, "trunc")
+    return -grad * rounded_quotient(self, other, "trunc")
 
 
 @composite()
