@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper import dtypes
 from taper.arrays import special_functions
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
@@ -360,6 +361,7 @@ def _silu(values: ndarray) -> Any:
     public=False,
     method=False,
     check=not_implemented("silu_cpu", *BOOL, *INTEGERS, *WIDE),
+    complex_gradient=False,
 )
 def silu(self: Array) -> Array:
     """x times sigmoid(x)."""
@@ -523,7 +525,6 @@ def _halves(values: ndarray, dim: int) -> tuple[ndarray, ndarray]:
     upcast=True,
     public=False,
     method=False,
-    check=not_implemented("glu_cpu", *NOT_FLOATING),
 )
 def glu(self: Array, dim: int = -1) -> Array:
     """The first half along a dimension times the sigmoid of the second."""
@@ -534,6 +535,7 @@ def glu(self: Array, dim: int = -1) -> Array:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {axis} is size {self.shape[axis]}"
         )
+    not_implemented("glu_cpu", *NOT_FLOATING)(dtypes.FROM_NUMPY[self.dtype], ())
     halves = _halves(self, dim)
     return ELEMENTWISE(np.multiply(halves[0], logistic(halves[1])), halves)
 
