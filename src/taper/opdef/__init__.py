@@ -197,8 +197,7 @@ class Op:
         )
         self.layout: Rule | None = options["layout"]
         if self.layout is BY_KIND:
-            elementwise = self.tangent == POINTWISE or self.ufunc is not None
-            self.layout = ELEMENTWISE if elementwise else None
+            self.layout = ELEMENTWISE if self.ufunc or self.tangent == POINTWISE else None
         self.formulas: list[Formula] = []
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None

@@ -520,12 +520,7 @@ def _halves(values: ndarray, dim: int) -> tuple[ndarray, ndarray]:
     return values[(*before, slice(None, half))], values[(*before, slice(half, None))]
 
 
-@op(
-    promote=SAME,
-    upcast=True,
-    public=False,
-    method=False,
-)
+@op(promote=SAME, upcast=True, public=False, method=False)
 def glu(self: Array, dim: int = -1) -> Array:
     """The first half along a dimension times the sigmoid of the second."""
     if self.ndim == 0:
