@@ -317,7 +317,6 @@ LONG_FUNCTIONS = {
     ("taper.opdef.compiler", "_add_edges"): "the text of one step",
     ("taper.opdef.compiler", "wrapper_source"): "the text of one function",
     ("taper.opdef.nodes", "apply_slowly"): "the twin of generated text, in its order",
-    ("taper.opdef.writes", "run_inplace"): "the order of checks is the subject",
     ("taper.ops.index.embedding_bag", "functional_embedding_bag"): "half of it checks arguments",
 }
 

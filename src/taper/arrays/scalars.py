@@ -145,7 +145,7 @@ def filler(value: Any, which: dtypes.dtype, single: bool = False) -> Any:
         return bool(value)
     if isinstance(value, complex) and not which.is_complex:
         if value.imag:
-            raise _overflow(_c_name(which))
+            raise _overflow("double" if single and which.itemsize == 2 else _c_name(which))
         value = value.real
     if which.category == dtypes.INTEGER:
         if not _fits_filler(value, which):

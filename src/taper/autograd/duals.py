@@ -258,13 +258,13 @@ def lies_like(found: Tensor, tensor: Tensor) -> bool:
     return all(first == second or length == 1 for first, second, length in steps)
 
 
-def zeros_like(tensor: Tensor) -> Tensor:
+def zeros_like(tensor: Tensor, dtype: np.dtype[Any] | None = None) -> Tensor:
     """Zeros with the layout of a tensor, its storage included."""
     array = memory_of(tensor)
-    storage = np.zeros(_length_of_storage(array), array.dtype)
-    steps = tuple([step * array.itemsize for step in element_strides(array)])
-    offset = storage_offset(array) * array.itemsize
-    zeros = within(storage, array.shape, steps, offset, array.dtype)
+    storage = np.zeros(_length_of_storage(array), dtype or array.dtype)
+    steps = tuple([step * storage.itemsize for step in element_strides(array)])
+    offset = storage_offset(array) * storage.itemsize
+    zeros = within(storage, array.shape, steps, offset, storage.dtype)
     return showing(zeros, tensor._change)
 
 
@@ -276,7 +276,7 @@ def laid_out(found: Tensor, tensor: Tensor) -> Tensor:
     mode = state.mode
     state.mode = mode & ~DUAL
     try:
-        return zeros_like(tensor).copy_(found)
+        return zeros_like(tensor, found._array.dtype).copy_(found)
     finally:
         state.mode = mode
 

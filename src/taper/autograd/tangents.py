@@ -65,20 +65,33 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
     if tangents is None:
         return
     several = tangents if isinstance(tangents, tuple | list) else (tangents,)
+    own = _has_own_dtype(arguments)
     for output, found in zip(outputs, several, strict=False):
         if found is not None and _can_have_one(output):
-            set_tangent(output, laid_out(_fitted(found, output), output))
+            same = found.dtype.is_complex == output.dtype.is_complex
+            keeps = own and (same or (found.dtype.is_complex and op.tangent != POINTWISE))
+            set_tangent(output, laid_out(_fitted(found, output, keeps), output))
+
+
+def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
+    """Whether a tangent was given in another dtype than its tensor's, which results keep."""
+    for value in arguments:
+        for each in value if isinstance(value, tuple | list) else (value,):
+            found = tangent(each) if isinstance(each, Tensor) else None
+            if found is not None and found._array.dtype != each._array.dtype:
+                return True
+    return False
 
 
 def _can_have_one(tensor: Tensor) -> bool:
     return tensor.dtype.is_floating_point or tensor.dtype.is_complex
 
 
-def _fitted(found: Tensor, output: Tensor) -> Tensor:
-    """A tangent with the shape and dtype of its tensor."""
+def _fitted(found: Tensor, output: Tensor, own_dtype: bool = False) -> Tensor:
+    """A tangent with the shape and dtype of its tensor, or with a dtype of its own."""
     if found._array.shape != output._array.shape:
         found = found.expand(output._array.shape).clone()
-    if found._array.dtype != output._array.dtype:
+    if not own_dtype and found._array.dtype != output._array.dtype:
         found = found.to(output.dtype)
     return found
 

@@ -440,6 +440,8 @@ def is_inference(self: Tensor) -> bool:
 @attach
 def detach_(self: Tensor) -> Tensor:
     """Cut this tensor from its graph, in place."""
+    if local.state.mode & INFERENCE:
+        return self  # PyTorch knows no graph there
     if self._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "

@@ -183,6 +183,7 @@ class Op:
         self.saved_sizes: dict[str, tuple[int, ...]] = options["saved_sizes"] or {}
         self.check: Callable[[Any, Sequence[Any]], None] | None = options["check"]
         self.numbers: bool = options["numbers"]
+        self.complex_gradient: bool = options["complex_gradient"]
         self.signatures: tuple[str, ...] = options["signatures"]
         self.lazy_functions: dict[str, Any] = {}
         self.params = parameters_of(kernel)
@@ -196,8 +197,7 @@ class Op:
         )
         self.layout: Rule | None = options["layout"]
         if self.layout is BY_KIND:
-            elementwise = self.tangent == POINTWISE or self.ufunc is not None
-            self.layout = ELEMENTWISE if elementwise else None
+            self.layout = ELEMENTWISE if self.ufunc or self.tangent == POINTWISE else None
         self.formulas: list[Formula] = []
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
@@ -332,6 +332,7 @@ def op(
     saved_sizes: dict[str, tuple[int, ...]] | None = None,
     check: Callable[[Any, Sequence[Any]], None] | None = None,
     numbers: bool = False,
+    complex_gradient: bool = True,
     signatures: tuple[str, ...] = (),
     nondifferentiable: tuple[int, ...] = (),
     returns: Any = None,
@@ -358,6 +359,7 @@ def op(
     check              called with the common dtype and the operands (arrays and numbers) where
                        they are not all float32; raises where PyTorch refuses a dtype
     numbers            the first tensor may be a Python number, too
+    complex_gradient   whether PyTorch records the operator if the result is complex
     signatures         PyTorch's overloads, if there are several: what its TypeError lists
     upcast             float16 and bfloat16 are computed in float32 and rounded once
     outputs            names of the outputs, if there are several

@@ -461,6 +461,9 @@ def _add_node(source: Source, op: Op, unrecorded: str) -> None:
         for name in names:
             source.add(f"if n_{name}:\n    n_{name} = requires_grad({name})", 2)
         source.add(f"if not ({_needs_text(op)}):\n    return {unrecorded}", 2)
+    if not op.complex_gradient:
+        source.add("if r.dtype is not FLOAT32 and r.dtype.kind == 'c':")
+        source.add(f"raise no_complex_gradient(OP_{op.name})", 2)
     source.add(f"node = N_{op.name}()")
     if not _records_natively(op):
         _add_edges(source, op, differentiable_params(op), wanted)
@@ -774,6 +777,7 @@ NAMESPACE.update(
     partly_function=partly_function,
     bad_arguments=operands.bad_arguments,
     explain=operands.explain,
+    no_complex_gradient=operands.no_complex_gradient,
     gradient_edge=gradient_edge,
     run_deprecated=deprecated_overloads.run_deprecated,
     prepare=operands.prepare,

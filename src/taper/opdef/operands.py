@@ -16,7 +16,7 @@ import numpy as np
 
 from taper import dtypes, opdef
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides
+from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides, wrap_dim
 from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
 from taper.autograd.state import NO_GRAD, local
@@ -167,10 +167,28 @@ def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
     for formula in op.formulas:
         wanted = flat([values[name] for name in formula.wrt])
         if any(isinstance(each, Tensor) and wants_grad(each) for each in wanted):
+            _refuse_sizes(op, values)
             saved = [values[name] for kind, name, part in formula.sources if kind == "tensor"]
             for each in flat(saved):
                 if isinstance(each, Tensor) and each.is_inference():
                     raise RuntimeError(INFERENCE_SAVED)
+
+
+def _refuse_sizes(op: Op, values: Mapping[str, Any]) -> None:
+    """Raise if a length that the gradient needs is that of a dimension which is not there."""
+    for name, dims in op.saved_sizes.items():
+        ndim = values[name]._array.ndim
+        for dim in dims:
+            if not ndim:
+                raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+            wrap_dim(dim, ndim)
+
+
+def no_complex_gradient(op: Op) -> Exception:
+    """The error where PyTorch has a derivative for real results only."""
+    return RuntimeError(
+        f"{op.label} does not support automatic differentiation for outputs with complex dtype."
+    )
 
 
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:

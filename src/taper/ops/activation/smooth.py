@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper import dtypes
 from taper.arrays import special_functions
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
@@ -360,6 +361,7 @@ def _silu(values: ndarray) -> Any:
     public=False,
     method=False,
     check=not_implemented("silu_cpu", *BOOL, *INTEGERS, *WIDE),
+    complex_gradient=False,
 )
 def silu(self: Array) -> Array:
     """x times sigmoid(x)."""
@@ -518,13 +520,7 @@ def _halves(values: ndarray, dim: int) -> tuple[ndarray, ndarray]:
     return values[(*before, slice(None, half))], values[(*before, slice(half, None))]
 
 
-@op(
-    promote=SAME,
-    upcast=True,
-    public=False,
-    method=False,
-    check=not_implemented("glu_cpu", *NOT_FLOATING),
-)
+@op(promote=SAME, upcast=True, public=False, method=False)
 def glu(self: Array, dim: int = -1) -> Array:
     """The first half along a dimension times the sigmoid of the second."""
     if self.ndim == 0:
@@ -534,6 +530,7 @@ def glu(self: Array, dim: int = -1) -> Array:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {axis} is size {self.shape[axis]}"
         )
+    not_implemented("glu_cpu", *NOT_FLOATING)(dtypes.FROM_NUMPY[self.dtype], ())
     halves = _halves(self, dim)
     return ELEMENTWISE(np.multiply(halves[0], logistic(halves[1])), halves)
 

@@ -75,7 +75,9 @@ def im2col(
     _check_settings(kernel_size, dilation, padding, stride)
     shape = self.shape
     batched = self.ndim == 4
-    wrap_dim(2, self.ndim)
+    if not self.ndim:
+        raise IndexError("Dimension specified as 1 but tensor has no dimensions")
+    wrap_dim(min(self.ndim, 2), self.ndim)
     if self.ndim not in (3, 4) or 0 in shape[batched:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "

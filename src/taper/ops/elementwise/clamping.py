@@ -270,6 +270,8 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
             raise invalid_combination(label, (input, *given), _CLAMP)
         # PyTorch takes a number for a 0-d tensor beside a number.
         numbers = [each.item() if isinstance(each, Tensor) else each for each in numbers]
+    if input.dtype.is_floating_point and any(each.__class__ is complex for each in numbers):
+        raise RuntimeError("value cannot be converted to type double without overflow")
     return False, numbers[0], numbers[1]
 
 

@@ -211,7 +211,7 @@ def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
 # --- not a number ----------------------------------------------------------------------------
 
 
-@op(tangent=POINTWISE, inplace=FUNCTION, out=True, layout=PRESERVED)
+@op(tangent=POINTWISE, inplace=FUNCTION, out=True, layout=PRESERVED, complex_gradient=False)
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

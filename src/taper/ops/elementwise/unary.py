@@ -15,6 +15,8 @@ from numpy import ndarray
 from taper.arrays.elements import ONE, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.special_functions import complex_log1p
+from taper.autograd.state import local
+from taper.autograd.views import check_inplace
 from taper.opdef import (
     FLOAT,
     FUNCTION,
@@ -124,6 +126,7 @@ _abs_in_place = inplace_function(abs)
 def abs_in_place(input: Any) -> Any:
     """In-place version of `abs`."""
     if input.dtype.is_complex:
+        check_inplace(input, False, local.state)
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return _abs_in_place(input)
 

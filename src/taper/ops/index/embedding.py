@@ -15,7 +15,7 @@ from taper.tensor import Tensor
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 
-@op(tangent=LINEAR, method=False, saved_sizes={"weight": (0,)})
+@op(tangent=LINEAR, method=False, saved_sizes={"weight": (0,)}, complex_gradient=False)
 def embedding(
     weight: Array,
     indices: Array,

@@ -321,7 +321,7 @@ def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
     for each in index_given if index_given.__class__ is tuple else (index_given,):
         if each.__class__ is slice and each.step is not None and not each.step > 0:
             return False
-    number = filler(value, target.dtype)
+    number = filler(value, target.dtype, single=True)
     try:
         target._array[index_given] = number
     except (IndexError, TypeError):
@@ -336,7 +336,7 @@ def _number_tensor(target: Tensor, value: Any) -> Tensor:
         value = value.item()
     if not isinstance(value, bool | int | float | complex):
         raise TypeError(f"can't assign a {type_name(value)} to a {target.type()}")
-    return wrap(np.array(filler(value, target.dtype), target._array.dtype))
+    return wrap(np.array(filler(value, target.dtype, single=True), target._array.dtype))
 
 
 def _without_leading_ones(value: Tensor, always: bool = False) -> Tensor:

@@ -80,7 +80,7 @@ def write_scatter_reduce(
     through_flat(target, lambda flat: combine(flat, places, values, reduce, own))
 
 
-@op(out=same_dtype)
+@op(out=same_dtype, complex_gradient=False)
 def scatter_reduce(
     self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
@@ -294,7 +294,7 @@ def _check_index_reduce_kernel(target: ndarray, index: ndarray, reduce: str, own
         raise not_implemented(kernel, target.dtype)
 
 
-@op(out=True)
+@op(out=True, complex_gradient=False)
 def index_reduce(
     self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
 ) -> Array:

@@ -175,6 +175,7 @@ def log_sigmoid(value: Any) -> Any:
     method=False,
     # PyTorch starts with `1 - target` and goes on in place.
     layout=lambda result, given: FIRST(result, given[1:2]),
+    complex_gradient=False,
 )
 def binary_cross_entropy_with_logits_reduced(
     self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int

@@ -508,6 +508,10 @@ def rms_norm(
 
 
 def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
+    if input._array.ndim < len(shape):
+        raise ValueError(
+            f"Input tensor must have at least {len(shape)} dimensions, but got {input._array.ndim}"
+        )
     try:
         refuse_shapes(input._array, shape, None if weight is None else weight._array, None)
     except RuntimeError as error:

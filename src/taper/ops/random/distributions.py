@@ -109,8 +109,12 @@ def _probabilities(grad, p_shape):
 
 def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others: Tensor) -> Tensor:
     """Write random numbers into a tensor, with all that a write in place asks for."""
-    refuse_overlap(target._array)
-    return run_inplace(entry, (target, *others), write)
+
+    def checked(array: np.ndarray) -> None:
+        refuse_overlap(array)
+        write(array)
+
+    return run_inplace(entry, (target, *others), checked)
 
 
 @composite(public=False, arrays=True)
@@ -292,19 +296,40 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
 # --- functions of tensors of parameters ------------------------------------------------------
 
 
-@op(name="normal_mean", label="normal", node="NormalBackward1", public=False, method=False)
+@op(
+    name="normal_mean",
+    label="normal",
+    node="NormalBackward1",
+    public=False,
+    method=False,
+    complex_gradient=False,
+)
 def normal_mean(mean: Array, std: float, generator: Any) -> Array:
     """Normal numbers around the elements of `mean`."""
     return continuous.normal_from(mean, std, generator)
 
 
-@op(name="normal_std", label="normal", node="NormalBackward2", public=False, method=False)
+@op(
+    name="normal_std",
+    label="normal",
+    node="NormalBackward2",
+    public=False,
+    method=False,
+    complex_gradient=False,
+)
 def normal_std(mean: float, std: Array, generator: Any) -> Array:
     """Normal numbers with the elements of `std` as standard deviations."""
     return continuous.normal_from(mean, std, generator)
 
 
-@op(name="normal_both", label="normal", node="NormalBackward3", public=False, method=False)
+@op(
+    name="normal_both",
+    label="normal",
+    node="NormalBackward3",
+    public=False,
+    method=False,
+    complex_gradient=False,
+)
 def normal_both(mean: Array, std: Array, generator: Any) -> Array:
     """Normal numbers with an own mean and standard deviation each."""
     clash = broadcast_clash([mean.shape, std.shape])

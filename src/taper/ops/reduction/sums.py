@@ -144,6 +144,7 @@ def _given(dim: Any, function: str) -> Any:
 def checked_dtype(dtype: Any, input: Tensor) -> Any:
     """A `dtype` argument; integers have no gradient."""
     if dtype.category < dtypes.FLOATING and not local.state.mode and requires_grad(input):
+        converted(input._array, dtype.numpy)  # PyTorch has computed, and warned, by then
         raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
     return dtype
 

@@ -13,7 +13,7 @@ from taper.autograd.accumulate import remember_former
 from taper.autograd.conjugate import look_at, memory_of
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.probes import Unimplemented
-from taper.autograd.state import local
+from taper.autograd.state import INFERENCE, local
 from taper.autograd.views import (
     bump_version,
     check_inplace,
@@ -37,7 +37,7 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
 
     Differs: if the storage is too small the tensor gets a new one, which its views do not see.
     """
-    inference = tensor._counter is INFERENCE_COUNTER
+    inference = tensor._counter is INFERENCE_COUNTER or local.state.mode & INFERENCE
     if not inference and requires_grad(tensor):
         raise RuntimeError("cannot resize variables that require grad")
     array = memory_of(tensor)

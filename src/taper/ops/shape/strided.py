@@ -256,6 +256,7 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
 def t_(self: Tensor) -> Tensor:
     """In-place version of `t`."""
     if self._array.ndim > 2:
+        check_inplace(self, False, local.state)
         raise RuntimeError(
             f"t_() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
         )
