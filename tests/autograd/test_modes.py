@@ -369,3 +369,15 @@ def test_found_m2_inference_tensors_are_resized_and_detached_in_their_mode_only(
     assert error(lambda: t.resize_(2)).startswith(
         "RuntimeError: Inplace update to inference tensor"
     )
+
+
+def test_found_m2_views_of_inference_tensors_have_no_history(torch):
+    with torch.inference_mode():
+        t = torch.ones(2, 2, requires_grad=True)
+    views = [t.view(4), t[0], t.t(), t.unsqueeze(0), t.expand(3, 2, 2), t.diagonal(), t.detach()]
+    for view in (*views, *t.unbind(), *t.split(1), *t.chunk(2), t.as_strided((1,), (1,))):
+        assert view.is_inference() and view.is_leaf
+        assert not view.requires_grad and view.grad_fn is None
+    result = t.view(4) * torch.ones(4)
+    assert not result.requires_grad
+    assert (t * 2).requires_grad

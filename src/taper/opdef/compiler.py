@@ -339,6 +339,8 @@ if counter is None:
     + _USER_FRAME
     + """if counter.__class__ is not VersionCounter:  # inference tensors, conjugates, detached ones
     t = make_view({source}, r, NO_GRAD_VIEW if mode else PLAIN, {step})
+    if counter is INFERENCE_COUNTER:
+        return t  # without a history, also if the tensor requires a gradient
 else:
     t = blank()
     t._array = r
@@ -373,6 +375,7 @@ def _add_result(source: Source, op: Op) -> None:
         if op.many_outputs:
             creation = "NO_GRAD_VIEW if mode else MULTIPLE"
             source.add(f"ts = make_views({first}, r, {creation}, {step})")
+            source.add(f"if {first}._counter is INFERENCE_COUNTER:\n    return ts")
         else:
             source.add(_VIEW.format(source=first, step=step))
     else:
