@@ -369,3 +369,64 @@ def test_found_m2_inference_tensors_are_resized_and_detached_in_their_mode_only(
     assert error(lambda: t.resize_(2)).startswith(
         "RuntimeError: Inplace update to inference tensor"
     )
+
+
+def test_found_m2_views_of_inference_tensors_have_no_history(torch):
+    with torch.inference_mode():
+        t = torch.ones(2, 2, requires_grad=True)
+    views = [t.view(4), t[0], t.t(), t.unsqueeze(0), t.expand(3, 2, 2), t.diagonal(), t.detach()]
+    for view in (*views, *t.unbind(), *t.split(1), *t.chunk(2), t.as_strided((1,), (1,))):
+        assert view.is_inference() and view.is_leaf
+        assert not view.requires_grad and view.grad_fn is None
+    result = t.view(4) * torch.ones(4)
+    assert not result.requires_grad
+    assert (t * 2).requires_grad
+
+
+def test_found_m2_what_inference_tensors_alone_make_is_not_recorded(torch):
+    with torch.inference_mode():
+        t = torch.ones(2, 2, requires_grad=True)
+    alone = [
+        t.exp(),
+        -t,
+        t.sum(),
+        t.sum(0),
+        t.max(0).values,
+        t * t,
+        t + t,
+        t @ t,
+        torch.cat([t, t]),
+    ]
+    alone += [
+        torch.cat([t, t]),
+        t.softmax(0),
+        t**2,
+        t.prod(),
+        t.sqrt(),
+        torch.addcmul(t, t, t),
+        1 / t,
+    ]
+    for result in alone:
+        assert not result.requires_grad and result.is_leaf and not result.is_inference()
+
+
+def test_found_m2_what_they_make_with_numbers_and_normal_tensors_is(torch):
+    with torch.inference_mode():
+        t = torch.ones(2, 2, requires_grad=True)
+    normal = torch.ones(2, 2)
+    for make in (
+        lambda: t * 2,
+        lambda: t + 1,
+        lambda: t / 2,
+        lambda: t * normal,
+        lambda: t @ normal,
+        lambda: torch.stack([t, normal]),
+        lambda: t[torch.tensor([0])],
+        t.clone,
+        t.double,
+    ):
+        result = make()
+        assert result.requires_grad and not result.is_leaf
+    t.grad = None
+    (t * 2).sum().backward()
+    assert t.grad.tolist() == [[2, 2], [2, 2]]

@@ -538,3 +538,13 @@ def test_what_hooks_have_packed_is_held_by_nobody_else(torch):
     assert alive() is None
     y.sum().backward()
     assert x.grad.tolist() == [3 + 5, 3 + 5]
+
+
+def test_a_write_through_a_saved_output_is_counted(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    data = y.grad_fn._raw_saved_result.data
+    data.mul_(2)
+    assert y._version == data._version == 1
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0 instead"):
+        y.sum().backward()

@@ -351,7 +351,9 @@ def _version(self: Tensor) -> int:
     counter = self._counter
     if counter is INFERENCE_COUNTER:
         raise RuntimeError("Inference tensors do not track version counter.")
-    return 0 if counter is None else int(counter.value)
+    if counter is None and self._grad_fn is None:
+        return 0
+    return int(version_counter(self).value)  # the node that saved it may have handed it out
 
 
 def _base(self: Tensor) -> Tensor | None:

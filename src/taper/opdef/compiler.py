@@ -344,6 +344,8 @@ if counter is None:
     + _USER_FRAME
     + """if counter.__class__ is not VersionCounter:  # inference tensors, conjugates, detached ones
     t = make_view({source}, r, NO_GRAD_VIEW if mode else PLAIN, {step})
+    if counter is INFERENCE_COUNTER:
+        return t  # without a history, also if the tensor requires a gradient
 else:
     t = blank()
     t._array = r
@@ -378,6 +380,7 @@ def _add_result(source: Source, op: Op) -> None:
         if op.many_outputs:
             creation = "NO_GRAD_VIEW if mode else MULTIPLE"
             source.add(f"ts = make_views({first}, r, {creation}, {step})")
+            source.add(f"if {first}._counter is INFERENCE_COUNTER:\n    return ts")
         else:
             source.add(_VIEW.format(source=first, step=step))
     else:
@@ -452,6 +455,26 @@ def _flag_without_gradient(op: Op) -> str:
     return f"without_gradient({label!r}, {value}) if {value}._requires_grad and not mode else False"
 
 
+# PyTorch makes these from a copy into a new tensor, which is recorded.
+_COPIES = frozenset({"clone", "_to_copy", "sort_values", "sort_stable", "diag_embed"})
+
+
+def _from_inference(op: Op) -> str:
+    """An expression for: no tensor is a normal one, whose history autograd would keep (I2).
+
+    A number among the operands counts as a normal tensor.
+    """
+    texts = {
+        "tensor": "{}._counter is INFERENCE_COUNTER",
+        "operand": "not p_{0} and {0}._counter is INFERENCE_COUNTER",
+        "optional": "(p_{0} or {0}._counter is INFERENCE_COUNTER)",
+        "optional_operand": "(p_{0} or {0}._counter is INFERENCE_COUNTER)",
+        "tensors": "all([each._counter is INFERENCE_COUNTER for each in {}])",
+    }
+    found = [(param.public_name, texts.get(param.kind)) for param in op.params]
+    return " and ".join(text.format(name) for name, text in found if text is not None)
+
+
 def _add_node(source: Source, op: Op, unrecorded: str) -> None:
     """Node, edges and saved values; a view may turn out to need no gradient: then `unrecorded`."""
     wanted = _wanted(op)
@@ -461,6 +484,8 @@ def _add_node(source: Source, op: Op, unrecorded: str) -> None:
         for name in names:
             source.add(f"if n_{name}:\n    n_{name} = requires_grad({name})", 2)
         source.add(f"if not ({_needs_text(op)}):\n    return {unrecorded}", 2)
+    if op.name not in _COPIES and all(param.kind != "indices" for param in op.params):
+        source.add(f"if {_from_inference(op)}:\n    return {unrecorded}")
     if not op.complex_gradient:
         source.add("if r.dtype is not FLOAT32 and r.dtype.kind == 'c':")
         source.add(f"raise no_complex_gradient(OP_{op.name})", 2)
