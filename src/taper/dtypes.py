@@ -486,3 +486,29 @@ class iinfo(_Immutable):
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+# What C++ calls them, as some of PyTorch's errors do.
+C_NAMES = {
+    bool_: "bool",
+    uint8: "unsigned char",
+    uint16: "short unsigned int",
+    uint32: "unsigned int",
+    uint64: "long unsigned int",
+    int8: "signed char",
+    int16: "short int",
+    int32: "int",
+    int64: "long int",
+    float16: "c10::Half",
+    bfloat16: "c10::BFloat16",
+    float32: "float",
+    float64: "double",
+    complex64: "c10::complex<float>",
+    complex128: "c10::complex<double>",
+}
+
+
+def no_kernel(kernel: str, which: dtype | np.dtype[Any]) -> NotImplementedError:
+    """The error of PyTorch's `kernel` for a dtype that it does not know."""
+    known = FROM_NUMPY[which] if isinstance(which, np.dtype) else which
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{known.scalar_type}'")

@@ -23,7 +23,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.native import native
-from taper.arrays.strides import wrap_dim
+from taper.arrays.strides import row_major, wrap_dim
 from taper.device import device as Device
 from taper.device import layout as Layout
 from taper.device import strided
@@ -237,7 +237,7 @@ def element_strides(array: np.ndarray) -> tuple[int, ...]:
     if array.size or any(strides):
         itemsize = array.itemsize
         return tuple([stride // itemsize for stride in strides])
-    return row_major_strides(array.shape)
+    return row_major(array.shape)
 
 
 def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
@@ -245,10 +245,6 @@ def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     return array.shape, element_strides(array), storage_offset(array)
 
 
-def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides = []
-    step = 1
-    for length in reversed(shape):
-        strides.append(step)
-        step *= max(length, 1)
-    return tuple(reversed(strides))
+def is_complex(value: Any) -> bool:
+    """Whether an array, a NumPy scalar or a Tensor has complex elements."""
+    return (value._array if isinstance(value, Tensor) else value).dtype.kind == "c"

@@ -15,6 +15,9 @@ from numpy import ndarray
 from taper.arrays.native import native
 
 FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+INT64 = np.dtype(np.int64)
+LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 # 0-d arrays, since NumPy takes 0.5 us longer for a Python number.  As float32 they leave float32,
 # float64 and complex as they are.

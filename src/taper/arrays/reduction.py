@@ -9,9 +9,9 @@ import math
 import operator
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
+from taper.arrays.elements import FLOAT32, FLOAT64, INT64, LOW_PRECISION
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import FROM_NUMPY
 from taper.userwarning import warn_user
@@ -22,10 +22,6 @@ Shape: TypeAlias = tuple[int, ...]
 ABSENT: Any = object()
 """A `dim` argument that was not given.  None is given: it means all, and has another node."""
 
-FLOAT32 = np.dtype(np.float32)
-FLOAT64 = np.dtype(np.float64)
-INT64 = np.dtype(np.int64)
-LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 _add: Any = np.add.reduce
 
@@ -104,11 +100,6 @@ def refuse_empty(array: np.ndarray, dim: int, function: str) -> None:
     """Raise PyTorch's error if there is nothing to choose from along a dimension."""
     if array.ndim and not array.shape[dim]:
         raise IndexError(f"{function}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def not_implemented(kernel: str, dtype: np.dtype) -> NotImplementedError:
-    """The error of a PyTorch kernel that does not know a dtype."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(dtype)}'")
 
 
 def no_norm(dtype: np.dtype) -> RuntimeError:

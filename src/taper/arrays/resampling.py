@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.windows import EVERYTHING, along, at, read, row_major
+from taper.arrays.strides import EVERYTHING
+from taper.arrays.windows import along, at, read, row_major
 
 # Up to this many sources a product with the dense matrix is quicker than tap by tap: 0.6 ns an
 # element against 2.7 with 32 of them, 2.5 against 2.8 with 128.

@@ -15,8 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from taper import dtypes
-
-FLOAT32 = np.dtype(np.float32)
+from taper.arrays.elements import FLOAT32
 
 # The names in the texts of `fill`: those of the C++ types.
 _C_NAMES = {

@@ -15,6 +15,8 @@ from numpy import ndarray
 
 Shape = tuple[int, ...]
 
+EVERYTHING = slice(None)  # of one dimension
+
 
 def owner_of(array: ndarray) -> ndarray:
     """The array that owns the memory `array` looks at."""

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.strides import Shape
+from taper.arrays.strides import EVERYTHING, Shape
 
 # Where a tap reads or writes along a dimension: a slice, or the numbers of the places.
 Places = Any
-EVERYTHING = slice(None)
 
 
 class Windows:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taper.arrays.strides import row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.conjugate import memory_of
 from taper.autograd.meta import VersionCounter
@@ -30,7 +31,7 @@ from taper.autograd.views import (
 )
 from taper.opdef import NAMESPACE, Op
 from taper.opdef.operands import NUMBERS
-from taper.tensor import Tensor, geometry, row_major_strides, wrap
+from taper.tensor import Tensor, geometry, wrap
 
 NO_EDGE = (None, 0)
 
@@ -278,7 +279,7 @@ def strides_property(name: str) -> property:
     def strides(node: Any) -> tuple[int, ...]:
         shape = getattr(node, f"kept_{name}_shape", None)
         if shape is not None and 0 in shape and getattr(node, f"kept_{name}_strides"):
-            return row_major_strides(shape)
+            return row_major(shape)
         return tuple(step // node._dtype.itemsize for step in getattr(node, f"kept_{name}_strides"))
 
     return property(strides)

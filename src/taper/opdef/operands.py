@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from taper import dtypes, opdef
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides, wrap_dim
 from taper.autograd.meta import INFERENCE_SAVED
@@ -26,8 +26,6 @@ from taper.opdef import FLOAT, Op, files_of_declarations
 from taper.tensor import Tensor, element_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
-FLOAT32 = np.dtype(np.float32)
-LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 # 0-d float32 arrays of Python numbers in use: NumPy takes 0.5 us longer for a Python number.
 # By type, since 1, 1.0, True and 1+0j are one key but not one operand; bool and complex stay empty.

@@ -14,8 +14,8 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import is_dense
+from taper.dtypes import C_NAMES
 from taper.opdef import Op
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor, element_strides
 
 # --- memory ----------------------------------------------------------------------------------

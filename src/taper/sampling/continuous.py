@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import dtypes
+from taper.dtypes import C_NAMES, no_kernel
 from taper.sampling import normals
-from taper.sampling.fill import C_NAMES, dtype_of, not_implemented, source, write
+from taper.sampling.fill import dtype_of, source, write
 from taper.sampling.generator import Generator
 from taper.sampling.normals import c_library, fused64, serial, uniform24, uniform53
 
@@ -93,7 +94,7 @@ def _uniform64(generator: Generator, count: int, low: float, high: float) -> np.
 
 def _check_uniform(dtype: dtypes.dtype, part: dtypes.dtype, low: float, high: float) -> None:
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise not_implemented("check_uniform_bounds", dtype)
+        raise no_kernel("check_uniform_bounds", dtype)
     limit = _LARGEST[part]
     for name, bound in (("from", low), ("to", high)):
         if not -limit <= bound <= limit:
@@ -148,7 +149,7 @@ def normal_(
         return out
     dtype = dtype_of(out)
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise not_implemented("normal_kernel_cpu", dtype)
+        raise no_kernel("normal_kernel_cpu", dtype)
     count = out.size
     if dtype.is_complex:
         count, std = 2 * count, std / math.sqrt(2.0)
@@ -280,7 +281,7 @@ def log_normal_(
     if not out.size:
         return out
     if not dtype_of(out).is_floating_point:
-        raise not_implemented("log_normal_cpu", dtype_of(out))
+        raise no_kernel("log_normal_cpu", dtype_of(out))
     logarithms = fused64(serial(source(generator), out.size), std, mean)
     values = c_library(math.exp, np.minimum(logarithms, 709.0))
     large = logarithms > 709.0

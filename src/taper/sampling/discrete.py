@@ -10,15 +10,9 @@ import math
 import numpy as np
 
 from taper import dtypes
+from taper.dtypes import no_kernel
 from taper.sampling.continuous import exponential_
-from taper.sampling.fill import (
-    WIDE_UNSIGNED,
-    dtype_of,
-    in_memory_order,
-    not_implemented,
-    source,
-    write,
-)
+from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, in_memory_order, source, write
 from taper.sampling.generator import Generator
 from taper.sampling.normals import c_library, uniform24, uniform53
 from taper.sampling.one_by_one import OneByOne
@@ -42,11 +36,11 @@ def bernoulli_(
     dtype = dtype_of(out)
     if dtype.is_complex or dtype in WIDE_UNSIGNED:
         form = "tensor_cpu_self_" if isinstance(p, np.ndarray) else "scalar_cpu_"
-        raise not_implemented(f"bernoulli_{form}", dtype)
+        raise no_kernel(f"bernoulli_{form}", dtype)
     draw = uniform53
     if isinstance(p, np.ndarray):
         if not dtype_of(p).is_floating_point:
-            raise not_implemented("bernoulli_tensor_cpu_p_", dtype_of(p))
+            raise no_kernel("bernoulli_tensor_cpu_p_", dtype_of(p))
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
@@ -104,7 +98,7 @@ def geometric_(out: np.ndarray, p: float, generator: Generator | None = None) ->
         return out
     dtype = dtype_of(out)
     if dtype in (dtypes.bool_, *WIDE_UNSIGNED) or dtype.is_complex:
-        raise not_implemented("geometric_cpu", dtype)
+        raise no_kernel("geometric_cpu", dtype)
     uniforms = uniform53(source(generator), out.size)
     logarithms = c_library(math.log, np.maximum(uniforms, 5e-324))
     logarithms[uniforms == 0.0] = -np.inf
@@ -126,7 +120,7 @@ def poisson(rates: np.ndarray, generator: Generator | None = None) -> np.ndarray
     array([  2.,  15., 109.])
     """
     if not dtype_of(rates).is_floating_point:
-        raise not_implemented("poisson_cpu", dtype_of(rates))
+        raise no_kernel("poisson_cpu", dtype_of(rates))
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     parameters = zip(rates.astype(np.float64).ravel().tolist(), strict=True)
@@ -184,7 +178,7 @@ def binomial(
     """
     kind = dtype_of(counts)
     if kind.itemsize == 2:
-        raise not_implemented("binomial_cpu", kind)
+        raise no_kernel("binomial_cpu", kind)
     pairs = zip(counts.ravel().tolist(), probs.ravel().tolist(), strict=True)
     needs = (counts > 0) & (probs > 0) & (probs < 1)
     found = OneByOne(source(generator)).values(_binomial_one, pairs, needs)

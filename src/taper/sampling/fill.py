@@ -11,23 +11,6 @@ from taper import dtypes
 from taper.sampling import generator as generators
 from taper.sampling.generator import Generator
 
-C_NAMES = {
-    dtypes.bool_: "bool",
-    dtypes.uint8: "unsigned char",
-    dtypes.uint16: "short unsigned int",
-    dtypes.uint32: "unsigned int",
-    dtypes.uint64: "long unsigned int",
-    dtypes.int8: "signed char",
-    dtypes.int16: "short int",
-    dtypes.int32: "int",
-    dtypes.int64: "long int",
-    dtypes.float16: "c10::Half",
-    dtypes.bfloat16: "c10::BFloat16",
-    dtypes.float32: "float",
-    dtypes.float64: "double",
-    dtypes.complex64: "c10::complex<float>",
-    dtypes.complex128: "c10::complex<double>",
-}
 WIDE_UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
@@ -39,11 +22,6 @@ def dtype_of(values: np.ndarray) -> dtypes.dtype:
 def source(generator: Generator | None) -> Generator:
     """The generator to draw from: the given one, else the default one."""
     return generators.default_generator if generator is None else generator
-
-
-def not_implemented(kernel: str, dtype: dtypes.dtype) -> NotImplementedError:
-    """The error for a dtype that PyTorch's `kernel` does not know."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.scalar_type}'")
 
 
 def in_memory_order(values: np.ndarray, out: np.ndarray) -> np.ndarray:

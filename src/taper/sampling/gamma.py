@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from taper import dtypes
-from taper.sampling.fill import dtype_of, not_implemented, source
+from taper.dtypes import no_kernel
+from taper.sampling.fill import dtype_of, source
 from taper.sampling.generator import Generator
 from taper.sampling.one_by_one import OneByOne
 
@@ -61,7 +62,7 @@ def _at_least_tiny(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def _check_dtype(kernel: str, concentrations: np.ndarray) -> None:
     kind = dtype_of(concentrations)
     if kind not in (dtypes.float32, dtypes.float64):
-        raise not_implemented(kernel, kind)
+        raise no_kernel(kernel, kind)
 
 
 def _parameters(concentrations: np.ndarray) -> Iterable[tuple[float, float, float]]:

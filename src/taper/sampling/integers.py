@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import dtypes
-from taper.sampling.fill import C_NAMES, WIDE_UNSIGNED, dtype_of, not_implemented, source, write
+from taper.dtypes import C_NAMES, no_kernel
+from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, source, write
 from taper.sampling.generator import Generator
 
 
@@ -78,10 +79,10 @@ def _random_any(
         if dtype in (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32):
             raise RuntimeError(f"{kernel} handles only int64, double, float and bfloat16")
         if dtype in (dtypes.bool_, dtypes.float16, *WIDE_UNSIGNED) or dtype.is_complex:
-            raise not_implemented(kernel, dtype)
+            raise no_kernel(kernel, dtype)
         return write(out, source(generator).random64(out.size).view(np.int64))
     if dtype.is_complex or dtype in WIDE_UNSIGNED:
-        raise not_implemented("random_kernel_cpu", dtype)
+        raise no_kernel("random_kernel_cpu", dtype)
     wide = dtype in (dtypes.int64, dtypes.float64)
     values = (source(generator).random64 if wide else source(generator).random32)(out.size)
     values %= np.uint64(_largest_integer(dtype) + 1)
@@ -200,7 +201,7 @@ def _check_randperm(n: int, dtype: dtypes.dtype) -> None:
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     if dtype in (dtypes.bool_, *WIDE_UNSIGNED) or dtype.is_complex:
-        raise not_implemented("randperm", dtype)
+        raise no_kernel("randperm", dtype)
     if dtype is dtypes.bfloat16 or n <= _largest_integer(dtype) + 1:
         return
     if dtype.is_floating_point:

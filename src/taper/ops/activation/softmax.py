@@ -10,17 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.elements import FLOAT32, FLOAT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import (
-    ABSENT,
-    FLOAT32,
-    FLOAT64,
-    LOW_PRECISION,
-    given_axis,
-    not_implemented,
-    row_sums,
-)
+from taper.arrays.reduction import ABSENT, given_axis, row_sums
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise.unary import exp
@@ -45,7 +39,7 @@ def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
         if dtype not in LOW_PRECISION:
             last = "_lastdim" if axis == ndim - 1 or not ndim else ""
             kind = "log_softmax" if logarithm else "softmax"
-            raise not_implemented(f"{kind}{last}_kernel_impl", array.dtype)
+            raise no_kernel(f"{kind}{last}_kernel_impl", array.dtype)
         return _normalised(array.astype(FLOAT32), dim, logarithm).astype(array.dtype)
     if not array.size:
         return np.empty_like(array)

@@ -14,10 +14,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import masked, select, zero_of
+from taper.arrays.elements import FLOAT32, LOW_PRECISION, masked, select, zero_of
 from taper.arrays.layouts import PRESERVED
 from taper.arrays.native import native
-from taper.arrays.reduction import FLOAT32, LOW_PRECISION
 from taper.opdef import (
     FUNCTION,
     POINTWISE,

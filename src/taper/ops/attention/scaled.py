@@ -15,11 +15,12 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import LOW_PRECISION
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.views import requires_grad
 from taper.backends.cuda import sdp_allowed
+from taper.dtypes import C_NAMES
 from taper.opdef import Array, composite, composites, derivative, op, tangent_of
 from taper.ops.activation.softmax import softmax_backward, softmax_dim
 from taper.ops.elementwise.number import mul_scalar
@@ -28,7 +29,6 @@ from taper.ops.linalg.matmul import matmul
 from taper.ops.random import dropout as _dropout  # noqa: F401 - provides the composite
 from taper.ops.shape.join import repeat_interleave
 from taper.ops.shape.transpose import transpose
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor, wrap
 
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.strides import Shape, integers
+from taper.dtypes import C_NAMES
 from taper.factory import refuse
 from taper.opdef.operands import invalid_combination
 
@@ -319,19 +320,6 @@ def _check_transposed(
 # --- dtypes ----------------------------------------------------------------------------------
 
 # The names of C++ types in the text about a bias.
-_C_NAMES = {
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
 
 _HALF = ("float16", "bfloat16")
 _MANY = 20480  # elements from which on PyTorch uses another library, with other texts
@@ -398,11 +386,8 @@ def _differs(name: str, input: ndarray, other: ndarray) -> str:
 
 def refuse_bias(input: ndarray, bias: ndarray) -> NoReturn:
     """Raise for a bias of another dtype than the input."""
-    ours, theirs = [dtypes.FROM_NUMPY[each.dtype].name for each in (input, bias)]
-    raise RuntimeError(
-        f"Input type ({_C_NAMES.get(ours, ours)}) and bias type ({_C_NAMES.get(theirs, theirs)}) "
-        "should be the same"
-    )
+    ours, theirs = [C_NAMES[dtypes.FROM_NUMPY[each.dtype]] for each in (input, bias)]
+    raise RuntimeError(f"Input type ({ours}) and bias type ({theirs}) should be the same")
 
 
 def _check_bias_of_transposed(input: ndarray, bias: ndarray) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import not_implemented
-from taper.dtypes import FROM_NUMPY
+from taper.dtypes import FROM_NUMPY, no_kernel
 from taper.factory import refuse
 from taper.opdef import Array, derivative, op, tangent_of
 from taper.ops.conv.checks import wide
@@ -35,7 +34,7 @@ def conv_tbc(self: Array, weight: Array, bias: Array, pad: int = 0) -> Array:
         )
     result = np.empty(shape, array.dtype)
     if array.dtype.kind == "b" and result.size and kernel.size:
-        raise not_implemented("addmm_impl_cpu_", array.dtype)
+        raise no_kernel("addmm_impl_cpu_", array.dtype)
     result[...] = bias
     for tap, matrix in enumerate(kernel):
         result += np.matmul(array[tap : tap + steps], matrix)

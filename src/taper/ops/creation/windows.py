@@ -12,20 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from taper import dtypes
 from taper.device import strided
+from taper.dtypes import C_NAMES
 from taper.factory import finish, integer, options, refuse_size
 from taper.opdef import composite
 from taper.tensor import Tensor
-
-_C_NAMES = {
-    dtypes.bool_: "bool",
-    dtypes.uint8: "unsigned char",
-    dtypes.int8: "signed char",
-    dtypes.int16: "short int",
-    dtypes.int32: "int",
-    dtypes.int64: "long int",
-}
 
 
 def _window(
@@ -52,7 +43,7 @@ def _window(
     if not which.is_floating_point:
         raise RuntimeError(
             f"{function} expects floating point dtypes, got: TensorOptions(dtype="
-            f"{_C_NAMES.get(which, which.name)}, device=cpu, layout=Strided (default), "
+            f"{C_NAMES[which]}, device=cpu, layout=Strided (default), "
             "requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))"
         )
     if length < 0:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE
-from taper.arrays.reduction import LOW_PRECISION
 from taper.opdef import (
     FLOAT,
     LINEAR,

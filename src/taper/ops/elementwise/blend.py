@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import select
 from taper.arrays.layouts import ELEMENTWISE
+from taper.dtypes import C_NAMES
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -37,20 +38,6 @@ from taper.ops.elementwise.unary import inside, zeros_like
 from taper.tensor import Tensor
 
 # C++'s names of types in error texts
-C_NAMES = {
-    "bool": "bool",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
 
 
 # --- where -----------------------------------------------------------------------------------
@@ -161,7 +148,7 @@ def _refuse_mixed(first: ndarray, others: dict[str, Any]) -> None:
     """lerp does not promote."""
     for name, each in others.items():
         if each.dtype != first.dtype and not (name == "weight" and each.ndim == 0):
-            kinds = [C_NAMES[dtypes.FROM_NUMPY[array.dtype].name] for array in (first, each)]
+            kinds = [C_NAMES[dtypes.FROM_NUMPY[array.dtype]] for array in (first, each)]
             raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
 
 
@@ -198,7 +185,7 @@ def lerp_number(self: Array, end: Array, weight: Any) -> Array:
     """A point between two tensors, `weight` of the way."""
     _refuse_mixed(self, {"end": end})
     if isinstance(weight, complex) and self.dtype.kind != "c":
-        name = C_NAMES[dtypes.FROM_NUMPY[self.dtype].name]
+        name = C_NAMES[dtypes.FROM_NUMPY[self.dtype]]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     return _lerp(self, end, weight, "lerp_kernel_scalar")
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.dtypes import C_NAMES
 from taper.opdef import (
     POINTWISE,
     SAME,
@@ -24,7 +25,7 @@ from taper.opdef import (
 )
 from taper.opdef.dtype_checks import COMPLEX, WIDE, all_of, not_implemented, refuse, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
-from taper.ops.elementwise.blend import C_NAMES, where
+from taper.ops.elementwise.blend import where
 from taper.ops.elementwise.unary import inside
 from taper.tensor import Tensor
 
@@ -306,7 +307,7 @@ def _refuse_lower(target: Tensor, *bounds: Any) -> None:
     if not dtypes.can_cast(kind, target.dtype):
         raise RuntimeError(
             f"result type {kind.scalar_type} can't be cast to the desired output type "
-            f"{C_NAMES[target.dtype.name]}"
+            f"{C_NAMES[target.dtype]}"
         )
 
 

@@ -14,12 +14,12 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.layouts import ELEMENTWISE
 from taper.autograd.grad_mode import no_grad
+from taper.dtypes import C_NAMES
 from taper.factory import finish
 from taper.opdef import SAME, Array, Operand, alias, composite, inplace_function, op
 from taper.opdef.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
 from taper.opdef.operands import invalid_combination, python_number
 from taper.opdef.writes import compute_into
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor
 
 _OVERLOADS = (

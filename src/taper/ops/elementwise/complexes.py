@@ -15,12 +15,12 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import FLOAT32
 from taper.arrays.layouts import ELEMENTWISE, PRESERVED
-from taper.arrays.reduction import not_implemented
 from taper.autograd.conjugate import BOTH, CONJUGATE, NEGATIVE
 from taper.autograd.duals import follow
 from taper.autograd.meta import Creation
 from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, local
 from taper.autograd.views import conjugate_view
+from taper.dtypes import no_kernel
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -147,7 +147,7 @@ def conj_physical_in_place(input: Any) -> Any:
 def _negative(self: Array) -> Array:
     """The negative, as a view has it."""
     if self.dtype.kind == "b":
-        raise not_implemented("neg_cpu", self.dtype)
+        raise no_kernel("neg_cpu", self.dtype)
     return np.negative(self)
 
 

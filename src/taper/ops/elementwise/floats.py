@@ -9,13 +9,14 @@ import numpy as np
 from numpy import ndarray
 
 from taper import return_types
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE
-from taper.arrays.reduction import LOW_PRECISION
+from taper.dtypes import C_NAMES
 from taper.opdef import POINTWISE, SAME, Array, derivative, op, tangent_of
 from taper.opdef.dtype_checks import NOT_FLOATING, not_implemented
 from taper.ops.elementwise.power import ldexp
 from taper.ops.elementwise.unary import inside, zeros_like
-from taper.sampling.fill import C_NAMES, dtype_of
+from taper.sampling.fill import dtype_of
 from taper.tensor import Tensor
 
 

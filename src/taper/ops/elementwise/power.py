@@ -32,7 +32,7 @@ from taper.opdef.operands import NUMBERS, invalid_combination, python_number, sc
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
 from taper.ops.elementwise.unary import exp2, inside, log, zeros_like
-from taper.tensor import Tensor
+from taper.tensor import Tensor, is_complex
 
 _OVERLOADS = (
     "(Tensor input, Tensor exponent, *, Tensor out = None)",
@@ -174,12 +174,7 @@ def _base_like(base: Any, result: Any) -> Any:
 
 
 def _not_negative(exponent: Any) -> Any:
-    return (exponent.real >= 0) & (exponent.imag == 0) if _is_complex(exponent) else exponent >= 0
-
-
-def _is_complex(value: Any) -> bool:
-    array = value._array if isinstance(value, Tensor) else value
-    return array.dtype.kind == "c"
+    return (exponent.real >= 0) & (exponent.imag == 0) if is_complex(exponent) else exponent >= 0
 
 
 @op(
@@ -209,7 +204,7 @@ def pow_base_exponent(grad, self, exponent, result):
         slope = grad * conj(result * -math.inf)
         return inside(slope, ~_not_negative(exponent))
     base = math.log(self) if self.__class__ is not complex and self > 0 else np.log(complex(self))
-    if base.__class__ is not float and not _is_complex(result):
+    if base.__class__ is not float and not is_complex(result):
         return grad * (result * math.nan)
     return grad * conj(result * complex(base) if base.__class__ is not float else result * base)
 

@@ -6,7 +6,6 @@ Owns: functions of angles.  Knows the operator table and `complexes`.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, 
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import inside, rsqrt
-from taper.tensor import Tensor
+from taper.tensor import is_complex
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sin)
@@ -232,7 +231,7 @@ def acosh(self: Array) -> Array:
 @derivative(acosh, wrt="self")
 def acosh_self(grad, self):
     # Two roots: the branches of one of the product would be wrong for complex numbers.
-    if _is_complex(self):
+    if is_complex(self):
         return grad * conj(rsqrt(self + 1) * rsqrt(self - 1))
     return grad * rsqrt(self * self - 1)
 
@@ -257,11 +256,6 @@ def atanh_self(grad, self):
 
 
 alias("arctanh", atanh)
-
-
-def _is_complex(value: Any) -> bool:
-    array = value._array if isinstance(value, Tensor) else value
-    return array.dtype.kind == "c"
 
 
 # --- of two tensors, and of degrees ----------------------------------------------------------

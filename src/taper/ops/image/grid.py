@@ -12,8 +12,8 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.grid import sampled, sampled_backward
-from taper.arrays.reduction import not_implemented
 from taper.arrays.strides import Shape, integers
+from taper.dtypes import no_kernel
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.creation.ranges import evenly_spaced
@@ -234,7 +234,7 @@ def affine_grid_generator(theta: Array, size: Shape, align_corners: bool) -> Arr
     if rank not in (2, 3):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     if theta.dtype.kind == "b":
-        raise not_implemented("linspace_cpu" if size[-1] > 1 else "tensor_cpu", theta.dtype)
+        raise no_kernel("linspace_cpu" if size[-1] > 1 else "tensor_cpu", theta.dtype)
     base = _base(size, theta.dtype, align_corners)
     if theta.ndim == 3 and (theta.shape[0], theta.shape[2]) != (size[0], rank + 1):
         raise RuntimeError(

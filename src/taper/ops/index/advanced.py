@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import FIRST, laid_out
-from taper.arrays.strides import Shape, ordered_strides, row_major
+from taper.arrays.strides import EVERYTHING, Shape, ordered_strides, row_major
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
 from taper.opdef.out_rules import refuse_written_input
@@ -25,7 +25,6 @@ from taper.ops.creation.copy import needs_record
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
-EVERYTHING = slice(None)
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 _MASKS = (np.dtype(np.bool_), np.dtype(np.uint8))
 

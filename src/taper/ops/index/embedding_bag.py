@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.reduction import LOW_PRECISION
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.strides import Shape
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import invalid_combination

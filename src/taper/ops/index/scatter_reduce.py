@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import combine_at, not_implemented
+from taper.arrays.reduction import combine_at
 from taper.arrays.strides import Shape, wrap_dim
 from taper.autograd.probes import DelayedError
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import run_inplace
 from taper.ops.index.gather import (
@@ -74,7 +75,7 @@ def write_scatter_reduce(
         )
     position = check_scatter(target, dim, index, src)
     if target.dtype.kind == {"mean": "b", "amax": "c", "amin": "c"}.get(reduce):
-        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", target.dtype)
+        raise no_kernel(f"scatter_gather_tensor_cpu_reduce_{reduce}", target.dtype)
     values = part_for(src, index)
     places = places_along(target.shape, position, index).ravel()
     through_flat(target, lambda flat: combine(flat, places, values, reduce, own))
@@ -291,7 +292,7 @@ def _check_index_reduce_kernel(target: ndarray, index: ndarray, reduce: str, own
     elif target.ndim < 2:
         kernel = "index_func_"
     if kernel:
-        raise not_implemented(kernel, target.dtype)
+        raise no_kernel(kernel, target.dtype)
 
 
 @op(out=True, complex_gradient=False)

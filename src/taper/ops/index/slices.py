@@ -11,10 +11,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import FIRST
-from taper.arrays.reduction import LOW_PRECISION
 from taper.arrays.scalars import filler
-from taper.arrays.strides import Shape, wrap_dim
+from taper.arrays.strides import EVERYTHING, Shape, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import run_inplace
@@ -23,7 +23,6 @@ from taper.ops.index.gather import check_bounds, through_flat
 from taper.ops.shape.reshape import reshape
 from taper.tensor import Tensor
 
-EVERYTHING = slice(None)
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 

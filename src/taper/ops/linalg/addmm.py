@@ -19,6 +19,7 @@ from taper.arrays.reduction import is_expandable
 from taper.arrays.strides import row_major, wrap_dim
 from taper.autograd.state import local
 from taper.autograd.views import bump_version, check_inplace, rebase_history, wants_grad
+from taper.dtypes import C_NAMES, no_kernel
 from taper.opdef import SAME, Array, derivative, inplace_as_function, methods, op, tangent_of
 from taper.ops.linalg.matmul import (
     adjoint,
@@ -38,7 +39,6 @@ from taper.ops.linalg.matmul import (
     sizes_clash,
 )
 from taper.ops.shape.ones import expand, expand_to, unsqueeze
-from taper.sampling.fill import C_NAMES, not_implemented
 from taper.tensor import Tensor
 
 _HALF = "eE"  # dtype.char of float16 and bfloat16
@@ -359,7 +359,7 @@ def _check_addr(vec1: ndarray, vec2: ndarray, beta: Any, alpha: Any) -> None:
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )
     if kind == "u" and vec1.dtype.itemsize > 1:
-        raise not_implemented("addr_cpu", dtypes.FROM_NUMPY[vec1.dtype])
+        raise no_kernel("addr_cpu", dtypes.FROM_NUMPY[vec1.dtype])
 
 
 @derivative(addr, wrt="self")

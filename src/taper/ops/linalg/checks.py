@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import LOW_PRECISION, no_forward_mode, not_implemented, scalar_type
+from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.reduction import no_forward_mode, scalar_type
 from taper.autograd.transforms import whole
+from taper.dtypes import no_kernel
 from taper.opdef.writes import compute_into
 from taper.ops.linalg.matmul import not_tensors, same_dtype
 from taper.tensor import Tensor
@@ -75,7 +77,7 @@ def check_kernel(kernel: str, matrices: ndarray, empty: bool = True) -> None:
     Without `empty` matrices of no elements pass: PyTorch does not come to the kernel then.
     """
     if matrices.dtype.char not in SOLVABLE and (empty or matrices.size):
-        raise not_implemented(kernel, matrices.dtype)
+        raise no_kernel(kernel, matrices.dtype)
 
 
 def check_equation(name: str, A: ndarray, B: ndarray, left: bool) -> None:

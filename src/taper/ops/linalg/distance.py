@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import not_implemented, row_products, scalar_type
+from taper.arrays.reduction import row_products, scalar_type
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.linalg.checks import check_tensors, common_batch, missing_tangent, no_formula
 from taper.ops.linalg.matrices import mt, product
@@ -49,7 +50,7 @@ def distances(x1: Array, x2: Array, p: float) -> Array:
             f"expected scalar type {scalar_type(x1.dtype)} but found {scalar_type(x2.dtype)}"
         )
     if x1.dtype.char not in "fd" and x1.size and x2.size:
-        raise not_implemented("cdist", x1.dtype)
+        raise no_kernel("cdist", x1.dtype)
     batch = _common_batch(x1, x2)
     x1, x2 = (np.broadcast_to(each, (*batch, *each.shape[-2:])) for each in (x1, x2))
     result = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)

@@ -29,7 +29,6 @@ from taper.ops.linalg.matrices import (
     array_of,
     diagonal_matrix,
     diagonal_of,
-    is_complex,
     mh,
     pairwise_differences,
     product,
@@ -40,7 +39,7 @@ from taper.ops.linalg.matrices import (
     without_diagonal,
 )
 from taper.ops.linalg.solve import solved
-from taper.tensor import Tensor
+from taper.tensor import Tensor, is_complex
 
 
 def _wants_vectors(A: Tensor) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from taper import dtypes
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import C_NAMES
 from taper.opdef import composite
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise.arithmetic import mul
@@ -33,7 +34,6 @@ from taper.ops.shape.ones import (
     unsqueeze,
     view_as_shape,
 )
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor
 from taper.userwarning import warn_once
 

@@ -14,10 +14,10 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.reduction import no_forward_mode
+from taper.dtypes import C_NAMES
 from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.shape.transpose import transpose
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor
 
 _KINDS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import not_implemented
 from taper.autograd.grad_mode import is_grad_enabled
 from taper.autograd.state import local
+from taper.dtypes import no_kernel
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op
 from taper.ops.linalg.addmm import addmm
 from taper.ops.linalg.matmul import matmul, not_tensors, product_into
@@ -87,7 +87,7 @@ def trilinear(
     subscripts = f"{names[0]},{names[1]},{names[2]}->{names[3]}"
     factors = [i1, i2, i3]
     if i1.dtype.kind == "b" and i1.size and i2.size and i3.size:
-        raise not_implemented("bmm", i1.dtype)
+        raise no_kernel("bmm", i1.dtype)
     if i1.dtype.itemsize == 2:
         factors = [each.astype(np.float32) for each in factors]
     # The order of NumPy's result follows its path; a fresh result of PyTorch is row-major.

@@ -18,11 +18,11 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.autograd.views import requires_grad
+from taper.dtypes import C_NAMES, no_kernel
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import broadcast_clash
 from taper.opdef.writes import compute_into
 from taper.ops.shape.ones import expand_to, reshape, transpose, unsafe_view, unsqueeze
-from taper.sampling.fill import C_NAMES, not_implemented
 from taper.tensor import Tensor
 
 # `dtype.char` of the elements: what BLAS knows, half precision, and PyTorch's integers.
@@ -41,7 +41,7 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
         single = np.float32
         return left.astype(single).dot(right.astype(single)).astype(left.dtype)
     if left.ndim == 1 or (left.size and right.size and left.shape[-1] == right.shape[0]):
-        raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
+        raise no_kernel(kernel, dtypes.FROM_NUMPY[left.dtype])
     return left.dot(right)  # nothing to multiply, or sizes that clash
 
 
@@ -61,7 +61,7 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
     work = left.shape[-2] * right.shape[-2] * right.shape[-1]
     if kernel == "bmm" and work >= _SMALL_MATRICES:
         kernel = "addmm_impl_cpu_"
-    raise not_implemented(kernel, dtypes.FROM_NUMPY[left.dtype])
+    raise no_kernel(kernel, dtypes.FROM_NUMPY[left.dtype])
 
 
 def _for_blas(stack: ndarray) -> ndarray:

@@ -18,11 +18,7 @@ from taper.ops.shape.parts import diagonal, slice_dim
 from taper.ops.shape.split import cat_along
 from taper.ops.shape.transpose import transpose
 from taper.ops.shape.triangle import diag_embed, tril, triu
-from taper.tensor import Tensor, wrap
-
-
-def is_complex(value: Any) -> bool:
-    return (value if type(value) is ndarray else value._array).dtype.kind == "c"
+from taper.tensor import Tensor, is_complex, wrap
 
 
 def array_of(value: Any) -> ndarray:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import LOW_PRECISION, Dims, dims_of, no_norm, scalar_type
+from taper.arrays.reduction import Dims, dims_of, no_norm, scalar_type
 from taper.arrays.strides import wrap_dim
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.numpy_names import with_numpy_names

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import not_implemented
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.linalg.checks import check_tensors, missing_tangent, no_formula
 from taper.ops.linalg.distance import distances, distances_gradient
@@ -20,7 +20,7 @@ def pair_distances(self: Array, p: float) -> Array:
     if len(self) < 2:
         return np.empty(0, self.dtype)
     if self.size and self.dtype.char not in "fd":
-        raise not_implemented("pdist", self.dtype)
+        raise no_kernel("pdist", self.dtype)
     return distances(self, self, p)[np.triu_indices(len(self), 1)]
 
 

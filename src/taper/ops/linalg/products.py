@@ -12,9 +12,11 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import LOW_PRECISION, scalar_type
+from taper.arrays.reduction import scalar_type
 from taper.device import contiguous_format
+from taper.dtypes import C_NAMES
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.numpy_names import with_numpy_names
 from taper.opdef.writes import compute_into
@@ -31,7 +33,6 @@ from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.parts import diagonal
 from taper.ops.shape.reshape import expand_to
 from taper.ops.shape.split import cat
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor, wrap
 
 # --- the exponential -------------------------------------------------------------------------

@@ -32,7 +32,6 @@ from taper.ops.linalg.matrices import (
     constant,
     diagonal_matrix,
     diagonal_of,
-    is_complex,
     joined,
     mh,
     product,
@@ -45,7 +44,7 @@ from taper.ops.linalg.matrices import (
     without_diagonal,
 )
 from taper.ops.shape.ones import unsqueeze
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, is_complex, wrap
 
 # --- svd -------------------------------------------------------------------------------------
 

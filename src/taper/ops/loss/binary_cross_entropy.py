@@ -8,7 +8,8 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.layouts import ELEMENTWISE, FIRST
-from taper.arrays.reduction import not_implemented, scalar_type
+from taper.arrays.reduction import scalar_type
+from taper.dtypes import no_kernel
 from taper.opdef import POINTWISE, Array, composite, derivative, op, tangent_of
 from taper.ops.elementwise.unary import abs, exp, log, log1p, sigmoid
 from taper.ops.loss.elementwise import (
@@ -182,7 +183,7 @@ def binary_cross_entropy_with_logits_reduced(
 ) -> Array:
     """The cross entropy of sigmoid(input), without overflow."""
     if self.dtype.kind not in "fV":
-        raise not_implemented("log_sigmoid_cpu", self.dtype)
+        raise no_kernel("log_sigmoid_cpu", self.dtype)
     _refuse_integers(self, target)
     losses = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
     if pos_weight is not None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.reduction import INT64, no_forward_mode, not_implemented, scalar_type
+from taper.arrays.elements import INT64
+from taper.arrays.reduction import no_forward_mode, scalar_type
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.activation.smooth import log_sigmoid_forward
 from taper.ops.loss.elementwise import (
@@ -36,7 +38,7 @@ def _check_matrix(array: np.ndarray) -> tuple[int, int]:
 
 def _check_dtypes(kernel: str, array: np.ndarray, target: np.ndarray) -> None:
     if array.dtype.char not in "fd":
-        raise not_implemented(kernel, array.dtype)
+        raise no_kernel(kernel, array.dtype)
     if target.dtype != INT64:
         raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
 

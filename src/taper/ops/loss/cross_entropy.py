@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.elements import INT64
 from taper.arrays.native import native
-from taper.arrays.reduction import INT64, Shape, not_implemented, scalar_type
+from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.transforms import whole
+from taper.dtypes import no_kernel
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.ops.activation.softmax import log_softmax_dim
 from taper.ops.elementwise.number import add_scalar, div_scalar, mul_scalar
@@ -35,7 +37,7 @@ def _check_values(
         raise RuntimeError(f"weight tensor should be defined either for {detail}")
     if array.dtype.kind not in "fV":
         kernel = "nll_loss2d_forward_out_frame" if spatial else "nll_loss_out_frame"
-        raise not_implemented(kernel, array.dtype)
+        raise no_kernel(kernel, array.dtype)
     if weight is not None and weight.dtype != array.dtype:
         raise RuntimeError(
             f"expected scalar type {scalar_type(array.dtype)} but found {scalar_type(weight.dtype)}"

@@ -14,9 +14,10 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import ELEMENTWISE, FIRST
-from taper.arrays.reduction import Shape, not_implemented
+from taper.arrays.reduction import Shape
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
+from taper.dtypes import no_kernel
 from taper.factory import refuse
 from taper.opdef import SAME, Array, composite, derivative, op, tangent_of
 from taper.opdef.dtype_checks import no_negation, refuse_lower
@@ -140,7 +141,7 @@ def clipped(value: Any, low: float | None, high: float | None) -> Any:
 def require_floating(kernel: str, array: np.ndarray) -> None:
     """Raise PyTorch's error of a missing kernel unless an array holds real floating numbers."""
     if array.dtype.kind not in "fV":
-        raise not_implemented(kernel, array.dtype)
+        raise no_kernel(kernel, array.dtype)
 
 
 # --- mse_loss, l1_loss -----------------------------------------------------------------------
@@ -319,7 +320,7 @@ def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
     common = dtypes.result_type((self, target))
     refuse_lower(common, dtypes.FROM_NUMPY[self.dtype])
     if common.category != dtypes.FLOATING:
-        raise not_implemented("huber_cpu", common.numpy)
+        raise no_kernel("huber_cpu", common.numpy)
 
 
 @op(

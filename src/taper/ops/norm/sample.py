@@ -17,6 +17,7 @@ from taper import dtypes
 from taper.arrays.layouts import ROW_MAJOR, laid_out_like, suggested_format
 from taper.arrays.reduction import row_products, sum_array
 from taper.arrays.strides import Shape
+from taper.dtypes import C_NAMES
 from taper.factory import refuse, shape_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import scalar_array
@@ -34,7 +35,6 @@ from taper.ops.norm.batch import (
 )
 from taper.ops.reduction.vector_norm import vector_norm
 from taper.ops.shape.ones import expand, reshape
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor
 from taper.userwarning import warn_once
 

@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import (
-    FLOAT32,
-    FLOAT64,
-    LOW_PRECISION,
-    no_norm,
-    not_implemented,
-    scalar_type,
-    sum_array,
-)
+from taper.arrays.elements import FLOAT32, FLOAT64, LOW_PRECISION
+from taper.arrays.reduction import no_norm, scalar_type, sum_array
+from taper.dtypes import no_kernel
 from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.elementwise.unary import sqrt
@@ -89,7 +83,7 @@ def _split(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tupl
 
 def _check(v: ndarray, g: ndarray, dim: int) -> None:
     if v.dtype not in (FLOAT32, FLOAT64) and v.dtype not in LOW_PRECISION:
-        raise not_implemented("weight_norm_kernel", v.dtype)
+        raise no_kernel("weight_norm_kernel", v.dtype)
     if v.dtype != g.dtype:
         raise RuntimeError(
             f"expected scalar type {scalar_type(v.dtype)} but found {scalar_type(g.dtype)}"

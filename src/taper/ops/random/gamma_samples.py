@@ -12,7 +12,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays import gamma_gradient as arrays
-from taper.arrays.reduction import FLOAT32, FLOAT64, not_implemented, scalar_type
+from taper.arrays.elements import FLOAT32, FLOAT64
+from taper.arrays.reduction import scalar_type
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import broadcast_clash
 from taper.ops.linalg.checks import (
@@ -38,7 +40,7 @@ def _in_double(kernel: str, first: ndarray, *others: ndarray) -> list[ndarray]:
                 f"Found dtype {scalar_type(other.dtype)} but expected {scalar_type(first.dtype)}"
             )
     if first.dtype not in (FLOAT32, FLOAT64):
-        raise not_implemented(kernel, first.dtype)
+        raise no_kernel(kernel, first.dtype)
     return [each.astype(np.float64) for each in np.broadcast_arrays(first, *others)]
 
 

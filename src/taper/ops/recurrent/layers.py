@@ -15,8 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays import recurrent as kernels
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.recurrent import GATES, GRU, LSTM, RELU, TANH
-from taper.arrays.reduction import FLOAT32, LOW_PRECISION, no_forward_mode
+from taper.arrays.reduction import no_forward_mode
 from taper.autograd.backward import grad as gradients
 from taper.autograd.grad_mode import enable_grad, is_grad_enabled
 from taper.autograd.state import DUAL, local

@@ -14,14 +14,14 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes, return_types
-from taper.arrays.reduction import no_forward_mode, not_implemented
+from taper.arrays.reduction import no_forward_mode
+from taper.dtypes import C_NAMES, no_kernel
 from taper.factory import is_integer
 from taper.opdef import Array, Arrays, composite, derivative, op, tangent_of
 from taper.opdef.operands import invalid_combination
 from taper.opdef.writes import compute_into
 from taper.ops.creation.ranges import evenly_spaced
 from taper.ops.elementwise.arithmetic import no_derivative
-from taper.sampling.fill import C_NAMES
 from taper.tensor import Tensor
 
 _HISTOGRAM = (
@@ -122,9 +122,9 @@ def _outer_edges(points: ndarray, span: Sequence[float] | None) -> list[tuple[fl
 def _check_dtype(points: ndarray, span: Sequence[float] | None = None) -> None:
     """Half precision has no kernel that finds the span of the points."""
     if span is None and (points.dtype.kind != "f" or points.itemsize < 4):
-        raise not_implemented("histogramdd", points.dtype)
+        raise no_kernel("histogramdd", points.dtype)
     if points.dtype.kind not in "fV":
-        raise not_implemented("histogram_cpu", points.dtype)
+        raise no_kernel("histogram_cpu", points.dtype)
 
 
 # --- the kernels -----------------------------------------------------------------------------

@@ -11,17 +11,19 @@ import ml_dtypes
 import numpy as np
 
 from taper import return_types
+from taper.arrays.elements import FLOAT64, INT64
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import FLOAT64, INT64, converted, not_implemented
+from taper.arrays.reduction import converted
 from taper.arrays.special_functions import complex_logaddexp
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import no_kernel
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import exp, log
 from taper.ops.reduction.along import filled, put_along, take_along
 from taper.ops.shape.split import cat
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, is_complex, wrap
 
 
 def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
@@ -151,7 +153,7 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     """Running extrema with the place of each: of equal elements the last; NaN wins."""
     dim = wrap_dim(dim, array.ndim)
     if array.dtype.kind == "c" and array.ndim and array.size:
-        raise not_implemented(f"{name}_cpu", array.dtype)
+        raise no_kernel(f"{name}_cpu", array.dtype)
     if not array.ndim:
         return array.copy(), np.zeros((), INT64)
     values = ufunc.accumulate(array, dim)
@@ -219,7 +221,7 @@ def logcumsumexp(self: Array, dim: int) -> Array:
     tensor([0.0000, 0.6931, 1.0986])
     """
     if self.dtype.kind not in "fcV":
-        raise not_implemented("logcumsumexp_out_cpu", self.dtype)
+        raise no_kernel("logcumsumexp_out_cpu", self.dtype)
     dim = wrap_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy()
@@ -238,7 +240,7 @@ def logcumsumexp(self: Array, dim: int) -> Array:
 def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
     if not self.ndim or 0 in self.shape:
         return grad
-    if _is_complex(self):
+    if is_complex(self):
         remaining = logcumsumexp(_flipped(log(conj(grad)) - result, dim), dim)
         return conj(exp(_flipped(remaining, dim) + self))
     # In logarithms, for positive and negative gradients apart, so that nothing overflows.
@@ -253,15 +255,11 @@ def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
 def logcumsumexp_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     if not self.ndim:
         return self_t
-    if _is_complex(self):
+    if is_complex(self):
         return exp(logcumsumexp(log(self_t) + self, dim) - result)
     positive = logcumsumexp(_log_positive(self_t) + self, dim)
     negative = logcumsumexp(_log_positive(-self_t) + self, dim)
     return exp(positive - result) - exp(negative - result)
-
-
-def _is_complex(value: Any) -> bool:
-    return (value._array if isinstance(value, Tensor) else value).dtype.kind == "c"
 
 
 def _log_positive(value: Any) -> Any:

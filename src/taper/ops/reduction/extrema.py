@@ -12,19 +12,11 @@ from typing import Any, overload
 import numpy as np
 
 from taper import return_types
+from taper.arrays.elements import FLOAT32, INT64
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import (
-    ABSENT,
-    FLOAT32,
-    INT64,
-    Dims,
-    Shape,
-    axes_of,
-    dims_of,
-    not_implemented,
-    refuse_empty,
-)
+from taper.arrays.reduction import ABSENT, Dims, Shape, axes_of, dims_of, refuse_empty
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import invalid_combination
 from taper.opdef.writes import run_out
@@ -45,7 +37,7 @@ def _whole(ufunc: Any, name: str, array: np.ndarray) -> Any:
             "the reduction dim with the 'dim' argument."
         )
     if array.dtype.kind == "c":
-        raise not_implemented(f"{name}_all", array.dtype)
+        raise no_kernel(f"{name}_all", array.dtype)
     return ufunc.reduce(array, None)
 
 
@@ -265,7 +257,7 @@ def _over(ufunc: Any, name: str, array: np.ndarray, dim: Dims, keepdim: bool) ->
     for each in dim or ():
         refuse_empty(array, each, name)
     if array.dtype.kind == "c":
-        raise not_implemented("max_values_cpu" if name == "amax" else "min_values_cpu", array.dtype)
+        raise no_kernel("max_values_cpu" if name == "amax" else "min_values_cpu", array.dtype)
     return ufunc.reduce(array, axes, None, None, keepdim)
 
 
@@ -360,7 +352,7 @@ def aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tu
     if axis is not None and self.ndim and not self.shape[axis]:
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     if self.dtype.kind == "c":
-        raise not_implemented("aminmax_cpu", self.dtype)
+        raise no_kernel("aminmax_cpu", self.dtype)
     if not self.ndim:
         axis = None
     low = np.minimum.reduce(self, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]

@@ -8,7 +8,8 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import Dims, axes_of, dims_of, not_implemented
+from taper.arrays.reduction import Dims, axes_of, dims_of
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, op
 from taper.opdef.writes import compute_into
 from taper.tensor import Tensor
@@ -18,7 +19,7 @@ from taper.tensor import Tensor
 def xor_of_bits(self: Array, dim: Dims, keepdim: bool) -> Array:
     """The exclusive or of all elements as 64 bits; numbers are widened to that first."""
     if self.dtype.kind == "c":
-        raise not_implemented("xor_sum_cpu", self.dtype)
+        raise no_kernel("xor_sum_cpu", self.dtype)
     axes = axes_of(dim, self.ndim)
     if not self.size:
         if not dim:

@@ -11,13 +11,9 @@ import ml_dtypes
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.reduction import (
-    INT64,
-    LOW_PRECISION,
-    no_forward_mode,
-    not_implemented,
-    scalar_type,
-)
+from taper.arrays.elements import INT64, LOW_PRECISION
+from taper.arrays.reduction import no_forward_mode, scalar_type
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import compute_into
 from taper.ops.creation.ranges import evenly_spaced
@@ -68,7 +64,7 @@ def search_sorted(
     """Where `values` would be inserted into sorted rows; a NaN among them is the largest."""
     _check_search(self, values, False, sorter)
     if self.dtype.kind in "bc" and values.size:
-        raise not_implemented("searchsorted_out_cpu", self.dtype)
+        raise no_kernel("searchsorted_out_cpu", self.dtype)
     if sorter is not None:
         self = np.take_along_axis(self, sorter, -1)
     if self.dtype in LOW_PRECISION:
@@ -192,7 +188,7 @@ def bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> A
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if self.dtype.kind not in "iu":
-        raise not_implemented("bincount_cpu", self.dtype)
+        raise no_kernel("bincount_cpu", self.dtype)
     if self.ndim == 1 and not self.size:
         return np.zeros(minlength, INT64)
     if self.ndim != 1 or self.min() < 0:
@@ -232,7 +228,7 @@ def histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array
         whole = {"b": "linspace_cpu", "c": "aminmax_cpu"}.get(self.dtype.kind)
         if self.dtype.kind == "c" and min != max:
             whole = None
-        raise not_implemented(whole or "histogram_cpu", self.dtype)
+        raise no_kernel(whole or "histogram_cpu", self.dtype)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = float(min), float(max)

@@ -11,18 +11,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.elements import FLOAT32, FLOAT64
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import (
-    ABSENT,
-    FLOAT32,
-    FLOAT64,
-    Dims,
-    axes_of,
-    count_of,
-    dims_of,
-    sum_array,
-    total_of,
-)
+from taper.arrays.reduction import ABSENT, Dims, axes_of, count_of, dims_of, sum_array, total_of
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import run_out
 from taper.ops.elementwise.complexes import conj

@@ -12,9 +12,11 @@ from typing import Any, overload
 import numpy as np
 
 from taper import return_types
+from taper.arrays.elements import INT64
 from taper.arrays.layouts import PRESERVED
-from taper.arrays.reduction import ABSENT, INT64, Shape, not_implemented, refuse_empty
+from taper.arrays.reduction import ABSENT, Shape, refuse_empty
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import no_kernel
 from taper.factory import integer
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import compute_into, run_out
@@ -225,7 +227,7 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
     if self.dtype.kind in "bc":
-        raise not_implemented("kthvalue_cpu", self.dtype)
+        raise no_kernel("kthvalue_cpu", self.dtype)
     place = (slice(None),) * axis + (slice(k - 1, k),)
     indices = order_along(self, axis, False)[place].copy()
     return _picked(self, axis, indices, keepdim)
@@ -237,7 +239,7 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
 def _middle(array: np.ndarray, skip_nan: bool) -> Any:
     """The lower of the two middle elements; NaN if there are none or, unskipped, one is NaN."""
     if array.dtype.kind in "bc":
-        raise not_implemented("median_cpu", array.dtype)
+        raise no_kernel("median_cpu", array.dtype)
     flat = array.reshape(-1)
     floating = array.dtype.kind in "fV"
     if floating:
@@ -258,7 +260,7 @@ def _middle_along(
     axis = wrap_dim(dim, array.ndim)
     refuse_empty(array, axis, "median")
     if array.dtype.kind in "bc":
-        raise not_implemented("median_out", array.dtype)
+        raise no_kernel("median_out", array.dtype)
     if not array.ndim:
         return array.copy(), np.zeros((), INT64)
     order = order_along(array, axis, False)
@@ -409,7 +411,7 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
     if self.dtype.kind == "c" and self.size:
-        raise not_implemented("mode_cpu", self.dtype)
+        raise no_kernel("mode_cpu", self.dtype)
     order = order_along(self, axis, False)
     values = taken(self, order, axis)
     # How long the run of equal elements is that ends at each place.

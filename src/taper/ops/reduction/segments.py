@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.reduction import INT64, no_forward_mode, not_implemented
+from taper.arrays.elements import INT64
+from taper.arrays.reduction import no_forward_mode
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import no_kernel
 from taper.factory import integer, number, refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.elementwise.arithmetic import no_derivative
@@ -36,7 +38,7 @@ def _bounds(data: ndarray, lengths: ndarray | None, offsets: ndarray | None, axi
     given: Any = lengths if offsets is None else offsets
     if given.dtype not in (np.int32, INT64):
         kernel = "lengths" if offsets is None else "offsets"
-        raise not_implemented(f"_segment_reduce_{kernel}_cpu_kernel1", given.dtype)
+        raise no_kernel(f"_segment_reduce_{kernel}_cpu_kernel1", given.dtype)
     rows = given.reshape(-1, given.shape[-1]).astype(INT64, copy=False)
     if offsets is not None:
         return rows
@@ -91,7 +93,7 @@ def reduce_segments(
     """Each of the consecutive pieces of a dimension reduced to one element."""
     word = _WORDS[reduce]
     if data.dtype.kind != "f":
-        raise not_implemented("_segment_reduce_cpu", data.dtype)
+        raise no_kernel("_segment_reduce_cpu", data.dtype)
     bounds = _bounds(data, lengths, offsets, axis)
     pieces = _pieces(data, bounds, axis)
     start = _NEUTRAL[word] if initial is None else initial

@@ -13,12 +13,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32, INT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.reduction import (
     ABSENT,
-    FLOAT32,
-    INT64,
-    LOW_PRECISION,
     Dims,
     Shape,
     axes_of,

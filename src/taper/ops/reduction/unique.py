@@ -9,8 +9,10 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from taper.arrays.reduction import INT64, no_forward_mode, not_implemented
+from taper.arrays.elements import INT64
+from taper.arrays.reduction import no_forward_mode
 from taper.arrays.strides import wrap_dim
+from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.reduction.order import order_along
 from taper.tensor import Tensor
@@ -57,7 +59,7 @@ def _check_rows(array: np.ndarray, dim: int) -> int:
 def unique_elements(self: Array) -> tuple[Array, Array, Array]:
     """The distinct elements in order, where each element is among them, and how often."""
     if self.dtype.kind == "c":
-        raise not_implemented("unique", self.dtype)
+        raise no_kernel("unique", self.dtype)
     flat = self.reshape(-1)
     order = order_along(flat, 0, False)
     values = flat[order]
@@ -99,7 +101,7 @@ def _comes_before(row: np.ndarray, other: np.ndarray) -> bool:
 def unique_slices(self: Array, dim: int) -> tuple[Array, Array, Array]:
     """The distinct slices along a dimension in order, as `unique_elements`."""
     if self.dtype.kind == "c":
-        raise not_implemented("unique_dim", self.dtype)
+        raise no_kernel("unique_dim", self.dtype)
     axis = _check_rows(self, dim)
     rows = np.ascontiguousarray(np.moveaxis(self, axis, 0))
     keys = rows.reshape(len(rows), -1) if rows.size else np.empty((0, 1))
@@ -115,7 +117,7 @@ def unique_slices(self: Array, dim: int) -> tuple[Array, Array, Array]:
 def unique_neighbours(self: Array, dim: int | None) -> tuple[Array, Array, Array]:
     """Elements, or slices along a dimension, that differ from the one before."""
     if self.dtype.kind == "c":
-        raise not_implemented("unique", self.dtype)
+        raise no_kernel("unique", self.dtype)
     if dim is None:
         flat = self.reshape(-1)
         fresh = _fresh_rows(flat)

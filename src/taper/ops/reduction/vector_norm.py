@@ -13,18 +13,9 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32, FLOAT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import (
-    FLOAT32,
-    FLOAT64,
-    LOW_PRECISION,
-    Dims,
-    axes_of,
-    dims_of,
-    no_norm,
-    scalar_type,
-    sum_array,
-)
+from taper.arrays.reduction import Dims, axes_of, dims_of, no_norm, scalar_type, sum_array
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import run_out
 from taper.ops import on_demand
@@ -33,7 +24,7 @@ from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import abs, sgn
 from taper.ops.reduction.along import filled, in_dtype_of
 from taper.ops.reduction.sums import sum_dim, unreduced
-from taper.tensor import Tensor
+from taper.tensor import Tensor, is_complex
 from taper.userwarning import warn_once
 
 _BLOCK = 8192  # below what OpenBLAS gives to several threads
@@ -99,7 +90,7 @@ def norm_gradient(
     """The gradient of a norm; zero where the norm is zero."""
     if order == 0:
         return None
-    values = in_dtype_of(values, result) if not _is_complex(values) else values
+    values = in_dtype_of(values, result) if not is_complex(values) else values
     grad = unreduced(grad, values.shape, dim, keepdim)
     norm = unreduced(result, values.shape, dim, keepdim)
     if order == 1:
@@ -126,11 +117,7 @@ def _norm_tangent(
     if gradient is None:
         return result.detach() * 0
     total = sum_dim(conj(gradient) * tangent, dim, keepdim)
-    return total.real if _is_complex(total) else total
-
-
-def _is_complex(value: Any) -> bool:
-    return (value._array if isinstance(value, Tensor) else value).dtype.kind == "c"
+    return total.real if is_complex(total) else total
 
 
 # --- linalg.vector_norm ----------------------------------------------------------------------

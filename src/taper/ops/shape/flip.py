@@ -11,14 +11,13 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.layouts import laid_out_like
-from taper.arrays.strides import Shape, integers, wrap_dim
+from taper.arrays.strides import EVERYTHING, Shape, integers, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.creation.copy import copied
 from taper.ops.shape.reshape import missing, sizes
 from taper.tensor import Tensor
 
 BACKWARDS = slice(None, None, -1)
-EVERYTHING = slice(None)
 
 
 def flipped(array: ndarray, dims: list[int]) -> ndarray:

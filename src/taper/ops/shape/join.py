@@ -12,9 +12,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.reduction import not_implemented, sum_array
+from taper.arrays.reduction import sum_array
 from taper.arrays.strides import Shape, wrap_dim
 from taper.device import contiguous_format
+from taper.dtypes import no_kernel
 from taper.opdef import LINEAR, MULTILINEAR, Array, Arrays, composite, derivative, op
 from taper.opdef.writes import compute_into
 from taper.ops.creation.copy import clone
@@ -361,7 +362,7 @@ def linalg_cross(self: Array, other: Array, dim: int = -1) -> Array:
         names = [dtypes.FROM_NUMPY[each.dtype].scalar_type for each in (self, other)]
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
     if self.dtype.kind == "b":
-        raise not_implemented("cross", self.dtype)
+        raise no_kernel("cross", self.dtype)
     a, b = np.moveaxis(self, position, 0), np.moveaxis(other, position, 0)
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return np.ascontiguousarray(np.stack(parts, position))

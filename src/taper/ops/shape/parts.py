@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.reduction import ABSENT
-from taper.arrays.strides import Shape, strided, wrap_dim
+from taper.arrays.strides import EVERYTHING, Shape, strided, wrap_dim
 from taper.factory import integer, is_integer
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.opdef.numpy_names import refuse_missing
 from taper.opdef.operands import invalid_combination
 from taper.tensor import Tensor
-
-EVERYTHING = slice(None)
-
 
 # --- select ----------------------------------------------------------------------------------
 

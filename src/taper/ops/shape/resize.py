@@ -23,11 +23,11 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.device import preserve_format
+from taper.dtypes import C_NAMES
 from taper.factory import check_memory_format, fill_uninitialised, refuse, refuse_size
 from taper.opdef import composite
 from taper.ops.shape.reshape import sizes
 from taper.ops.shape.strided import strided_view
-from taper.sampling.fill import C_NAMES
 from taper.storage import TypedStorage, UntypedStorage, tensor_on
 from taper.tensor import Tensor, element_strides
 

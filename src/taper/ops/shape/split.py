@@ -14,12 +14,12 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import channels_are_last, laid_out_like
-from taper.arrays.strides import Shape, integers, wrap_dim
+from taper.arrays.strides import EVERYTHING, Shape, integers, wrap_dim
 from taper.factory import is_integer
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
 from taper.opdef.operands import invalid_combination, refuse_sequence
 from taper.ops.shape.ones import unsqueeze
-from taper.ops.shape.parts import EVERYTHING, narrow, slice_dim
+from taper.ops.shape.parts import narrow, slice_dim
 from taper.ops.shape.reshape import reshape
 from taper.tensor import Tensor
 
