@@ -110,7 +110,7 @@ def test_reader_that_goes_away_is_no_failure():
         "import sys, types\n"
         "demo = types.ModuleType('taper.commands.demo')\n"
         "demo.main = lambda argv: [print(i) for i in range(100_000)] and 0\n"
-        "from taper import cli\n"
+        "from taper.commands import cli\n"
         "sys.modules['taper.commands.demo'] = demo\n"
         "sys.exit(cli.main(['demo']))\n"
     )

@@ -23,7 +23,8 @@ import os, signal, sys, threading
 import taper
 import taper.profiler
 from taper.amp import state as amp
-from taper.autograd import accumulate, detours, profiler_recorder
+from taper.autograd import accumulate, detours
+from taper.autograd.profiling import recorder as profiler_recorder
 import taper.autograd.graph
 
 leaf = taper.ones(2, requires_grad=True)

@@ -23,7 +23,7 @@ from taper.autograd.meta import UNSET, AutogradMeta, nobody
 from taper.autograd.node import Node
 from taper.autograd import provenance
 from taper.autograd.state import State
-from taper.kernels import native
+from taper.arrays.native import native
 
 rng = random.Random(int(sys.argv[1]))
 TENSOR_SLOTS = {slots}
@@ -243,7 +243,7 @@ while time.monotonic() < end:
 READER = """
 import sys, time
 import numpy as np
-from taper.kernels import native
+from taper.arrays.native import native
 targets = np.memmap(sys.argv[1], np.int64, "r+").view(np.ndarray)
 matrix, value = np.ones((targets.size, 2), np.float32), np.ones((), np.float32)
 end = time.monotonic() + 1.5

@@ -91,7 +91,7 @@ def test_polygamma():
     zero = special_functions.polygamma(0, points)
     np.testing.assert_array_equal(zero, special_functions.digamma(points))
     pole = special_functions.polygamma(1, np.array([0.0, -2.0]))
-    np.testing.assert_allclose(pole, [np.inf, 1.6452020894444994e32])
+    np.testing.assert_allclose(pole, [np.inf, 1.6451975368302367e32])
     assert special_functions.polygamma(2, np.array([0.0])) == -np.inf
 
 

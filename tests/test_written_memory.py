@@ -81,6 +81,7 @@ def run(statement):
     return names
 
 
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("statement", REFUSED)
 @pytest.mark.parametrize("mode", [taper.enable_grad, taper.no_grad])
 def test_found_m1_memory_that_is_read_and_written_is_refused(statement, mode):

@@ -571,8 +571,7 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bi
     """Each group of channels of each sample with mean 0 and variance 1.
 
     >>> import taper
-    >>> from taper.ops.norm import group_norm
-    >>> group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+    >>> taper.nn.functional.group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: _bool = True, momentum: _float = 0.1, eps: _float = 1e-05) -> Tensor:
@@ -587,8 +586,7 @@ def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = N
     """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
 
     >>> import taper
-    >>> from taper.ops.norm import layer_norm
-    >>> layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
+    >>> taper.nn.functional.layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
     tensor([[-1.0000,  1.0000],
             [ 1.0000, -1.0000]])
     """
@@ -598,8 +596,7 @@ def local_response_norm(input: Tensor, size: _int, alpha: _float = 0.0001, beta:
     Differs: the graph has one node in the place of PyTorch's padding and pooling.
 
     >>> import taper
-    >>> from taper.ops.norm import local_response_norm
-    >>> local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
+    >>> taper.nn.functional.local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
     tensor([[[0.5000],
              [0.3780]]])
     """
@@ -607,8 +604,7 @@ def normalize(input: Tensor, p: _float = 2.0, dim: _Ints | None = 1, eps: _float
     """Vectors along `dim` divided by their p-norm, at least by `eps`.
 
     >>> import taper
-    >>> from taper.ops.norm import normalize
-    >>> normalize(taper.tensor([[3.0, 4.0]]))
+    >>> taper.nn.functional.normalize(taper.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
 def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None) -> Tensor:

@@ -229,8 +229,7 @@ def layer_norm(
     """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
 
     >>> import taper
-    >>> from taper.ops.norm import layer_norm
-    >>> layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
+    >>> taper.nn.functional.layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
     tensor([[-1.0000,  1.0000],
             [ 1.0000, -1.0000]])
     """
@@ -409,8 +408,7 @@ def group_norm(
     """Each group of channels of each sample with mean 0 and variance 1.
 
     >>> import taper
-    >>> from taper.ops.norm import group_norm
-    >>> group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+    >>> taper.nn.functional.group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     ndim, shape = input.dim(), list(input._array.shape)
@@ -531,8 +529,7 @@ def normalize(
     """Vectors along `dim` divided by their p-norm, at least by `eps`.
 
     >>> import taper
-    >>> from taper.ops.norm import normalize
-    >>> normalize(taper.tensor([[3.0, 4.0]]))
+    >>> taper.nn.functional.normalize(taper.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
     lengths = vector_norm(input, p, dim, True).clamp_min(eps)
@@ -583,8 +580,7 @@ def local_response_norm(
     Differs: the graph has one node in the place of PyTorch's padding and pooling.
 
     >>> import taper
-    >>> from taper.ops.norm import local_response_norm
-    >>> local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
+    >>> taper.nn.functional.local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
     tensor([[[0.5000],
              [0.3780]]])
     """
