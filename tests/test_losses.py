@@ -123,7 +123,5 @@ def test_margin_losses_are_not_differentiated_twice():
     x = taper.tensor([[0.5, 0.2]], requires_grad=True)
     loss = F.multi_margin_loss(x, taper.tensor([0]))
     (grad,) = taper.autograd.grad(loss, x, create_graph=True)
-    with pytest.raises(
-        RuntimeError, match="derivative for aten::multi_margin_loss"
-    ):
+    with pytest.raises(RuntimeError, match="derivative for aten::multi_margin_loss"):
         grad.sum().backward()
