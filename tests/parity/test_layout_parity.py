@@ -13,8 +13,8 @@ import taper
 from op_templates import CASES, Call, case_id, outputs_of, samples_of
 from taper.arrays.strides import extent
 
-# PyTorch's norms have the strides of `g`, even if those are 0; its ctc_loss reads targets and lengths
-# with strides as if they had none, and crashes.
+# PyTorch's norms have the strides of `g`, even if those are 0; its ctc_loss reads targets and
+# lengths with strides as if they had none, and crashes.
 EXCEPT = ("_weight_norm_interface", "ctc_loss", "nn.functional.ctc_loss")
 
 
