@@ -64,8 +64,8 @@ _OURS = frozenset(
     """
     _binary_cross_entropy_slope _cleared_at _fft_doubled _packed_rows _plain_index _rnn_layer
     _rnn_layer_backward _spread _to_integers as_strided_backward border border_backward
-    channel_window_mean cleared_places index_backward lobpcg_pairs max_pool_values put_along repeat_backward reverse_cumsum
-    take_along take_backward
+    channel_window_mean cleared_places index_backward lobpcg_pairs max_pool_values put_along
+    repeat_backward reverse_cumsum take_along take_backward
     """.split()
 )
 
