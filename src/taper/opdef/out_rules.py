@@ -74,11 +74,15 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
         shared = apart or to.ctypes.data != of.ctypes.data or to.nbytes != of.nbytes
         shared = shared or to.shape != of.shape or to.strides != of.strides
     if shared:
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to "
-            "tensor refer to a single memory location. Please clone() the tensor before "
-            "performing the operation."
-        )
+        raise shared_memory()
+
+
+def shared_memory() -> RuntimeError:
+    """The error for an input that would change while it is read."""
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location. Please clone() the tensor before performing the operation."
+    )
 
 
 def refuse_written_input(op: Op, target: Tensor, others: Sequence[Any], first: int = 1) -> None:

@@ -26,7 +26,7 @@ from taper.arrays.strides import is_dense
 from taper.autograd.conjugate import write_through
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
 from taper.autograd.views import version_counter
-from taper.opdef.writes import refuse_overlap
+from taper.opdef.out_rules import refuse_overlap, shared_memory
 from taper.ops.elementwise.blend import where
 from taper.ops.elementwise.clamping import maximum
 from taper.tensor import Tensor, element_strides, wrap
@@ -265,11 +265,7 @@ def in_same_memory(numbers: Any, param: np.ndarray, grad: np.ndarray | None) -> 
     if numbers.takes_grad and all(
         is_dense(each.shape, element_strides(each)) for each in (param, grad)
     ):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor "
-            "refer to a single memory location. Please clone() the tensor before performing the "
-            "operation."
-        )
+        raise shared_memory()
     return True
 
 
