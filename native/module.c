@@ -35,6 +35,9 @@ static PyMethodDef methods[] = {
     ROW(memory_counts),
     ROW(thread_loops),
     ROW(product),
+    ROW(convolve),
+    ROW(spread),
+    ROW(weight_gradient),
     {NULL, NULL, 0, NULL},
 };
 

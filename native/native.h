@@ -23,6 +23,10 @@
 #define WIDE
 #endif
 
+/* Memory for a kernel's own use, from any thread; NULL if there is none. */
+void *scratch_take(size_t size);
+void scratch_give(void *data);
+
 /* The functions of the module: of one argument, or of several. */
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
 #define SEVERAL(name) PyObject *taper_##name(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -50,5 +54,8 @@ SEVERAL(drop_memory);
 SEVERAL(memory_counts);
 SEVERAL(thread_loops);
 SEVERAL(product);
+SEVERAL(convolve);
+SEVERAL(spread);
+SEVERAL(weight_gradient);
 
 #endif
