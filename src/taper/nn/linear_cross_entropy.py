@@ -36,14 +36,24 @@ def _check_accumulated(dtype: Any) -> None:
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` takes the batch in chunks.
+    """Say how `linear_cross_entropy` splits the batch into chunks.
 
-    `acc_policy` and `acc_dtype` are accepted and change nothing: sums are taken in the dtype of
-    the gradients.
+    Args:
+        allow_retain_graph: whether a second backward pass may follow.
+        batch_chunk_size: how many samples a chunk has; None means as many as have four million
+            scores.
+        chunking_method: None, "auto", "aspect_ratio" or "aspect_ratio:<number>"; checked, without
+            effect.
+        acc_policy, acc_dtype: checked, without effect.
 
-    >>> from taper import nn
-    >>> nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
-    64
+    Differs from PyTorch:
+        the size of chunks is `batch_chunk_size` alone, and sums are taken in the dtype of the
+        gradients.
+
+    Example:
+        >>> from taper import nn
+        >>> nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
+        64
     """
 
     allow_retain_graph: bool = False
@@ -66,7 +76,7 @@ class LinearCrossEntropyOptions:
         _check_accumulated(self.acc_dtype)
 
     def rows(self, classes: int) -> int:
-        """How many samples a chunk has."""
+        """Return how many samples a chunk has."""
         return self.batch_chunk_size or max(1, _LOGITS // max(1, classes))
 
 
