@@ -23,7 +23,7 @@ from taper.userwarning import warn_user
 
 _ACCUMULATED = (None, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _IGNORED = -100
-_LOGITS = 1 << 22  # that a chunk holds if its size is left to us
+_LOGITS = 1 << 22  # the most that a chunk holds if the user gives no size
 
 
 def _check_accumulated(dtype: Any) -> None:

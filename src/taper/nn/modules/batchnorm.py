@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class _NormBase(Module):
+    """Hold weight and bias for each channel, and running statistics."""
+
     num_features: int
     eps: float
     momentum: float | None
@@ -33,9 +35,7 @@ class _NormBase(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
-    """Weight and bias for each channel, and running statistics."""
-
-    _version = 2  # since it counts batches
+    _version = 2  # which counts batches
 
     def __init__(
         self,

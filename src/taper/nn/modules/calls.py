@@ -30,7 +30,7 @@ global_forward_hooks_always_called: HookDict = HookDict()
 global_backward_pre_hooks = HookDict()
 global_backward_hooks = HookDict()
 
-# Whether the global backward hooks are full ones; None while there never was one.
+# Whether the global backward hooks are full ones; None as long as there was none.
 _global_is_full: list[bool | None] = [None]
 
 _BOTH_KINDS = (
@@ -49,7 +49,7 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
 class Calls(Registration):
     """Call a module, with hooks before and after: a part of Module."""
 
-    # To a type checker a variable: a method would forbid subclasses to take other arguments.
+    # A variable to type checkers: a method would forbid subclasses other arguments.
     forward: Callable[..., Any] = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +67,7 @@ class Calls(Registration):
                 or global_forward_pre_hooks
             )
         except KeyError:
-            hooked = self._backward_hooks  # says that Module.__init__ was not called
+            hooked = self._backward_hooks  # raises: Module.__init__ was not called
         if hooked:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs) if kwargs else self.forward(*args)

@@ -269,9 +269,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """Apply the layer; `output_size` chooses one of the sizes that the convolution maps to the
-        input's.
-        """
+        """Apply the layer; `output_size` chooses among the sizes that fit the input's."""
         extra: Any = self.output_padding
         if output_size is not None:
             extra = self._output_padding(input, output_size)
@@ -297,7 +295,7 @@ class _ConvTransposeNd(_ConvNd):
                 f"{rank + before} elements (got {len(output_size)})"
             )
         sizes = input.size()[before:]
-        padding: Any = self.padding  # never a name here
+        padding: Any = self.padding  # never a string here
         smallest = [
             (size - 1) * self.stride[nr]
             - 2 * padding[nr]

@@ -15,7 +15,7 @@ from taper.nn.parameter import is_lazy
 if TYPE_CHECKING:
     from taper.nn.modules.module import Module as _Base
 else:
-    _Base = object  # stands before a class of module, as in PyTorch
+    _Base = object  # PyTorch's has no base either: a module class stands after it
 
 
 class LazyModuleMixin(_Base):

@@ -307,8 +307,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Measure the divergence of the target distribution from the input, which holds
-    log-probabilities.
+    """Measure the divergence of the target distribution from log-probabilities.
 
         l = y (log y - x), or with log_target l = exp(y) (y - x)
 

@@ -137,7 +137,7 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(extra)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state.setdefault("_qkv_same_embed_dim", True)  # what was pickled before there were others
+        state.setdefault("_qkv_same_embed_dim", True)  # older pickles lack it
         super().__setstate__(state)
 
     def forward(

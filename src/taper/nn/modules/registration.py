@@ -354,9 +354,7 @@ class Registration:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Iterate over what `get_members_fn` gives for each module, with full names; None is left
-        out.
-        """
+        """Iterate over what `get_members_fn` gives for each module, with full names; skip None."""
         seen: set[Any] = set()
         owners = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)

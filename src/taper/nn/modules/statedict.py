@@ -284,8 +284,10 @@ class StateDict(Registration):
         return _add(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys,
-        error_msgs)` before this module is loaded.
+        """Call a hook before this module is loaded.
+
+        The call is `hook(module, state_dict, prefix, metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)`.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 

@@ -28,7 +28,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     if metadata is None:
         return
     for key in list(metadata):
-        # "" is the parallel module itself, whose place its only child takes.
+        # "" is the parallel module itself, which its only child replaces.
         if key and (key.startswith(prefix) or key == prefix.replace(".", "")):
             metadata[key[len(prefix) :]] = metadata.pop(key)
 

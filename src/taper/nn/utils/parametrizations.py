@@ -309,7 +309,7 @@ class _SpectralNorm(Module):
         matrix = self._reshape_weight_to_matrix(weight)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # The next call writes into the buffers, and this one's graph keeps what it saw.
+        # Copies: the next call writes into the buffers, and the graph keeps what it saw.
         u, v = self._u.clone(), self._v.clone()
         return weight / vdot(u, mv(matrix, v))
 

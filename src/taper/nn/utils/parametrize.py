@@ -363,7 +363,7 @@ def register_parametrization(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
             f"with name '{tensor_name}'"
         )
-    # Before anything changes, since it may refuse.
+    # First of all: this may refuse, and a failed call changes nothing.
     made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
     delattr(module, tensor_name)
     former = type_before_parametrizations(module)

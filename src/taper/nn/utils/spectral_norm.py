@@ -70,7 +70,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     F.normalize(mv(matrix.t(), u), dim=0, eps=self.eps, out=v)
                     F.normalize(mv(matrix, v), dim=0, eps=self.eps, out=u)
-                # The next call writes into the buffers, and this one's graph keeps what it saw.
+                # Copies: the next call writes into the buffers, and the graph keeps what it saw.
                 u, v = u.clone(), v.clone()
         return weight / dot(u, mv(matrix, v))
 

@@ -13,7 +13,7 @@ from taper.tensor import Tensor
 __all__ = ["functional_call"]
 
 _MISSING: Any = object()
-"""What a module has under a name that it does not have."""
+"""Stands for the value of an attribute that a module does not have."""
 
 
 def functional_call(
@@ -89,7 +89,7 @@ def replaced(
 
 
 def _names(module: Module) -> dict[str, Any]:
-    """Return all parameters and buffers by name, also those that share a tensor."""
+    """Return all parameters and buffers by name, including those that share a tensor."""
     found: dict[str, Any] = dict(module.named_parameters(remove_duplicate=False))
     found.update(module.named_buffers(remove_duplicate=False))
     return found
@@ -121,7 +121,7 @@ def _exchanged(module: Module, key: str, value: Any) -> Any:
     before = getattr(module, key, _MISSING)
     if not (before is None or before is _MISSING or isinstance(before, Tensor)):
         raise TypeError(f"attribute `{key}`: {before} is not an instance of torch.Tensor")
-    # Not the module's own way, which would register a Parameter.
+    # Past the module's `__setattr__`, which would register a Parameter.
     if value is _MISSING:
         object.__delattr__(module, key)
     else:
@@ -130,7 +130,7 @@ def _exchanged(module: Module, key: str, value: Any) -> Any:
 
 
 def _with_tied(module: Module, tensors: dict[str, Any]) -> dict[str, Any]:
-    """Return the tensors, also under the names that share a tensor with one that is given."""
+    """Return the tensors, under all names that share a tensor with one that is given."""
     given_names = set(tensors.keys())
     groups: dict[int, list[str]] = {}
     for name, tensor in _names(module).items():
