@@ -72,7 +72,7 @@ class Adafactor(Optimizer):
         d: the largest root mean square of u; at least 1.
         weight_decay: how much the parameter itself shrinks, times lr.
         foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
 
     Example:
         >>> import taper

@@ -66,10 +66,10 @@ class Adadelta(RuleOptimizer):
         lr: a factor of the steps; 1 is usual.
         rho: how much of the old value the running means keep.
         eps: added under the roots; also what the first steps start from.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         foreach: accepted without effect: there is one way of computing.
         capturable: for graphs of GPUs; a step refuses it.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
 
     Example:

@@ -54,13 +54,12 @@ class Adagrad(RuleOptimizer):
             of their own.
         lr: the learning rate, a number or a tensor of one.
         lr_decay: how fast the rate falls with the steps.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         initial_accumulator_value: the first v.
         eps: added to the denominator.
-        foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        foreach, fused: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
-        fused: accepted without effect, too.
 
     Example:
         >>> import taper

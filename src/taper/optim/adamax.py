@@ -64,9 +64,9 @@ class Adamax(RuleOptimizer):
         lr: the learning rate, a number or a tensor of one.
         betas: how much of the old value m and u keep.
         eps: added to |g|.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
         capturable: for graphs of GPUs; a step refuses it.
 

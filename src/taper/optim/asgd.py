@@ -63,9 +63,9 @@ class ASGD(RuleOptimizer):
         lambd: how much the parameters shrink, times η.
         alpha: the power by which η falls.
         t0: the step from which on the average is taken.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
         capturable: for graphs of GPUs; a step refuses it.
 

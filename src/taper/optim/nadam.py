@@ -80,11 +80,11 @@ class NAdam(RuleOptimizer):
         lr: the learning rate, a number or a tensor of one.
         betas: how much of the old value the two running means keep.
         eps: added to the denominator.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         momentum_decay: how fast the momentum grows towards beta1.
         decoupled_weight_decay: whether to shrink the parameter itself, as `AdamW` does.
         foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         capturable: for graphs of GPUs; a step refuses it.
         differentiable: whether autograd records the steps themselves.
 

@@ -78,12 +78,12 @@ class RMSprop(RuleOptimizer):
         lr: the learning rate, a number or a tensor of one.
         alpha: how much of the old value the running means keep.
         eps: added to the denominator.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         momentum: how much of the last direction b is kept.
         centered: whether to divide by the standard deviation.
         capturable: for graphs of GPUs; a step refuses it.
         foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
 
     Example:

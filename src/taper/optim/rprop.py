@@ -66,7 +66,7 @@ class Rprop(RuleOptimizer):
         step_sizes: the smallest and the largest size.
         capturable: for graphs of GPUs; a step refuses it.
         foreach: accepted without effect: there is one way of computing.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
 
     Example:

@@ -68,9 +68,9 @@ class SGD(RuleOptimizer):
         lr: the learning rate, a number or a tensor of one.
         momentum: how much of the last direction b is kept.
         dampening: how much of the gradient does not enter b.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        weight_decay: how much of the parameter is added to its gradient.
         nesterov: whether to look ahead along the momentum; needs momentum, and no dampening.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
         foreach, fused: accepted without effect: there is one way of computing.
         differentiable: whether autograd records the steps themselves.
 

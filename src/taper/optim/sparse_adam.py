@@ -21,7 +21,7 @@ class SparseAdam(Optimizer):
         lr: the learning rate, a number or a tensor of one.
         betas: how much of the old value the two running means keep.
         eps: added to the denominator.
-        maximize: whether to go uphill, that is, along -g.
+        maximize: whether to go uphill: g becomes -g.
 
     Differs from PyTorch:
         there are no sparse gradients, so a step refuses every gradient; use `Adam`.

@@ -14,7 +14,7 @@ class DataParallel(Module):
     """Split the work of a module over devices; without devices, just call the module.
 
     Args:
-        module: the module, an attribute of the same name.
+        module: the module, kept as the attribute `module`.
         device_ids, output_device, dim: accepted; there are no devices.
 
     Example:

@@ -162,7 +162,8 @@ class CyclicLR(LRScheduler):
 class OneCycleLR(LRScheduler):
     """Lead the rate up to a maximum and then down to almost nothing, once; momentum the other way.
 
-        lr: max_lr / div_factor → max_lr → lr_end = max_lr / (div_factor final_div_factor)
+        up: lr = lr₀ + (max_lr - lr₀) a, lr₀ = max_lr / div_factor, a from 0 to 1
+        down: lr = max_lr + (lr₁ - max_lr) a, lr₁ = lr₀ / final_div_factor
 
     Call `step` after every batch.
 
