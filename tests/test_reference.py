@@ -154,6 +154,11 @@ def test_example_is_the_last_section(name):
     assert not any(">>>" in text for heading, text in found.items() if heading != "Example")
 
 
+@every_entry
+def test_entry_is_read_in_half_a_minute(name):
+    assert len(inspect.cleandoc(ENTRIES[name].__doc__).splitlines()) <= 40
+
+
 @pytest.mark.parametrize("name", [name for name in ENTRIES if is_module(ENTRIES[name])])
 def test_module_says_its_shapes(name):
     has_shape = "Shape" in sections(ENTRIES[name].__doc__)

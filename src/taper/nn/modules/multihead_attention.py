@@ -28,7 +28,7 @@ class MultiheadAttention(Module):
 
     Args:
         embed_dim: length of the queries and of the result.
-        num_heads: how many heads there are; it divides `embed_dim`.
+        num_heads: how many heads there are; a divisor of `embed_dim`.
         dropout: the probability that an attention weight becomes 0 while training.
         bias: whether the linear maps have biases.
         add_bias_kv: whether to append a learned element to keys and values.
@@ -39,7 +39,7 @@ class MultiheadAttention(Module):
 
     Shape:
         query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim) → result (L, N, embed_dim),
-        weights (N, L, S) or None; or all without N.
+        weights (N, L, S), or (N, num_heads, L, S) if not averaged; or all without N.
 
     Initialisation:
         in_proj_weight (3 embed_dim, embed_dim), or a weight for each if kdim or vdim differ:

@@ -89,7 +89,7 @@ class GroupNorm(Module):
         y = (x - mean) / √(variance + eps) · weight + bias, mean and variance over a group
 
     Args:
-        num_groups: how many groups there are; it divides `num_channels`.
+        num_groups: how many groups there are; a divisor of `num_channels`.
         num_channels: how many channels C there are.
         eps: added to the variance, against division by 0.
         affine: whether to learn a scale and a shift for each channel.

@@ -67,7 +67,7 @@ class ChannelShuffle(Module):
         y[i·groups + g] = x[g·n + i], n = C / groups
 
     Args:
-        groups: how many groups there are; it divides C.
+        groups: how many groups there are; a divisor of C.
 
     Shape: (N, C, *) → the same.
 

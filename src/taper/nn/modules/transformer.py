@@ -58,7 +58,7 @@ class TransformerEncoderLayer(_Layer):
 
     Args:
         d_model: length of the vectors.
-        nhead: how many heads the attention has; it divides `d_model`.
+        nhead: how many heads the attention has; a divisor of `d_model`.
         dim_feedforward: the inner width of the feed-forward network.
         dropout: the probability that an element becomes 0 while training.
         activation: "relu", "gelu" or a function, within the feed-forward network.
@@ -146,7 +146,7 @@ class TransformerDecoderLayer(_Layer):
 
     Args:
         d_model: length of the vectors.
-        nhead: how many heads the attention has; it divides `d_model`.
+        nhead: how many heads the attention has; a divisor of `d_model`.
         dim_feedforward: the inner width of the feed-forward network.
         dropout: the probability that an element becomes 0 while training.
         activation: "relu", "gelu" or a function, within the feed-forward network.
@@ -435,7 +435,7 @@ class Transformer(Module):
 
     Args:
         d_model: length of the vectors.
-        nhead: how many heads the attention has; it divides `d_model`.
+        nhead: how many heads the attention has; a divisor of `d_model`.
         num_encoder_layers, num_decoder_layers: how many layers the two stacks have.
         dim_feedforward: the inner width of the feed-forward networks.
         dropout: the probability that an element becomes 0 while training.
