@@ -7,6 +7,7 @@
 #define TAPER_NATIVE_MAIN
 #include "native.h"
 
+
 #define ROW_OF_ONE(name) {#name, taper_##name, METH_O, NULL}
 #define ROW(name) {#name, (PyCFunction)(void (*)(void))taper_##name, METH_FASTCALL, NULL}
 
@@ -28,6 +29,12 @@ static PyMethodDef methods[] = {
     ROW(polynomial),
     ROW(select),
     ROW(settled),
+    ROW_OF_ONE(set_threads),
+    ROW_OF_ONE(keep_memory),
+    ROW(drop_memory),
+    ROW(memory_counts),
+    ROW(thread_loops),
+    ROW(product),
     {NULL, NULL, 0, NULL},
 };
 
@@ -41,5 +48,6 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
+    import_umath();
     return PyModule_Create(&module);
 }

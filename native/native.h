@@ -8,10 +8,13 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL taper_native_array_api
+#define PY_UFUNC_UNIQUE_SYMBOL taper_native_ufunc_api
 #ifndef TAPER_NATIVE_MAIN
 #define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
 #endif
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 
 /* Each processor runs the widest form of a loop that it has. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -41,5 +44,11 @@ SEVERAL(put_rows);
 SEVERAL(polynomial);
 SEVERAL(select);
 SEVERAL(settled);
+ONE(set_threads);
+ONE(keep_memory);
+SEVERAL(drop_memory);
+SEVERAL(memory_counts);
+SEVERAL(thread_loops);
+SEVERAL(product);
 
 #endif
