@@ -106,9 +106,7 @@ class Alone:
         self.params, self.names, self.scalars = params, names, scalars
         self.dtype = params[0]._array.dtype
         self.state = states[0] if states else None
-        self.neighbours = (
-            neighbours  # parameters with a gradient when this one was left alone
-        )
+        self.neighbours = neighbours  # parameters with a gradient when this one was left alone
 
     def holds(
         self, ready: list[Tensor], position: int, states: Any, names: tuple[str, ...]
