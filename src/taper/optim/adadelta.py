@@ -38,7 +38,7 @@ def adadelta_rule(
     square_avg: Any,
     acc_delta: Any,
 ) -> tuple[Any, ...]:
-    """Make one step: the gradient times the root of (mean square of changes / mean square of it).
+    """Make one step: the gradient times the root of (mean square of changes / of gradients).
 
     A breakpoint here is met if `programs.live_rules` is True.
     """

@@ -21,8 +21,8 @@ class LBFGS(Optimizer):
 
         p ← p - a H g, H from the last changes of p and g; a = lr, or by line search
 
-    `step` needs a closure, which clears gradients, computes the loss, calls `backward` and returns
-    the loss, and calls it often.
+    `step` calls its closure often: a function that clears gradients, computes the loss, calls
+    `backward` and returns the loss.
 
     Args:
         params: the parameters, in one group.

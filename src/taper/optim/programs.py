@@ -54,7 +54,7 @@ class Program(NamedTuple):
 
 @dataclass(frozen=True)
 class _Register:
-    """Name an array, which a rule gets instead of it; a name cannot be computed with."""
+    """Stand for an array in a rule that is written down; has no operators of its own."""
 
     kind: str  # "column", "constant" or "temporary"
     number: int

@@ -23,7 +23,7 @@ class Identity(Module):
     """Return the argument unchanged.
 
     Args:
-        args, kwargs: anything; all of it is ignored.
+        args, kwargs: anything, all ignored.
 
     Shape: (*) → (*): any shape, which the result keeps.
 

@@ -363,7 +363,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Measure how improbable yes or no is; the input holds scores, and the sigmoid is part of it.
+    """Measure how improbable yes or no is; the input holds scores, before any sigmoid.
 
         l = -w (p y log s(x) + (1 - y) log(1 - s(x))), s(x) = 1 / (1 + exp(-x))
 

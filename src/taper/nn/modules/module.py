@@ -261,7 +261,7 @@ def indented(text: str) -> str:
 
 
 def _addindent(s_: str, numSpaces: int) -> str:
-    """Move all lines but the first to the right; programs that print models use it."""
+    """Move all lines but the first to the right; programs that print models use this."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 

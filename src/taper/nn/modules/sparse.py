@@ -125,7 +125,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Make a table on the memory of `embeddings`; `freeze` keeps it from being trained."""
+        """Make a table on the memory of `embeddings`; `freeze` excludes the table from training."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -267,7 +267,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """Make a table on the memory of `embeddings`; `freeze` keeps it from being trained."""
+        """Make a table on the memory of `embeddings`; `freeze` excludes the table from training."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

@@ -206,7 +206,7 @@ class ConstantLR(LRScheduler):
     Args:
         optimizer: the optimizer whose rates to set.
         factor: the factor, 0 to 1.
-        total_iters: how many epochs it applies.
+        total_iters: for how many epochs.
         last_epoch: the epoch to go on from; -1 starts anew.
 
     Example:
