@@ -39,6 +39,8 @@ static PyMethodDef methods[] = {
     ROW(convolve),
     ROW(spread),
     ROW(weight_gradient),
+    ROW(attend),
+    ROW(attend_backward),
     {NULL, NULL, 0, NULL},
 };
 

@@ -58,5 +58,7 @@ SEVERAL(curve);
 SEVERAL(convolve);
 SEVERAL(spread);
 SEVERAL(weight_gradient);
+SEVERAL(attend);
+SEVERAL(attend_backward);
 
 #endif

@@ -15,8 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.native import native
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.views import requires_grad
 from taper.backends.cuda import sdp_allowed
@@ -79,6 +80,11 @@ class _Scores:
         self.causal = causal
         self.scale = scale_of(query.shape[-1], scale)
 
+    def plain(self, shape: tuple[int, ...]) -> tuple[ndarray | None, bool, float]:
+        """What the native module wants to know beside the arrays: mask, causal, scale."""
+        mask = None if self.mask is None else self.mask.reshape(*shape[:3], self.shape[-1])
+        return mask, self.causal, self.scale
+
     def of(self, batch: slice, rows: slice) -> ndarray:
         scores = np.matmul(self.query[batch, :, :, rows], self.key[batch].swapaxes(-1, -2))
         scores *= scores.dtype.type(self.scale)
@@ -93,6 +99,17 @@ class _Scores:
 def scale_of(width: int, scale: float | None) -> float:
     """The factor of the products: the inverse root of the width of a head, if not given."""
     return scale if scale is not None else 1 / math.sqrt(width) if width else math.inf
+
+
+def _attend(
+    scores: _Scores, query: ndarray, key: ndarray, value: ndarray, output: ndarray
+) -> ndarray | None:
+    """Let the native module write the output; the logarithms of the sums, or None if it did not."""
+    if native is None or query.dtype != FLOAT32:
+        return None
+    sums = np.empty((query.shape[0], query.shape[2], query.shape[1]), FLOAT32).swapaxes(1, 2)
+    found = native.attend(query, key, value, output, sums[..., None], *scores.plain(query.shape))
+    return sums if found else None
 
 
 @op(
@@ -112,9 +129,11 @@ def attention_in_blocks(
         raise RuntimeError(
             "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0"
         )
-    scores = _Scores(query, key, attn_mask, is_causal, scale)
-    values = _wide(value)[:, :, None]
     output = np.empty_like(query)
+    scores = _Scores(query, key, attn_mask, is_causal, scale)
+    if (sums := _attend(scores, query, key, value, output)) is not None:
+        return output, sums
+    values = _wide(value)[:, :, None]
     target = _grouped(output, key.shape[1])
     sums = np.empty((query.shape[0], query.shape[2], query.shape[1]), values.dtype)
     logarithms = _grouped(sums.swapaxes(1, 2), key.shape[1])
@@ -154,10 +173,15 @@ def attention_gradients(
     """What attention sends back; the weights are computed again from their logarithms' sums."""
     heads = key.shape[1]
     scores = _Scores(query, key, attn_mask, is_causal, scale)
+    found = [_like_rows(each, _wide(value).dtype) for each in (query, key, value)]
+    if native is not None and query.dtype == FLOAT32:
+        plain = scores.plain(query.shape)
+        given = (query, key, value, out, logsumexp[..., None], *plain, grad_out)
+        if native.attend_backward(*given, *found):
+            return tuple(found)
     values = _wide(value)[:, :, None]
     grads = _grouped(_wide(grad_out), heads)
     outputs, logarithms = _grouped(_wide(out), heads), _grouped(logsumexp, heads)
-    found = [_like_rows(each, values.dtype) for each in (query, key, value)]
     to_query = _grouped(found[0], heads)
     for batch, rows in _blocks(scores.shape):
         part = (batch, slice(None), slice(None), rows)
