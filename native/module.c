@@ -41,6 +41,10 @@ static PyMethodDef methods[] = {
     ROW(weight_gradient),
     ROW(attend),
     ROW(attend_backward),
+    ROW(lstm),
+    ROW(lstm_back),
+    ROW(gru),
+    ROW(gru_back),
     {NULL, NULL, 0, NULL},
 };
 

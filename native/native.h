@@ -60,5 +60,9 @@ SEVERAL(spread);
 SEVERAL(weight_gradient);
 SEVERAL(attend);
 SEVERAL(attend_backward);
+SEVERAL(lstm);
+SEVERAL(lstm_back);
+SEVERAL(gru);
+SEVERAL(gru_back);
 
 #endif
