@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import select, zero_of
 from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.native import curve
 from taper.autograd.transforms import whole
 from taper.opdef import (
     POINTWISE,

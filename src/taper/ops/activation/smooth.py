@@ -15,9 +15,9 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays import special_functions
-from taper.arrays.curves import curve
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
+from taper.arrays.native import curve
 from taper.arrays.reduction import scalar_type
 from taper.arrays.strides import wrap_dim
 from taper.opdef import (

@@ -14,9 +14,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.curves import curve
 from taper.arrays.elements import FLOAT32, LOW_PRECISION, masked, select, zero_of
 from taper.arrays.layouts import PRESERVED
+from taper.arrays.native import curve
 from taper.opdef import (
     FUNCTION,
     POINTWISE,

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import ONE
+from taper.arrays.native import curve
 from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.ops.elementwise.complexes import conj

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import ONE, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
 from taper.autograd.state import local
 from taper.autograd.views import check_inplace
