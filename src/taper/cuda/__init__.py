@@ -5,7 +5,6 @@ Questions give the answers of PyTorch without CUDA; what would need a device rai
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NoReturn
 
 from taper import dtypes, errors
@@ -13,6 +12,7 @@ from taper.absent import devices
 from taper.absent.answers import Block, dummy, not_compiled, not_in_c, own, refused
 from taper.cuda import memory, random, streams
 from taper.device import device as Device
+from taper.first_use import on_first_use
 from taper.tensor import Tensor
 
 default_generators: tuple[Any, ...] = ()
@@ -20,14 +20,7 @@ has_half = True
 has_magma = False
 _initialized = False
 
-# What few programs use is imported when they do.
-_ON_DEMAND = frozenset({"amp", "nccl", "nvtx", "profiler"})
-
-
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = on_first_use(globals(), ("amp", "nccl", "nvtx", "profiler"))
 
 
 # --- what the modules below have -------------------------------------------------------------
