@@ -138,6 +138,8 @@ def __getattr__(name: str) -> _Any:
 
 
 def _why_not(name: str) -> str | None:
+    if (name in _registry and _registry[name].public) or name in _composites:
+        return ". The operator table has it, and ops/provided.py does not: run `make docs`"
     # late: read when a name is missing
     sentence = importlib.import_module("taper.compat.left_out").sentence(f"torch.{name}")
     return sentence and f". {sentence}"
