@@ -332,13 +332,22 @@ def test_functions_are_short_or_say_why_not(path):
     assert long == {each for each in LONG_FUNCTIONS if each[0] == module}
 
 
+SMALL_WORDS = set("a an and as at by for from in is it its of on or that the to what with".split())
+
+
+def words_of(text: str) -> set[str]:
+    return {word.rstrip("s") for word in re.findall(r"[a-z]+", text.lower())}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_module_has_a_docstring(path):
-    private = path.stem.startswith("_") and path.stem not in ("__init__", "__main__")
-    if not private:
-        assert ast.get_docstring(tree_of(path)), (
-            "no docstring: what does it own, whom does it know?"
-        )
+def test_the_first_line_states_the_subject(path):
+    """What it owns, in words: the file's name alone, or with the room's, says nothing new."""
+    text = ast.get_docstring(tree_of(path))
+    assert text, "no docstring: what does it own, whom does it know?"
+    module = name_of(path)
+    of_path = words_of(module.replace("_", " "))
+    said = words_of(text.splitlines()[0].replace(f"`{module}`", "")) - SMALL_WORDS
+    assert said - of_path, f"the first line only repeats the name: {text.splitlines()[0]}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

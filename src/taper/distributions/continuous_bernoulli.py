@@ -1,4 +1,4 @@
-"""The continuous Bernoulli distribution."""
+"""The continuous Bernoulli distribution: on [0, 1], with series near `probs` of one half."""
 
 from __future__ import annotations
 
