@@ -569,15 +569,16 @@ def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, re
     tensor(1.)
     """
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: _int | None = None, label_smoothing: _float = 0.0, options: _LinearCrossEntropyOptions | None = None) -> Tensor:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+    """Compute `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
     The weight may have more dimensions between the classes and the features; the target then has
-    them too.  With `options` not all logits exist at the same time.
+    them too. With `options` not all logits exist at the same time.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.linear_cross_entropy(taper.zeros(1, 3), taper.ones(2, 3), taper.tensor([1]))
-    tensor(0.6931)
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.linear_cross_entropy(taper.zeros(1, 3), taper.ones(2, 3), taper.tensor([1]))
+        tensor(0.6931)
     """
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far input1 fails to exceed input2 by `margin`, or the other way where the target is -1.
