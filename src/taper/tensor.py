@@ -245,6 +245,11 @@ def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     return array.shape, element_strides(array), storage_offset(array)
 
 
+def array_of(value: Any) -> Any:
+    """The array of a Tensor, and anything else as it is, for decisions that have no derivative."""
+    return value._array if isinstance(value, Tensor) else value
+
+
 def is_complex(value: Any) -> bool:
     """Whether an array, a NumPy scalar or a Tensor has complex elements."""
     return (value._array if isinstance(value, Tensor) else value).dtype.kind == "c"

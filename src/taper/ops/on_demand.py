@@ -38,6 +38,7 @@ def load(name: str) -> None:
 
 def load_family(family: str) -> Any:
     """Import a family and put its methods in the place of the stubs; returns the module."""
+    # late: half of the families are loaded when they are first used
     module = importlib.import_module(f"taper.ops.{family}")
     for method, function in methods.items():
         if Tensor.__dict__.get(method) is not function:

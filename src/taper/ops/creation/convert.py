@@ -388,6 +388,7 @@ def share_memory_(input: Tensor) -> Tensor:
     """
     if not is_shared(input._array):
         input._array = shared_copy(input._array)
+    # late: multiprocessing loads with the first tensor that is shared
     importlib.import_module("taper.multiprocessing.pickling").register(type(input))
     return input
 

@@ -33,7 +33,7 @@ from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import zeros_like
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
 
@@ -388,7 +388,7 @@ def _both_low(input: Any, other: Any) -> bool:
 
 def rounded_quotient(input: Any, other: Any, rounding_mode: str) -> Any:
     """What `div` gives with a rounding mode, for formulas: of arrays or of Tensors."""
-    arrays = [each._array if isinstance(each, Tensor) else each for each in (input, other)]
+    arrays = [array_of(each) for each in (input, other)]
     low = arrays[0].dtype in LOW_PRECISION and arrays[0].dtype == arrays[1].dtype
     rounded = div_rounded_in_steps if low and arrays[1].ndim else div_rounded
     return rounded(input, other, rounding_mode)

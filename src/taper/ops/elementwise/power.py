@@ -32,7 +32,7 @@ from taper.opdef.operands import NUMBERS, invalid_combination, python_number, sc
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
 from taper.ops.elementwise.unary import exp2, inside, log, zeros_like
-from taper.tensor import Tensor, is_complex
+from taper.tensor import Tensor, array_of, is_complex
 
 _OVERLOADS = (
     "(Tensor input, Tensor exponent, *, Tensor out = None)",
@@ -276,7 +276,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 
 def _double_kind(*operands: Any) -> dtypes.dtype:
-    arrays = [each._array if isinstance(each, Tensor) else each for each in operands]
+    arrays = [array_of(each) for each in operands]
     category = dtypes.result_category(arrays)
     return dtypes.complex128 if category == dtypes.COMPLEX else dtypes.float64
 

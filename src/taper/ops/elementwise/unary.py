@@ -42,7 +42,7 @@ from taper.opdef.dtype_checks import (
     refuse,
 )
 from taper.ops.elementwise.complexes import conj, sgn_complex
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)
@@ -207,7 +207,7 @@ def sgn_tangent(self_t, self, result):
 
 def _turning(change: Any, value: Any, result: Any) -> Any:
     """What is left of a change if the absolute value is kept; of a real number nothing."""
-    array = value._array if isinstance(value, Tensor) else value
+    array = array_of(value)
     if array.dtype.kind != "c":
         return zeros_like(change)
     size = abs(value)

@@ -23,7 +23,7 @@ from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.elementwise.remainders import remainder
 from taper.ops.linalg.matmul import same_dtype
 from taper.ops.shape.ones import broadcast_to, reshape
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_once
 
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
@@ -343,7 +343,7 @@ def scatter_(
     function, arguments = _scatter_call(self, dim, index, src, value, reduce)
     if reduce is not None:
         return run_inplace(function.op, arguments)
-    source = arguments[3]._array if isinstance(arguments[3], Tensor) else arguments[3]
+    source = array_of(arguments[3])
 
     def write(target: ndarray) -> None:
         write_scatter(target, dim, index._array, source)

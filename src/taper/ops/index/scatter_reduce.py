@@ -29,7 +29,7 @@ from taper.ops.index.gather import (
 from taper.ops.index.masked import masked_fill
 from taper.ops.index.slices import check_index_vector
 from taper.ops.linalg.matmul import same_dtype
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 from taper.userwarning import warn_once
 
 
@@ -254,7 +254,7 @@ def scatter_reduce_tangent(
 
 def spread_index(index: Any, like: Any, dim: int) -> Any:
     """An index along a dimension as one for each element of a source; arrays and Tensors."""
-    array = index._array if isinstance(index, Tensor) else index
+    array = array_of(index)
     shape = _shape(like)
     position = wrap_dim(dim, len(shape))
     array = array.reshape(-1, *(1,) * (len(shape) - position - 1)) if shape else array.reshape(())

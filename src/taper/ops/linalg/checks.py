@@ -18,7 +18,7 @@ from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
 from taper.opdef.writes import compute_into
 from taper.ops.linalg.matmul import not_tensors, same_dtype
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 
 class _LinAlgError(RuntimeError):
@@ -114,7 +114,7 @@ def common_batch(A: ndarray, B: ndarray) -> tuple[int, ...]:
 @whole("check_info")
 def check_info(name: str, info: Any, text: Callable[[int], str], error: Any = LinAlgError) -> None:
     """Raise for the first matrix of a stack whose `info` is not 0."""
-    codes = info._array if isinstance(info, Tensor) else info
+    codes = array_of(info)
     failed = np.flatnonzero(codes)
     if failed.size:
         number = int(failed[0])

@@ -25,7 +25,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     diagonal_matrix,
     diagonal_of,
     mh,
@@ -37,7 +36,7 @@ from taper.ops.linalg.solve import solved
 from taper.ops.linalg.svd import _linalg_svd
 from taper.ops.shape.ones import reshape, unsqueeze
 from taper.ops.shape.reshape import expand
-from taper.tensor import Tensor, is_complex, wrap
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 
 def _reads_transpose(A: ndarray) -> bool:

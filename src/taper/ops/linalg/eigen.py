@@ -26,7 +26,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     diagonal_matrix,
     diagonal_of,
     mh,
@@ -39,7 +38,7 @@ from taper.ops.linalg.matrices import (
     without_diagonal,
 )
 from taper.ops.linalg.solve import solved
-from taper.tensor import Tensor, is_complex
+from taper.tensor import Tensor, array_of, is_complex
 
 
 def _wants_vectors(A: Tensor) -> bool:

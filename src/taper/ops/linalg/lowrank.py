@@ -29,7 +29,7 @@ from taper.ops.random.draws import randn
 from taper.ops.reduction.sums import mean
 from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.reshape import expand_to
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 # --- singular values of a sketch -------------------------------------------------------------
 
@@ -205,7 +205,7 @@ def eigenpairs_all(A, B, D, V, grad_D=None, grad_V=None):
 
 
 def _is_identity(B: Any) -> bool:
-    array = B._array if isinstance(B, Tensor) else B
+    array = array_of(B)
     return bool((array == np.eye(array.shape[-1])).all())
 
 

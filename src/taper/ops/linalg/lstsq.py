@@ -20,10 +20,10 @@ from taper.arrays.reduction import scalar_type
 from taper.opdef import Array, derivative, op, tangent_of
 from taper.ops.elementwise.complexes import conj
 from taper.ops.linalg.checks import check_info, check_tensors, write_out
-from taper.ops.linalg.matrices import array_of, mh, product, scaled_columns
+from taper.ops.linalg.matrices import mh, product, scaled_columns
 from taper.ops.linalg.svd import pinv_gradient, pinv_tangent, pseudo_inverse
 from taper.ops.shape.ones import squeeze_dim, unsqueeze
-from taper.tensor import Tensor, is_complex
+from taper.tensor import Tensor, array_of, is_complex
 
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 

@@ -24,10 +24,10 @@ from taper.ops.linalg.checks import (
     common_batch,
     write_out,
 )
-from taper.ops.linalg.matrices import array_of, columns, constant, joined, mh, mt, product, rows
+from taper.ops.linalg.matrices import columns, constant, joined, mh, mt, product, rows
 from taper.ops.linalg.triangular import solved_triangular
 from taper.ops.shape.triangle import tril, triu
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_once
 
 # --- shared by the formulas ------------------------------------------------------------------

@@ -18,13 +18,7 @@ from taper.ops.shape.parts import diagonal, slice_dim
 from taper.ops.shape.split import cat_along
 from taper.ops.shape.transpose import transpose
 from taper.ops.shape.triangle import diag_embed, tril, triu
-from taper.tensor import Tensor, is_complex, wrap
-
-
-def array_of(value: Any) -> ndarray:
-    """The numbers behind an array or a Tensor, for decisions that are not differentiated."""
-    array: ndarray = value._array if isinstance(value, Tensor) else value
-    return array
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 
 def mt(matrix: Any) -> Any:

@@ -24,7 +24,7 @@ from taper.ops.elementwise.complexes import conj
 from taper.ops.linalg.checks import check_floating, check_square, check_tensors, write_out
 from taper.ops.linalg.einsum import multiply_chain
 from taper.ops.linalg.matmul import matmul, same_dtype, vdot
-from taper.ops.linalg.matrices import array_of, columns, constant, joined, mh, rows
+from taper.ops.linalg.matrices import columns, constant, joined, mh, rows
 from taper.ops.linalg.solve import linalg_inv
 from taper.ops.reduction.cumulative import cumprod
 from taper.ops.reduction.sums import sum_dim
@@ -33,7 +33,7 @@ from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.parts import diagonal
 from taper.ops.shape.reshape import expand_to
 from taper.ops.shape.split import cat
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 # --- the exponential -------------------------------------------------------------------------
 

@@ -26,7 +26,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     columns,
     constant,
     diagonal_matrix,
@@ -41,7 +40,7 @@ from taper.ops.linalg.matrices import (
 from taper.ops.linalg.triangular import solved_triangular
 from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.triangle import tril
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_once
 
 # --- qr --------------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     columns,
     constant,
     diagonal_matrix,
@@ -44,7 +43,7 @@ from taper.ops.linalg.matrices import (
     without_diagonal,
 )
 from taper.ops.shape.ones import unsqueeze
-from taper.tensor import Tensor, is_complex, wrap
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 # --- svd -------------------------------------------------------------------------------------
 

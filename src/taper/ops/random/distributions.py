@@ -30,7 +30,7 @@ from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.random.draws import check_generator
 from taper.sampling import continuous, discrete, integers
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 
 def number(function: str, name: str, position: int, value: Any) -> Any:
@@ -413,9 +413,9 @@ def _normal_into(out: Any, mean: Any, std: Any, generator: Any) -> Tensor:
     """`out=` of `normal` with a tensor of parameters."""
 
     def draw(*parameters: Any) -> Tensor:
-        center, spread = (_array_of(each) for each in parameters)
+        center, spread = (array_of(each) for each in parameters)
         # A mean without deviations is spread over `out` as it is.
-        over = _array_of(out) if not isinstance(spread, np.ndarray) else spread
+        over = array_of(out) if not isinstance(spread, np.ndarray) else spread
         shapes = [each.shape for each in (center, over) if isinstance(each, np.ndarray)]
         clash = broadcast_clash(shapes)
         if clash is not None:
@@ -425,10 +425,6 @@ def _normal_into(out: Any, mean: Any, std: Any, generator: Any) -> Tensor:
 
     written: Tensor = compute_into("normal", draw, (mean, std), out)
     return written
-
-
-def _array_of(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
 
 
 def _given(*arguments: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import exp, log
 from taper.ops.reduction.along import filled, put_along, take_along
 from taper.ops.shape.split import cat
-from taper.tensor import Tensor, is_complex, wrap
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 
 def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
@@ -121,7 +121,7 @@ def cumprod_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> T
 
 def has_zero(values: Any) -> bool:
     """Whether an array or Tensor has a zero, where products cannot be divided by a factor."""
-    array = values._array if isinstance(values, Tensor) else values
+    array = array_of(values)
     return not array.all()
 
 
@@ -268,7 +268,7 @@ def _log_positive(value: Any) -> Any:
     It is finite, so that differences of two of them are no NaN.
     """
     others = value <= 0
-    array = value._array if isinstance(value, Tensor) else value
+    array = array_of(value)
     lowest = float(ml_dtypes.finfo(array.dtype).min)
     return filled(log(filled(value, others, 1.0)), others, lowest)
 

@@ -19,7 +19,7 @@ from taper.ops.shape.strided import (
     carry,
     strided_view,
 )
-from taper.tensor import Tensor, element_strides, geometry, wrap
+from taper.tensor import Tensor, array_of, element_strides, geometry, wrap
 
 
 def _written(array: ndarray, src: ndarray, view: Any, *arguments: Any) -> ndarray:
@@ -54,12 +54,8 @@ def _check_part(part: ndarray, src: ndarray) -> None:
 def _cleared(grad: Any, view: Any, *arguments: Any) -> Any:
     """A gradient with zeros in the place of a view; arrays and Tensors."""
     part = view(grad, *arguments)
-    zeros = np.zeros(tuple(part.shape), _array(grad).dtype)
+    zeros = np.zeros(tuple(part.shape), array_of(grad).dtype)
     return wrap(zeros) if isinstance(grad, Tensor) else zeros
-
-
-def _array(value: Any) -> ndarray:
-    return value._array if isinstance(value, Tensor) else value
 
 
 # --- select_scatter --------------------------------------------------------------------------
@@ -203,7 +199,7 @@ def _places(
 
 def _kept(values: Any, view: Geometry, written: Geometry) -> Any:
     """Values with zeros where the view is; arrays and Tensors."""
-    mask = carry(np.ones(view[0], _array(values).dtype), view, written, written) == 0
+    mask = carry(np.ones(view[0], array_of(values).dtype), view, written, written) == 0
     return values * (wrap(mask) if isinstance(values, Tensor) else mask)
 
 
