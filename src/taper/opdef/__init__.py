@@ -514,9 +514,10 @@ def _show_example_of_twin(name: str) -> None:
     if twin is None or ">>>" in (function.__doc__ or ""):
         return
     text = (twin.kernel if isinstance(twin, Op) else twin).__doc__ or ""
-    _, prompt, example = text.partition(">>> import taper")
+    before, prompt, example = text.partition(">>> import taper")
+    indent = before[before.rfind("\n") + 1 :]
     called = example.replace(f"taper.{name[:-1]}(", f"taper.{name}(")
-    function.__doc__ = f"{function.__doc__}\n\n    {prompt}{called}"
+    function.__doc__ = f"{function.__doc__}\n\n{indent}{prompt}{called}"
 
 
 def camel_case(name: str) -> str:

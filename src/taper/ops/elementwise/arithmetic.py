@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import ABSENT
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -74,11 +75,22 @@ def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
     check=not_implemented("add_stub", *WIDE),
 )
 def add(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
-    """Sum of two tensors, the second multiplied by `alpha`.
+    """Add two tensors element by element, the second multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
-    tensor([ 7., 10.])
+    result = input + alpha · other
+
+    Args:
+        input: first summand.
+        other: second summand, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
+        tensor([ 7., 10.])
     """
     return np.add(self, _scaled("add", other, alpha))
 
@@ -123,11 +135,22 @@ def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     check=refuse_bool,
 )
 def sub(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
-    """Difference of two tensors, the second multiplied by `alpha`.
+    """Subtract from one tensor another, multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
-    tensor([0., 1.])
+    result = input - alpha · other
+
+    Args:
+        input: the minuend.
+        other: the subtrahend, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+        tensor([0., 1.])
     """
     return np.subtract(self, _scaled("sub", other, alpha))
 
@@ -223,11 +246,21 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     ufunc=np.multiply,
 )
 def mul(self: Array, other: Operand) -> Array:
-    """Product of two tensors, element by element.
+    """Multiply two tensors element by element.
 
-    >>> import taper
-    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
+    result = input · other
+
+    Args:
+        input: first factor.
+        other: second factor, a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+        tensor([3., 6.])
     """
     return np.multiply(self, other)
 
@@ -406,20 +439,28 @@ def div_rounded_other(grad, self, other, rounding_mode):
     return zeros_like(grad)
 
 
-_NOT_GIVEN: Any = object()
-
-
 @composite()
-def div(input: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN, out: Any = None) -> Any:
-    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+def div(input: Any, other: Any, *, rounding_mode: Any = ABSENT, out: Any = None) -> Any:
+    """Divide one tensor by another, element by element.
 
-    >>> import taper
-    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
-    tensor([0.2500, 0.5000])
-    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
-    tensor([-4,  3])
+    result = input / other; integers give the default floating dtype unless the quotient is rounded.
+
+    Args:
+        input: the dividend.
+        other: the divisor, a tensor or a number.
+        rounding_mode: None (exact), "trunc" (towards zero) or "floor" (down); both keep integers.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+        tensor([0.2500, 0.5000])
+        >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+        tensor([-4,  3])
     """
-    if rounding_mode is _NOT_GIVEN:
+    if rounding_mode is ABSENT:
         return div_true(input, other, out=out)
     _check_rounding(rounding_mode)
     if rounding_mode is None:
@@ -435,9 +476,9 @@ _div_in_steps_in_place = inplace_function(div_rounded_in_steps)
 
 
 @composite(name="div_", public=False)
-def div_in_place(self: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN) -> Any:
+def div_in_place(self: Any, other: Any, *, rounding_mode: Any = ABSENT) -> Any:
     """In-place version of `div`."""
-    if rounding_mode is _NOT_GIVEN:
+    if rounding_mode is ABSENT:
         return div_true_in_place(self, other)
     _check_rounding(rounding_mode)
     if rounding_mode is None:

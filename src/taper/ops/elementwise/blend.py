@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import select
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import ABSENT
 from taper.dtypes import C_NAMES
 from taper.opdef import (
     FLOAT,
@@ -86,9 +87,6 @@ def where_self_tangent(condition, self_t, other_t):
     )
 
 
-_NOT_GIVEN: Any = object()
-
-
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
@@ -96,22 +94,33 @@ def where(
     condition: Tensor, input: Operand, other: Operand, *, out: Tensor | None = None
 ) -> Tensor: ...
 @composite(method=False)
-def where(
-    condition: Any, input: Any = _NOT_GIVEN, other: Any = _NOT_GIVEN, *, out: Any = None
-) -> Any:
-    """`input` where the condition holds, else `other`; alone: the indices where it holds.
+def where(condition: Any, input: Any = ABSENT, other: Any = ABSENT, *, out: Any = None) -> Any:
+    """Choose elements from one of two tensors, as a condition tells.
 
-    >>> import taper
-    >>> x = taper.tensor([1.0, -2.0])
-    >>> taper.where(x > 0, x, 0)
-    tensor([1., 0.])
+    result = input where condition holds, else other
+
+    Args:
+        condition: a bool tensor.
+        input: tensor or number taken where the condition is True.
+        other: tensor or number taken where it is False.
+        out: tensor that receives the result.
+
+    Shape: the three broadcast together; the result has the broadcast shape.
+
+    Returns: the chosen elements; with the condition alone, its `nonzero(as_tuple=True)`.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, -2.0])
+        >>> taper.where(x > 0, x, 0)
+        tensor([1., 0.])
     """
     if isinstance(condition, ndarray | np.generic):
         kind = other.dtype if input.__class__ in NUMBERS else input.dtype
         return select(condition, np.asarray(input, kind), np.asarray(other, kind))
     if not isinstance(condition, Tensor):
         raise invalid_combination("where", (condition, input, other), _WHERE)
-    if input is _NOT_GIVEN and other is _NOT_GIVEN:
+    if input is ABSENT and other is ABSENT:
         return condition.nonzero(as_tuple=True)
     if condition._array.dtype != np.bool_:
         condition = _boolean(condition)
@@ -134,7 +143,20 @@ def _boolean(condition: Tensor) -> Tensor:
 
 
 def _where_method(self: Any, condition: Any, other: Any) -> Any:
-    """The tensor where the condition holds, else `other`."""
+    """Keep the tensor's elements where a condition holds, take others elsewhere.
+
+    Args:
+        condition: a bool tensor.
+        other: tensor or number taken where the condition is False.
+
+    Shape: the three broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, -2.0])
+        >>> x.where(x > 0, 0)
+        tensor([1., 0.])
+    """
     return where(condition, self, other)
 
 

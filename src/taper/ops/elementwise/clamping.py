@@ -53,11 +53,21 @@ def _real_only(name: str, kernel: str) -> Any:
     check=_real_only("maximum", "maximum_cpu"),
 )
 def maximum(self: Array, other: Array) -> Array:
-    """The larger of two elements; nan if one is nan.
+    """Take the larger of two elements, place by place; nan if either is nan.
 
-    >>> import taper
-    >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-    tensor([3., 4.])
+    The gradient of equal elements is halved between the two.
+
+    Args:
+        input: first tensor.
+        other: second tensor.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+        tensor([3., 4.])
     """
     return np.maximum(self, other)
 
@@ -84,11 +94,21 @@ def _halved_at_ties(grad: Any, self: Any, other: Any) -> Any:
     check=_real_only("minimum", "minimum_cpu"),
 )
 def minimum(self: Array, other: Array) -> Array:
-    """The smaller of two elements; nan if one is nan.
+    """Take the smaller of two elements, place by place; nan if either is nan.
 
-    >>> import taper
-    >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-    tensor([1., 2.])
+    The gradient of equal elements is halved between the two.
+
+    Args:
+        input: first tensor.
+        other: second tensor.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+        tensor([1., 2.])
     """
     return np.minimum(self, other)
 
@@ -278,11 +298,22 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
 
 @composite()
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
-    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+    """Move every element into the interval from `min` to `max`.
 
-    >>> import taper
-    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
+    result = min(max(x, min), max); where `min` is above `max` the result is `max`.
+
+    Args:
+        input: a tensor.
+        min: lower bound, a number or a tensor; None for no bound.
+        max: upper bound, likewise; one of the two must be given.
+        out: tensor that receives the result.
+
+    Shape: `input` and tensor bounds broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
     """
     if min.__class__ in _PLAIN and max.__class__ in _PLAIN and min is not max:
         return clamp_numbers(input, min, max, out=out)

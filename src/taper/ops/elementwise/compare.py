@@ -47,11 +47,22 @@ def _comparison(ufunc: np.ufunc, *refused: str) -> Callable[[Callable[..., Any]]
 
 @_comparison(np.equal)
 def eq(self: Array, other: Operand) -> Array:
-    """Whether two elements are equal.
+    """Compare two tensors for equality, element by element.
 
-    >>> import taper
-    >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
-    tensor([False,  True])
+    result = (input == other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
+        tensor([False,  True])
     """
     return np.equal(self, other)
 
@@ -80,11 +91,22 @@ def lt(self: Array, other: Operand) -> Array:
 
 @_comparison(np.less_equal, *COMPLEX, *WIDE)
 def le(self: Array, other: Operand) -> Array:
-    """Whether the first element is not larger.
+    """Tell where the first tensor is less than or equal to the second.
 
-    >>> import taper
-    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
-    tensor([ True, False])
+    result = (input ≤ other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+        tensor([ True, False])
     """
     return np.less_equal(self, other)
 
@@ -159,11 +181,23 @@ def isclose(
 def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether `isclose` holds for all elements.
+    """Tell whether all elements of two tensors are close to each other.
 
-    >>> import taper
-    >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
-    True
+    Close means |input - other| ≤ atol + rtol · |other|.
+
+    Args:
+        input: first tensor.
+        other: second tensor, of the same dtype; it broadcasts with the first.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        equal_nan: whether nan counts as close to nan.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
+        True
     """
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
@@ -252,11 +286,17 @@ def _never(self: ndarray) -> ndarray:
 
 @op()
 def isnan(self: Array) -> Array:
-    """Whether an element is nan.
+    """Tell which elements are nan.
 
-    >>> import taper
-    >>> taper.isnan(taper.tensor([1.0, float("nan")]))
-    tensor([False,  True])
+    Args:
+        input: a tensor; a complex element is nan if either of its parts is.
+
+    Shape: the result is a bool tensor with the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.isnan(taper.tensor([1.0, float("nan")]))
+        tensor([False,  True])
     """
     return _never(self) if self.dtype.kind in "biu" else np.isnan(self)
 

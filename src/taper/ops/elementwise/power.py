@@ -211,13 +211,23 @@ def pow_base_exponent(grad, self, exponent, result):
 
 @composite()
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """`input` to the power of `exponent`; one of them may be a number.
+    """Raise one tensor to the power of another; one of the two may be a number.
 
-    >>> import taper
-    >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
-    tensor([1., 4., 9.])
-    >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
-    tensor([2., 4., 8.])
+    result = input ^ exponent
+
+    Args:
+        input: the base, a tensor or a number.
+        exponent: a tensor or a number; integers cannot be raised to a negative integer.
+        out: tensor that receives the result.
+
+    Shape: `input` and `exponent` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+        >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
+        tensor([2., 4., 8.])
     """
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
@@ -246,11 +256,20 @@ def pow_in_place(self: Any, exponent: Any) -> Any:
 
 @composite()
 def square(input: Any, *, out: Any = None) -> Any:
-    """The square of every element.
+    """Square every element.
 
-    >>> import taper
-    >>> taper.square(taper.tensor([1.0, -3.0]))
-    tensor([1., 9.])
+    result = x² for each x of `input`
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`; bool gives int64.
+
+    Example:
+        >>> import taper
+        >>> taper.square(taper.tensor([1.0, -3.0]))
+        tensor([1., 9.])
     """
     return pow_scalar(input, 2, out=out)
 

@@ -19,11 +19,20 @@ from taper.tensor import is_complex
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sin)
 def sin(self: Array) -> Array:
-    """Sine of every element, in radians.
+    """Take the sine of every element.
 
-    >>> import taper
-    >>> taper.sin(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8415])
+    result = sin x for each x of `input`, in radians
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sin(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
     """
     return np.sin(self)
 
@@ -35,11 +44,20 @@ def sin_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cos)
 def cos(self: Array) -> Array:
-    """Cosine of every element, in radians.
+    """Take the cosine of every element.
 
-    >>> import taper
-    >>> taper.cos(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 0.5403])
+    result = cos x for each x of `input`, in radians
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.cos(taper.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
     """
     return np.cos(self)
 
@@ -156,11 +174,20 @@ def cosh_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tanh)
 def tanh(self: Array) -> Array:
-    """Hyperbolic tangent of every element.
+    """Take the hyperbolic tangent of every element.
 
-    >>> import taper
-    >>> taper.tanh(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
+    result = (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.tanh(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
     return np.tanh(self)
 

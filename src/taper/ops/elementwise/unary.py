@@ -66,11 +66,20 @@ def zeros_like(value: Any) -> Any:
     check=all_of(no_negation, not_implemented("neg_cpu", *WIDE)),
 )
 def neg(self: Array) -> Array:
-    """The negative of every element.
+    """Change the sign of every element.
 
-    >>> import taper
-    >>> taper.neg(taper.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
+    result = -input
+
+    Args:
+        input: a tensor; bool is refused.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.neg(taper.tensor([1.0, -2.0]))
+        tensor([-1.,  2.])
     """
     return np.negative(self)
 
@@ -98,11 +107,20 @@ def positive(input: Any) -> Any:
 
 @op(promote=SAME, out=True, ufunc=np.abs, check=not_implemented("abs_cpu", *BOOL, *WIDE))
 def abs(self: Array) -> Array:
-    """The absolute value of every element; of a complex one its distance from zero.
+    """Take the absolute value of every element.
 
-    >>> import taper
-    >>> taper.abs(taper.tensor([1.0, -2.0]))
-    tensor([1., 2.])
+    result = |input|; of a complex element its distance from zero, a real number.
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.abs(taper.tensor([1.0, -2.0]))
+        tensor([1., 2.])
     """
     return np.abs(self)
 
@@ -236,11 +254,20 @@ def reciprocal_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sqrt)
 def sqrt(self: Array) -> Array:
-    """Square root of every element.
+    """Take the square root of every element.
 
-    >>> import taper
-    >>> taper.sqrt(taper.tensor([4.0, 9.0]))
-    tensor([2., 3.])
+    result = √x for each x of `input`; nan below 0.
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sqrt(taper.tensor([4.0, 9.0]))
+        tensor([2., 3.])
     """
     return np.sqrt(self)
 
@@ -252,11 +279,20 @@ def sqrt_self(grad, result):
 
 @op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def rsqrt(self: Array) -> Array:
-    """1 / sqrt(x) of every element.
+    """Take one over the square root of every element.
 
-    >>> import taper
-    >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
-    tensor([0.5000, 0.2500])
+    result = 1 / √x for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
+        tensor([0.5000, 0.2500])
     """
     return inverted(np.sqrt(self))
 
@@ -276,11 +312,20 @@ def rsqrt_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.exp)
 def exp(self: Array) -> Array:
-    """e to the power of every element.
+    """Raise e to the power of every element.
 
-    >>> import taper
-    >>> taper.exp(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 2.7183])
+    result = eˣ for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.exp(taper.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
     """
     return np.exp(self)
 
@@ -324,11 +369,20 @@ def expm1_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log)
 def log(self: Array) -> Array:
-    """Natural logarithm of every element.
+    """Take the natural logarithm of every element.
 
-    >>> import taper
-    >>> taper.log(taper.tensor([1.0, 2.0]))
-    tensor([0.0000, 0.6931])
+    result = ln x for each x of `input`; -inf at 0 and nan below it.
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log(taper.tensor([1.0, 2.0]))
+        tensor([0.0000, 0.6931])
     """
     return np.log(self)
 
@@ -374,11 +428,20 @@ def log10_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def log1p(self: Array) -> Array:
-    """log(1 + x) of every element, accurate near zero.
+    """Take the logarithm of 1 + x for every element, accurately near zero.
 
-    >>> import taper
-    >>> taper.log1p(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.6931])
+    result = ln(1 + x) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log1p(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6931])
     """
     return np.log1p(self) if self.dtype.kind != "c" else complex_log1p(self)
 
@@ -393,11 +456,20 @@ def log1p_self(grad, self):
 
 @op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def sigmoid(self: Array) -> Array:
-    """The logistic function 1 / (1 + exp(-x)) of every element.
+    """Apply the logistic function to every element.
 
-    >>> import taper
-    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
+    result = 1 / (1 + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
     return logistic(self)
 
