@@ -45,13 +45,22 @@ Labels = list[Any]
 
 @composite(method=False)
 def einsum(*args: Any) -> Tensor:
-    """Sum of products of the elements of tensors, by Einstein's convention.
+    """Sum products of elements over indices that are named by letters.
 
-    `einsum("ij,jk->ik", a, b)`, or with lists of numbers: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    Indices that stand in the operands but not behind `->` are summed over; `...` stands for any
+    dimensions, which broadcast. Without `->` the result has the letters that occur once, in
+    alphabetical order.
 
-    >>> import taper
-    >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
-    tensor([4., 6.])
+    Args:
+        args: the equation and the tensors, as `einsum("ij,jk->ik", a, b)`, or tensors and lists of
+            numbers in turn, as `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    Shape: one dimension for each letter of the result, as long as in the operands.
+
+    Example:
+        >>> import taper
+        >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
+        tensor([4., 6.])
     """
     equation, operands = _arguments(args)
     for index, operand in enumerate(operands):

@@ -135,16 +135,25 @@ def grouped_mm(
     bias: Tensor | None = None,
     out_dtype: Any = None,
 ) -> Tensor:
-    """Matrix products of groups; `offs` holds the ends of the groups in a matrix of two dimensions.
+    """Multiply groups of matrices in one call.
 
-    Rows (columns) behind the last end give zeros.
+    Args:
+        mat_a: left matrices, a stack or one matrix that is cut into groups.
+        mat_b: right matrices, likewise.
+        offs: int32 vector with the end of each group, where a matrix is cut.
+        bias: must be None, as in PyTorch.
+        out_dtype: dtype of the result; must be that of `mat_a`.
 
-    >>> import taper
-    >>> from taper.ops.linalg.grouped_mm import grouped_mm
-    >>> offs = taper.tensor([1, 2], dtype=taper.int32)
-    >>> grouped_mm(taper.ones(2, 4), taper.ones(2, 4, 4), offs=offs)
-    tensor([[4., 4., 4., 4.],
-            [4., 4., 4., 4.]])
+    Shape: (g, m, k) and (g, k, n) give (g, m, n); a matrix (m, k) cut by rows gives (m, n), with
+        zeros behind the last end; two matrices cut along k give (g, m, n).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> offs = taper.tensor([1, 2], dtype=taper.int32)
+        >>> F.grouped_mm(taper.ones(2, 4), taper.ones(2, 4, 4), offs=offs)
+        tensor([[4., 4., 4., 4.],
+                [4., 4., 4., 4.]])
     """
     for name, position, each in (("input", 1, mat_a), ("mat2", 2, mat_b)):
         if not isinstance(each, Tensor):

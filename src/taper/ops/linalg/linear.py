@@ -26,13 +26,24 @@ from taper.tensor import Tensor
 def linear(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """`input @ weight.T + bias` over the last dimension of `input`.
+    """Apply an affine map to the last dimension.
 
-    >>> import taper
-    >>> from taper.ops.linalg.linear import linear
-    >>> linear(taper.ones(2, 3), taper.ones(1, 3), taper.tensor([0.5]))
-    tensor([[3.5000],
-            [3.5000]])
+    result = input @ weightᵀ + bias
+
+    Args:
+        input: a tensor (*, in).
+        weight: matrix (out, in), or a vector (in,).
+        bias: vector (out,), or None.
+        out: tensor that receives the result.
+
+    Shape: (*, out); with a vector as weight (*).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.linear(taper.ones(2, 3), taper.ones(1, 3), taper.tensor([0.5]))
+        tensor([[3.5000],
+                [3.5000]])
     """
     if out is not None:
         return product_into("linear", linear, (input, weight, bias), out)
@@ -116,11 +127,22 @@ def trilinear_i3(grad, i1, i2, expand1, expand2, expand3, sumdim):
 
 @composite(method=False)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+    """Apply a bilinear map to two inputs.
 
-    >>> import taper
-    >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
-    tensor([[6.]])
+    result[k] = input1 @ weight[k] @ input2ᵀ + bias[k]
+
+    Args:
+        input1: a tensor (*, in1).
+        input2: a tensor (*, in2).
+        weight: a tensor (out, in1, in2).
+        bias: vector (out,), or None.
+
+    Shape: (*, out).
+
+    Example:
+        >>> import taper
+        >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
+        tensor([[6.]])
     """
     if not all(isinstance(each, Tensor) for each in (input1, input2, weight)):
         raise not_tensors("bilinear", input1=input1, input2=input2, weight=weight)

@@ -104,12 +104,22 @@ def scalar_name(array: ndarray) -> str:
 
 @op(out=same_dtype, tangent=MULTILINEAR)
 def mm(self: Array, mat2: Array) -> Array:
-    """Product of two matrices.
+    """Multiply two matrices; nothing broadcasts.
 
-    >>> import taper
-    >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
-    tensor([[3., 2.],
-            [7., 4.]])
+    result[i, j] = Σₖ input[i, k] · mat2[k, j]
+
+    Args:
+        input: left matrix.
+        mat2: right matrix.
+        out: tensor that receives the result.
+
+    Shape: (n, k) and (k, m) give (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
+        tensor([[3., 2.],
+                [7., 4.]])
     """
     if self.ndim != 2 or mat2.ndim != 2 or self.dtype is not mat2.dtype:
         _check_mm(self, mat2)
@@ -167,11 +177,21 @@ def mm_mat2(grad, self, mat2_shape, mat2_strides):
 
 @op(out=same_dtype, tangent=MULTILINEAR)
 def mv(self: Array, vec: Array) -> Array:
-    """Product of a matrix and a vector.
+    """Multiply a matrix and a vector.
 
-    >>> import taper
-    >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
-    tensor([3., 7.])
+    result[i] = Σₖ input[i, k] · vec[k]
+
+    Args:
+        input: the matrix.
+        vec: the vector.
+        out: tensor that receives the result.
+
+    Shape: (n, k) and (k,) give (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
+        tensor([3., 7.])
     """
     if self.ndim != 2 or vec.ndim != 1 or self.dtype is not vec.dtype:
         check_mv(self, vec, self.shape[:1], vec)
@@ -296,13 +316,23 @@ def vdot_tangent(self, other, self_t, other_t):
 
 @op(out=same_dtype, tangent=MULTILINEAR)
 def bmm(self: Array, mat2: Array) -> Array:
-    """Products of the matrices of two stacks, pair by pair.
+    """Multiply the matrices of two stacks, pair by pair; nothing broadcasts.
 
-    >>> import taper
-    >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
-    tensor([[[3.]],
-    <BLANKLINE>
-            [[3.]]])
+    result[b] = input[b] @ mat2[b]
+
+    Args:
+        input: stack of left matrices.
+        mat2: stack of right matrices.
+        out: tensor that receives the result.
+
+    Shape: (b, n, k) and (b, k, m) give (b, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
+        tensor([[[3.]],
+        <BLANKLINE>
+                [[3.]]])
     """
     check_bmm(self, mat2)
     return batched_product(self, mat2)
@@ -339,11 +369,24 @@ def bmm_mat2(grad, self):
 
 @composite()
 def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
-    """Product of two matrices, vectors, or stacks of matrices, which broadcast.
+    """Multiply matrices, vectors or stacks of matrices.
 
-    >>> import taper
-    >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
-    torch.Size([5, 2])
+    Two vectors give their dot product, a matrix and a vector a vector. With more than two
+    dimensions
+    the last two are the matrices and those before them broadcast.
+
+    Args:
+        input: left factor, with at least one dimension.
+        other: right factor, with at least one dimension.
+        out: tensor that receives the result.
+
+    Shape: (*, n, k) and (*, k, m) give (*, n, m). A vector counts as (1, k) on the left and (k, 1)
+        on the right, and the added dimension is dropped from the result.
+
+    Example:
+        >>> import taper
+        >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
+        torch.Size([5, 2])
     """
     if out is not None:
         return product_into("matmul", matmul, (input, other), out)
@@ -480,12 +523,22 @@ def reflected_matmul(self: Tensor, other: Any) -> Any:
 
 @composite()
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    """The products of each element of one vector with each of another.
+    """Multiply each element of one vector with each element of another.
 
-    >>> import taper
-    >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
-    tensor([[3., 4.],
-            [6., 8.]])
+    result[i, j] = input[i] · vec2[j]
+
+    Args:
+        input: first vector.
+        vec2: second vector.
+        out: tensor that receives the result.
+
+    Shape: (n,) and (m,) give (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+        tensor([[3., 4.],
+                [6., 8.]])
     """
     if out is not None:
         return compute_into("outer", outer, (input, vec2), out)

@@ -60,11 +60,20 @@ def pair_distances_tangent(self_t):
 
 @composite(method=False)
 def pdist(input: Tensor, p: float = 2) -> Any:
-    """The distance of order `p` of each row to each later one, as one vector.
+    """Compute the distances between all pairs of rows.
 
-    >>> import taper
-    >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
+    result = ‖input[i] - input[j]‖ₚ for all i < j
+
+    Args:
+        input: a matrix (N, M).
+        p: order of the norm.
+
+    Shape: (N · (N - 1) / 2,)
+
+    Example:
+        >>> import taper
+        >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
     """
     check_tensors("pdist", input=input)
     if input.dim() != 2:

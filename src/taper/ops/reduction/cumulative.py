@@ -48,11 +48,22 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
 
 @op(tangent=LINEAR, inplace=True, out=True, layout=ROW_MAJOR)
 def cumsum(self: Array, dim: int, *, dtype: Any = None) -> Array:
-    """The sum of the elements up to each one along a dimension; of integers in int64.
+    """Add up the elements from the first to each one, along a dimension.
 
-    >>> import taper
-    >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
-    tensor([1., 3., 6.])
+    result[i] = input[0] + … + input[i]
+
+    Args:
+        input: a tensor; integers and bools are added in int64.
+        dim: dimension to go along.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([1., 3., 6.])
     """
     return _accumulated(np.add, self, dim, dtype)
 

@@ -168,13 +168,29 @@ def max(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Any:
-    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+    """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-    >>> import taper
-    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-    torch.return_types.max(
-    values=tensor(3.),
-    indices=tensor(1))
+    `max(input, other)` with a second tensor is `maximum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+        evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+    Example:
+        >>> import taper
+        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+        torch.return_types.max(
+        values=tensor(3.),
+        indices=tensor(1))
     """
     keepdim = keepdim or keepdims
     return _public(max_all, max_dim, maximum, input, dim, keepdim, other, out, axis)
@@ -203,11 +219,28 @@ def min(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Any:
-    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+    """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-    >>> import taper
-    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-    tensor([1., 0.])
+    `min(input, other)` with a second tensor is `minimum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+        shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+        with it.
+
+    Example:
+        >>> import taper
+        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+        tensor([1., 0.])
     """
     keepdim = keepdim or keepdims
     return _public(min_all, min_dim, minimum, input, dim, keepdim, other, out, axis)
@@ -435,11 +468,21 @@ def argmax(
     axis: int | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Where the largest element is: counted in the flattened tensor, or along a dimension.
+    """Find the index of the largest element.
 
-    >>> import taper
-    >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
-    tensor([1, 0])
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default the index counts in the flattened tensor.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`, in int64; of equal elements the first counts.
+
+    Example:
+        >>> import taper
+        >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
+        tensor([1, 0])
     """
     dim, keepdim = _one_dim(axis if dim is None else dim, "argmax"), keepdim or keepdims
     if out is not None:

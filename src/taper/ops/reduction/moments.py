@@ -298,14 +298,25 @@ def var(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The variance of all elements, or along dimensions.
+    """Compute the variance of all elements, or along dimensions.
 
-    The sum of squares is divided by the number of elements less `correction`, which is 1 by
-    default; `unbiased=False` means `correction=0`.
+    result = Σ (x - mean)² / max(0, n - correction), n elements in each sum
 
-    >>> import taper
-    >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        unbiased: old form of `correction`: True means 1, False means 0.
+        keepdim: keep the reduced dimensions, with length 1.
+        correction: what is subtracted from the number of elements; 1 by default.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
     """
     keepdim = keepdim or keepdims
     if dim is unbiased is correction is ABSENT and axis is out is None:
@@ -328,11 +339,25 @@ def std(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The standard deviation of all elements, or along dimensions; see `var`.
+    """Compute the standard deviation of all elements, or along dimensions.
 
-    >>> import taper
-    >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
+    result = √(Σ (x - mean)² / max(0, n - correction)), n elements in each sum
+
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        unbiased: old form of `correction`: True means 1, False means 0.
+        keepdim: keep the reduced dimensions, with length 1.
+        correction: what is subtracted from the number of elements; 1 by default.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
     """
     dims, less = _parsed(dim, unbiased, correction, axis, "std")
     keepdim = keepdim or keepdims

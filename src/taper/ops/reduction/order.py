@@ -91,13 +91,24 @@ def sort(
     out: Any = None,
     axis: int | None = None,
 ) -> Any:
-    """The elements in order along a dimension, and where they were; equal ones keep their order.
+    """Sort the elements along a dimension; nan counts as larger than any number.
 
-    >>> import taper
-    >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
-    torch.return_types.sort(
-    values=tensor([1., 2., 3.]),
-    indices=tensor([1, 2, 0]))
+    Args:
+        input: a tensor.
+        dim: dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; here they always do.
+        out: pair of tensors that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Returns: a named tuple (values, indices), both with the shape of `input`; indices are int64.
+
+    Example:
+        >>> import taper
+        >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
+        torch.return_types.sort(
+        values=tensor([1., 2., 3.]),
+        indices=tensor([1, 2, 0]))
     """
     if axis is not None:
         dim = axis
@@ -116,11 +127,21 @@ def argsort(
     stable: bool = False,
     axis: int | None = None,
 ) -> Tensor:
-    """The indices that put the elements in order along a dimension.
+    """Find the indices that sort a tensor along a dimension.
 
-    >>> import taper
-    >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
-    tensor([1, 2, 0])
+    Args:
+        input: a tensor.
+        dim: dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; here they always do.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`, in int64.
+
+    Example:
+        >>> import taper
+        >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
     """
     return sort(input.detach(), dim, descending, axis=axis).indices
 
@@ -146,13 +167,22 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def topk(
     self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
-    """The `k` largest (or smallest) elements along a dimension, and where they are.
+    """Find the `k` largest (or smallest) elements along a dimension.
 
-    They are in order also without `sorted`.
+    Args:
+        input: a tensor.
+        k: how many elements.
+        dim: dimension to search along.
+        largest: whether the largest are wanted; else the smallest.
+        sorted: whether they come in order; here they always do.
+        out: pair of tensors that receives the result.
 
-    >>> import taper
-    >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
-    tensor([3., 2.])
+    Returns: a named tuple (values, indices), shaped as `input` with length `k` along `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
+        tensor([3., 2.])
     """
     if type(k) is not int:
         k = integer("topk", "k", 2, k)

@@ -3,6 +3,8 @@
 Owns: the reductions that add, multiply or count.  PyTorch's overloads are separate primitives with
 nodes of their own (`SumBackward0` over everything, `SumBackward1` over dimensions); the public
 function picks one.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -117,11 +119,22 @@ def sum(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The sum of all elements, or along dimensions; of integers in int64.
+    """Add up all elements, or those along dimensions.
 
-    >>> import taper
-    >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([4., 6.])
+    Args:
+        input: a tensor; integers and bools are added in int64.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([4., 6.])
     """
     if dim is ABSENT:
         if axis is ABSENT and out is None:
@@ -323,11 +336,24 @@ def mean(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The mean of all elements, or along dimensions.
+    """Average all elements, or those along dimensions.
 
-    >>> import taper
-    >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([2., 3.])
+    result = (1/n) Σ x
+
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([2., 3.])
     """
     if dim is ABSENT:
         if axis is ABSENT:
@@ -430,11 +456,22 @@ def prod(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The product of all elements, or along one dimension; of integers in int64.
+    """Multiply all elements, or those along a dimension.
 
-    >>> import taper
-    >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
-    tensor([ 2., 12.])
+    Args:
+        input: a tensor; integers and bools are multiplied in int64.
+        dim: dimension to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+        tensor([ 2., 12.])
     """
     if axis is not ABSENT or keepdims:
         dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
@@ -485,11 +522,23 @@ def logsumexp(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The logarithm of the sum of exponentials along dimensions, without overflow.
+    """Take the logarithm of the sum of exponentials along dimensions, without overflow.
 
-    >>> import taper
-    >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6932)
+    result = ln Σ eˣ
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        dim: dimension or dimensions to reduce.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
+        tensor(1000.6932)
     """
     if dim is ABSENT:
         dim = given_axis("logsumexp", axis)
@@ -543,11 +592,21 @@ def any(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Whether any element is true (not zero), of all or along dimensions.
+    """Tell whether any element is true (not zero).
 
-    >>> import taper
-    >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
-    tensor([ True, False])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+    Example:
+        >>> import taper
+        >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
+        tensor([ True, False])
     """
     dims, keepdim = dims_of(axis if dim is None else dim, "any"), keepdim or keepdims
     if out is not None:
@@ -565,11 +624,21 @@ def all(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Whether all elements are true (not zero), of all or along dimensions.
+    """Tell whether all elements are true (not zero).
 
-    >>> import taper
-    >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
-    tensor([ True, False])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+    Example:
+        >>> import taper
+        >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
+        tensor([ True, False])
     """
     dims, keepdim = dims_of(axis if dim is None else dim, "all"), keepdim or keepdims
     if out is not None:

@@ -233,13 +233,25 @@ def norm(
     out: Tensor | None = None,
     dtype: Any = None,
 ) -> Tensor:
-    """The norm of all elements, or along dimensions: `p` is its order, "fro" means 2.
+    """Compute a norm of all elements, or along dimensions.
 
-    "nuc" is the sum of the singular values, of matrices.
+    result = (Σ |x|ᵖ)^(1/p); `linalg.vector_norm` and `linalg.matrix_norm` are the newer functions.
 
-    >>> import taper
-    >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
-    tensor([ 5., 10.])
+    Args:
+        input: a floating point or complex tensor.
+        p: order of the norm; "fro" means 2, inf the largest |x|, 0 the number of nonzero elements,
+            "nuc" the sum of the singular values of matrices.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
     """
     if p == "nuc":
         dims = tuple(range(input.dim())) if dim is None else dims_of(dim, "norm")
