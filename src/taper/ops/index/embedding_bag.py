@@ -452,18 +452,30 @@ def functional_embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of rows of `weight`.
+    """Look up rows of a table and reduce them bag by bag.
 
-    `input` is a matrix with a bag in each row, or a vector of all indices, and `offsets` says where
-    each bag begins (with `include_last_offset` also where the last ends).  In sums each row may be
-    multiplied by its `per_sample_weights`.  The row `padding_idx` does not count.
+    Args:
+        input: row numbers; a matrix with a bag in each row, or a vector of all bags.
+        weight: table (rows, width).
+        offsets: where each bag begins in a vector `input`.
+        max_norm: rows that are looked up are first scaled down, in place, to this norm.
+        norm_type: order of that norm.
+        scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
+        mode: "sum", "mean" or "max".
+        sparse: whether the gradient is sparse; only False is provided.
+        per_sample_weights: factors of the rows, in the shape of `input`; only with "sum".
+        include_last_offset: `offsets` also says where the last bag ends.
+        padding_idx: row that does not count and gets no gradient.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
-    >>> F.embedding_bag(taper.tensor([[0, 2], [1, 1]]), weight, mode="sum")
-    tensor([[5.],
-            [4.]])
+    Shape: (bags, width).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
+        >>> F.embedding_bag(taper.tensor([[0, 2], [1, 1]]), weight, mode="sum")
+        tensor([[5.],
+                [4.]])
     """
     if weight.dtype.name == "int64" and input.is_floating_point():
         warn_user(

@@ -31,12 +31,20 @@ def nonzero(
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite()
 def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
-    """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+    """Find the coordinates of all elements that are not zero.
 
-    >>> import taper
-    >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
-    tensor([[0, 1],
-            [1, 0]])
+    Args:
+        input: a tensor with d dimensions and n nonzero elements.
+        out: tensor that receives the result.
+        as_tuple: whether to return one vector for each dimension, ready to index with.
+
+    Returns: an int64 matrix (n, d) with a row for each element, or a tuple of d vectors (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
     """
     if out is not None and not isinstance(out, Tensor):
         refuse("nonzero", "out", 0, "Tensor", out)

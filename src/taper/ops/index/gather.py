@@ -128,12 +128,25 @@ def check_scatter(array: ndarray, dim: int, index: ndarray, source: ndarray | No
 
 @op(tangent=LINEAR, out=True)
 def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
-    """The elements along `dim` that `index` points at, one for each of its places.
+    """Take elements along a dimension at the places in `index`.
 
-    >>> import taper
-    >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
+    result[i, j] = input[index[i, j], j] for dim = 0, input[i, index[i, j]] for dim = 1, and so on
+
+    Args:
+        input: a tensor.
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as `input`; other lengths at most those of
+            `input`.
+        sparse_grad: whether the gradient is sparse; only False is provided.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `index`.
+
+    Example:
+        >>> import taper
+        >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
+        tensor([[1, 1],
+                [4, 3]])
     """
     position = _check_gather(self, dim, index)
     return self.reshape(-1).take(places_along(self.shape, position, index))
@@ -339,7 +352,24 @@ def scatter_(
     value: Any = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """In-place version of `scatter`."""
+    """Write elements along a dimension at the places in `index`, in place.
+
+    self[index[i, j], j] = src[i, j] for dim = 0, self[i, index[i, j]] = src[i, j] for dim = 1
+
+    Args:
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as the tensor.
+        src: tensor of values, no smaller than `index`, or a number.
+        value: a number, as a keyword.
+        reduce: "add" or "multiply" to combine with what is there; None overwrites.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(3).scatter_(0, taper.tensor([2, 0]), taper.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+    """
     function, arguments = _scatter_call(self, dim, index, src, value, reduce)
     if reduce is not None:
         return run_inplace(function.op, arguments)
@@ -387,7 +417,22 @@ def scatter_add_src(grad: Array, dim: int, index: Array) -> Array:
 
 @composite(public=False, numpy_names=True)
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """In-place version of `scatter_add`."""
+    """Add elements along a dimension at the places in `index`, in place.
+
+    self[index[i, j], j] += src[i, j] for dim = 0, self[i, index[i, j]] += src[i, j] for dim = 1
+
+    Args:
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as the tensor.
+        src: tensor of values, no smaller than `index`.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(2).scatter_add_(0, taper.tensor([1, 1]), taper.tensor([5.0, 6.0]))
+        tensor([ 0., 11.])
+    """
 
     def write(target: ndarray) -> None:
         write_scatter_add(target, dim, index._array, src._array)

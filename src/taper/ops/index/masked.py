@@ -113,11 +113,19 @@ def masked_fill_value(grad: Array, mask: Array) -> Array:
 
 @composite()
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """A copy with `value`, a number or a 0-d tensor, where `mask` is true.
+    """Replace the elements where a mask is True.
 
-    >>> import taper
-    >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
-    tensor([0., 2.])
+    Args:
+        input: a tensor.
+        mask: bool tensor that broadcasts with `input`.
+        value: a number or a 0-d tensor.
+
+    Shape: the broadcast shape of `input` and `mask`.
+
+    Example:
+        >>> import taper
+        >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
+        tensor([0., 2.])
     """
     _check_fill("masked_fill", input, mask, value)
     if isinstance(value, Tensor):
@@ -136,7 +144,19 @@ def _check_fill(function: str, input: Any, mask: Any, value: Any) -> None:
 
 @composite(public=False)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Write `value`, a number or a 0-d tensor, where `mask` is true."""
+    """Write a value where a mask is True, in place.
+
+    Args:
+        mask: bool tensor that broadcasts to the tensor.
+        value: a number or a 0-d tensor.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).masked_fill_(taper.tensor([True, False]), 7)
+        tensor([7., 1.])
+    """
     _check_fill("masked_fill_", self, mask, value)
     tensor = isinstance(value, Tensor)
     entry = (_masked_fill_tensor if tensor else _masked_fill).op

@@ -43,12 +43,21 @@ def _slice_shape(array: ndarray, dim: int) -> Shape:
 
 @op(tangent=LINEAR, out=True)
 def index_select(self: Array, dim: int, index: Array) -> Array:
-    """The slices along `dim` at the places in the vector `index`.
+    """Take slices along a dimension at the places in a vector.
 
-    >>> import taper
-    >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
-    tensor([[3, 4],
-            [3, 4]])
+    Args:
+        input: a tensor.
+        dim: dimension that `index` counts along.
+        index: int32 or int64 vector; a place may occur several times.
+        out: tensor that receives the result.
+
+    Shape: `input` with the length of `index` along `dim`; the result is a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
+        tensor([[3, 4],
+                [3, 4]])
     """
     position = wrap_dim(dim, self.ndim)
     if index.dtype not in _INTEGERS:

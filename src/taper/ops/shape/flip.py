@@ -47,12 +47,20 @@ def flip_self(grad: Array, dims: Shape) -> Array:
 
 @composite()
 def flip(input: Any, *order: Any, dims: Any = None) -> Any:
-    """The order of elements reversed along the given dimensions.
+    """Reverse the order of the elements along dimensions.
 
-    >>> import taper
-    >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
-    tensor([[3, 4],
-            [1, 2]])
+    Args:
+        input: a tensor.
+        order: dimensions to reverse, one by one or as one tuple.
+        dims: the dimensions, as a keyword.
+
+    Shape: the result has the shape of `input`; it is a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
+        tensor([[3, 4],
+                [1, 2]])
     """
     if not order:
         if dims is None:

@@ -89,12 +89,20 @@ def repeat_backward_self(grad: Array, repeats: Shape) -> Array:
 
 @composite(public=False)
 def repeat(input: Any, *times: Any, repeats: Any = None) -> Any:
-    """The tensor so many times along each dimension; further numbers in front are new dimensions.
+    """Copy the tensor so many times along each dimension.
 
-    >>> import taper
-    >>> taper.tensor([1, 2]).repeat(2, 2)
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
+    Args:
+        times: repetitions of each dimension, one by one or as one tuple; more numbers than there
+            are dimensions stand for new leading dimensions.
+        repeats: the repetitions, as a keyword.
+
+    Shape: each length is multiplied by its number of repetitions.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
     """
     if not times:
         if repeats is None:

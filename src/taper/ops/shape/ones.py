@@ -31,12 +31,19 @@ from taper.ops.shape.transpose import movedim, permute, permute_dims, t, transpo
 
 @op(view=True, tangent=LINEAR)
 def unsqueeze(self: Array, dim: int) -> Array:
-    """A new dimension of length 1 at position `dim`; shares the memory.
+    """Insert a dimension of length 1.
 
-    >>> import taper
-    >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
-    tensor([[1],
-            [2]])
+    Args:
+        input: a tensor with d dimensions.
+        dim: position of the new dimension in the result, from -(d + 1) to d.
+
+    Shape: (*) gives (*, 1, *); the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
     """
     shape = self.shape
     ndim = len(shape)
@@ -111,11 +118,19 @@ def squeeze_dims_self(grad: Array, dim: Shape, self_shape: Shape) -> Array:
 
 @composite()
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
-    """Without its dimensions of length 1, or without those in `dim`; shares the memory.
+    """Drop dimensions of length 1.
 
-    >>> import taper
-    >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
-    torch.Size([2])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to drop if their length is 1; by default all that can be.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` without those dimensions; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
+        torch.Size([2])
     """
     if dim is None:
         if axis is not None:

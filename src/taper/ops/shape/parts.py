@@ -64,11 +64,20 @@ def select_backward_self(grad: Array, dim: int, index: int) -> Array:
 
 @composite()
 def select(input: Any, dim: Any = ABSENT, index: Any = ABSENT, *, axis: Any = ABSENT) -> Any:
-    """The slice at `index` along `dim`, without that dimension; shares the memory.
+    """Take the slice at one index along a dimension.
 
-    >>> import taper
-    >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
-    tensor([1, 3])
+    Args:
+        input: a tensor.
+        dim: dimension that disappears.
+        index: which slice.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` without `dim`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([1, 3])
     """
     if type(index) is not int or dim is ABSENT:
         dim = axis if dim is ABSENT else dim
@@ -120,11 +129,21 @@ def slice_backward_self(
 def narrow(
     input: Any, dim: Any = ABSENT, start: Any = ABSENT, length: Any = ABSENT, *, axis: Any = ABSENT
 ) -> Any:
-    """`length` slices along `dim` from `start` on; shares the memory.
+    """Take `length` slices along a dimension, beginning at `start`.
 
-    >>> import taper
-    >>> taper.narrow(taper.arange(5), 0, 1, 3)
-    tensor([1, 2, 3])
+    Args:
+        input: a tensor.
+        dim: dimension to cut.
+        start: index of the first slice; may be negative, or a 0-d integer tensor.
+        length: how many slices.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` with `length` along `dim`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.narrow(taper.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
     """
     if dim is ABSENT or length is ABSENT:
         dim = axis if dim is ABSENT else dim

@@ -104,14 +104,24 @@ def unsafe_view_self(grad: Array, self_shape: Shape) -> Array:
 
 @composite(public=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """The same elements in another shape, or their bytes as another dtype; shares the memory.
+    """Look at the same memory in another shape or, byte by byte, as another dtype.
 
-    A view as another dtype has no history, as in PyTorch.
+    A shape that the strides do not allow is an error: `reshape` copies instead. A view as another
+    dtype has no history.
 
-    >>> import taper
-    >>> taper.arange(6).view(2, -1)
-    tensor([[0, 1, 2],
-            [3, 4, 5]])
+    Args:
+        shape: the new lengths, one by one or as one tuple, of which one may be -1 and is computed;
+            or a dtype.
+        size: the new lengths, as a keyword.
+        dtype: the new dtype, as a keyword.
+
+    Returns: a view; another dtype changes the last length by the ratio of the element sizes.
+
+    Example:
+        >>> import taper
+        >>> taper.arange(6).view(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
     for each in shape:
         if type(each) is not int:
@@ -206,7 +216,19 @@ def _to_divide(array: ndarray, strides: Shape) -> list[tuple[str, int]]:
 
 @composite(public=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """`view` with the shape of another tensor."""
+    """Look at the same memory in the shape of another tensor.
+
+    Args:
+        other: tensor whose shape is taken.
+
+    Returns: `self.view(other.size())`.
+
+    Example:
+        >>> import taper
+        >>> taper.arange(4).view_as(taper.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
     if not isinstance(other, Tensor):
         refuse("view_as", "other", 1, "Tensor", other)
     return view_as_shape(input, other._array.shape)
@@ -214,12 +236,20 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
-    """The same elements in another shape; a view where strides allow it, else a copy.
+    """Give a tensor another shape; the elements keep their row-major order.
 
-    >>> import taper
-    >>> taper.reshape(taper.arange(4), (2, 2))
-    tensor([[0, 1],
-            [2, 3]])
+    Args:
+        input: a tensor.
+        dims: the new lengths, one by one or as one tuple; one of them may be -1 and is computed.
+        shape: the new lengths, as a keyword.
+
+    Returns: a view of `input` where its strides allow one, else a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.reshape(taper.arange(4), (2, 2))
+        tensor([[0, 1],
+                [2, 3]])
     """
     if len(dims) == 1 and type(dims[0]) is tuple:
         size = dims[0]
@@ -256,11 +286,19 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one.
+    """Merge the dimensions from `start_dim` to `end_dim` into one.
 
-    >>> import taper
-    >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
-    torch.Size([2, 12])
+    Args:
+        input: a tensor.
+        start_dim: first dimension to merge.
+        end_dim: last dimension to merge.
+
+    Shape: (*, a, b, c, *) gives (*, a·b·c, *); the result is a view where strides allow one.
+
+    Example:
+        >>> import taper
+        >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
+        torch.Size([2, 12])
     """
     shape = input._array.shape
     ndim = len(shape)
@@ -329,11 +367,19 @@ def alias_self(grad: Array) -> Array:
 
 @composite(arrays=True)
 def detach(input: Tensor) -> Tensor:
-    """The same memory and version counter without history and without tangent.
+    """Look at the same memory without history: no gradient flows through the result.
 
-    >>> import taper
-    >>> taper.ones(2, requires_grad=True).detach()
-    tensor([1., 1.])
+    Writing in place into the result changes `input` too, and autograd notices it.
+
+    Args:
+        input: a tensor.
+
+    Returns: a tensor that does not require a gradient and shares the memory of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2, requires_grad=True).detach()
+        tensor([1., 1.])
     """
     result = same_memory(input)
     if input._requires_grad is not False:
@@ -343,11 +389,17 @@ def detach(input: Tensor) -> Tensor:
 
 @composite(method=False)
 def detach_(input: Tensor) -> Tensor:
-    """Cut the tensor's history in place.
+    """Cut a tensor from its graph, in place: it becomes a leaf without gradient.
 
-    >>> import taper
-    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
-    tensor([2., 2.])
+    Args:
+        input: the tensor that is changed; views cannot be cut in place.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+        tensor([2., 2.])
     """
     tensor_argument("detach_", "input", input)
     result: Tensor = input.detach_()
@@ -433,12 +485,21 @@ def expand_self(grad: Array, self_shape: Shape) -> Array:
 
 @composite(public=False)
 def expand(input: Any, *sizes_given: Any, size: Any = None, implicit: bool = False) -> Any:
-    """Dimensions of length 1 seen as longer ones, and new leading ones; shares the memory.
+    """Repeat dimensions of length 1 without copying.
 
-    >>> import taper
-    >>> taper.tensor([[1], [2]]).expand(2, 3)
-    tensor([[1, 1, 1],
-            [2, 2, 2]])
+    Args:
+        sizes_given: the new lengths, one by one or as one tuple; -1 keeps a length, and more
+            lengths than there are dimensions add leading ones.
+        size: the new lengths, as a keyword.
+        implicit: has no effect.
+
+    Returns: a view in which all repetitions share memory; `clone` it before writing in place.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1], [2]]).expand(2, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
     """
     if not sizes_given:
         if size is None:
@@ -449,7 +510,19 @@ def expand(input: Any, *sizes_given: Any, size: Any = None, implicit: bool = Fal
 
 @composite(public=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """`expand` to the shape of another tensor."""
+    """Repeat dimensions of length 1 until the shape is that of another tensor.
+
+    Args:
+        other: tensor whose shape is taken.
+
+    Returns: `self.expand(other.size())`, a view.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).expand_as(taper.zeros(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     if not isinstance(other, Tensor):
         refuse("expand_as", "other", 1, "Tensor", other)
     return expand_to(input, other._array.shape)

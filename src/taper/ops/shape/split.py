@@ -114,11 +114,19 @@ def split_with_sizes_self(grad: Any, self_shape: Shape, split_sizes: Shape, dim:
 
 @composite(name="split", method=False)
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Consecutive parts along `dim`, of one length or of given lengths; they share the memory.
+    """Cut a tensor into consecutive parts along a dimension.
 
-    >>> import taper
-    >>> taper.split(taper.arange(5), 2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    Args:
+        tensor: the tensor to cut.
+        split_size_or_sections: length of each part (the last may be shorter), or a list of lengths.
+        dim: dimension to cut.
+
+    Returns: a tuple of views.
+
+    Example:
+        >>> import taper
+        >>> taper.split(taper.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if isinstance(split_size_or_sections, tuple | list):
         return split_with_sizes(tensor, split_size_or_sections, dim)
@@ -127,7 +135,19 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tenso
 
 @composite(name="split", public=False)
 def split_method(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split`, as the method calls its arguments."""
+    """Cut the tensor into consecutive parts along a dimension.
+
+    Args:
+        split_size: length of each part (the last may be shorter), or a list of lengths.
+        dim: dimension to cut.
+
+    Returns: a tuple of views.
+
+    Example:
+        >>> import taper
+        >>> taper.arange(5).split([4, 1])
+        (tensor([0, 1, 2, 3]), tensor([4]))
+    """
     return split(self, split_size, dim)
 
 
@@ -183,11 +203,20 @@ def _chunk_length(tensor: Tensor, chunks: int, dim: int) -> tuple[int, int]:
 def chunk(
     input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """At most `chunks` parts of equal length along `dim`, the last one perhaps shorter.
+    """Cut a tensor into at most `chunks` parts of equal length.
 
-    >>> import taper
-    >>> taper.chunk(taper.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
+    Args:
+        input: the tensor to cut.
+        chunks: how many parts are wanted; there are fewer where the length does not allow so many.
+        dim: dimension to cut.
+        axis: NumPy's name for `dim`.
+
+    Returns: a tuple of views, each ⌈length / chunks⌉ long, the last perhaps shorter.
+
+    Example:
+        >>> import taper
+        >>> taper.chunk(taper.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     dim = dim if axis is None else axis
     size, length = _chunk_length(input, chunks, dim)
@@ -350,11 +379,18 @@ def dsplit(
 
 @op(view=True, many_outputs=True, tangent=LINEAR)
 def unbind(self: Array, dim: int = 0) -> Array:
-    """All slices along a dimension, without it; they share the memory.
+    """Take a tensor apart into its slices along a dimension.
 
-    >>> import taper
-    >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
-    (tensor([1, 2]), tensor([3, 4]))
+    Args:
+        input: a tensor.
+        dim: dimension to take apart.
+
+    Returns: a tuple of views without `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
     """
     ndim = self.ndim
     if ndim == 0:
@@ -429,11 +465,20 @@ def _cat_unlike(tensors: list[ndarray], dim: int) -> ndarray:
 def cat(
     tensors: Any, dim: int = 0, *, out: Tensor | None = None, axis: int | None = None
 ) -> Tensor:
-    """Tensors one after the other along a dimension.
+    """Join tensors along a dimension that they have already.
 
-    >>> import taper
-    >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
-    tensor([1, 2, 3])
+    Args:
+        tensors: sequence of tensors; their shapes agree except along `dim`.
+        dim: dimension to join along.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: (*, n, *) and (*, m, *) give (*, n + m, *); the result has the common dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
+        tensor([1, 2, 3])
     """
     if isinstance(tensors, tuple | list) and not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -497,12 +542,20 @@ composite(method=False, name="concatenate")(concat)
 
 @op(method=False, tangent=LINEAR, out=True)
 def stack(tensors: Arrays, dim: int = 0) -> Array:
-    """Tensors of one shape side by side along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
-    >>> import taper
-    >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
+    Args:
+        tensors: sequence of tensors of one shape.
+        dim: position of the new dimension in the result.
+        out: tensor that receives the result.
+
+    Shape: k tensors (*) give (*, k, *).
+
+    Example:
+        >>> import taper
+        >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
     """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")

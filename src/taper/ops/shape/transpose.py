@@ -17,12 +17,20 @@ from taper.userwarning import warn_once
 
 @op(view=True, tangent=LINEAR)
 def transpose(self: Array, dim0: int, dim1: int) -> Array:
-    """Two dimensions exchanged; shares the memory.
+    """Exchange two dimensions.
 
-    >>> import taper
-    >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
-    tensor([[1, 3],
-            [2, 4]])
+    Args:
+        input: a tensor.
+        dim0: first dimension.
+        dim1: second dimension.
+
+    Shape: `input` with the lengths `dim0` and `dim1` exchanged; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([[1, 3],
+                [2, 4]])
     """
     try:
         return self.swapaxes(dim0, dim1)
@@ -61,12 +69,18 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @op(view=True, tangent=LINEAR)
 def t(self: Array) -> Array:
-    """The transpose of a matrix; shares the memory.
+    """Transpose a matrix; vectors and 0-d tensors stay as they are.
 
-    >>> import taper
-    >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 3],
-            [2, 4]])
+    Args:
+        input: a tensor with at most two dimensions.
+
+    Shape: (n, m) gives (m, n); the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
     """
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
@@ -106,11 +120,19 @@ def permute_self(grad: Array, dims: Shape) -> Array:
 
 @composite()
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
-    """The dimensions in another order; shares the memory.
+    """Put the dimensions into another order.
 
-    >>> import taper
-    >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
-    torch.Size([4, 2, 3])
+    Args:
+        input: a tensor.
+        order: numbers of the dimensions in their new order, one by one or as one tuple.
+        dims: the order, as a keyword.
+
+    Shape: length i of the result is length `dims[i]` of `input`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
     """
     if not order:
         if dims is None:

@@ -29,12 +29,22 @@ def _triangle(function: Any, name: str, array: ndarray, diagonal: int) -> ndarra
 
 @op(tangent=LINEAR, inplace=True, out=True)
 def tril(self: Array, diagonal: int = 0) -> Array:
-    """The lower triangle of a matrix or of a batch of matrices, zero elsewhere.
+    """Keep the lower triangle of a matrix; set the rest to zero.
 
-    >>> import taper
-    >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 0],
-            [3, 4]])
+    result[i, j] = input[i, j] where j ≤ i + diagonal, else 0
+
+    Args:
+        input: a matrix or a batch of matrices.
+        diagonal: which diagonal ends the triangle; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (*, n, m) gives (*, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 0],
+                [3, 4]])
     """
     return _triangle(np.tril, "tril", self, diagonal)
 
@@ -46,12 +56,22 @@ def tril_self(grad: Array, diagonal: int) -> Array:
 
 @op(tangent=LINEAR, inplace=True, out=True)
 def triu(self: Array, diagonal: int = 0) -> Array:
-    """The upper triangle of a matrix or of a batch of matrices, zero elsewhere.
+    """Keep the upper triangle of a matrix; set the rest to zero.
 
-    >>> import taper
-    >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 2],
-            [0, 4]])
+    result[i, j] = input[i, j] where j ≥ i + diagonal, else 0
+
+    Args:
+        input: a matrix or a batch of matrices.
+        diagonal: which diagonal begins the triangle; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (*, n, m) gives (*, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 2],
+                [0, 4]])
     """
     return _triangle(np.triu, "triu", self, diagonal)
 
@@ -168,11 +188,19 @@ def diag_embed_self(grad: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 @composite()
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix with the vector on a diagonal; of a matrix, the diagonal as a vector.
+    """Put a vector on a diagonal, or take a diagonal from a matrix.
 
-    >>> import taper
-    >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
+    Args:
+        input: a vector or a matrix.
+        diagonal: which diagonal; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (n,) gives (n + |diagonal|, n + |diagonal|); (n, m) gives the vector of its diagonal.
+
+    Example:
+        >>> import taper
+        >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
     """
     ndim = input._array.ndim
     if ndim not in (1, 2):
