@@ -1,6 +1,8 @@
 """Tensors as Python values, NumPy arrays and text: the methods that leave the world of tensors.
 
 Also what a tensor can be asked about itself: its category, its storage, where it lies.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -41,11 +43,14 @@ if TYPE_CHECKING:
 
 @composite(public=False)
 def item(input: Tensor) -> bool | int | float:
-    """The only element, as a Python number.
+    """Return the only element as a Python number.
 
-    >>> import taper
-    >>> taper.tensor([[2.5]]).item()
-    2.5
+    Returns: a bool, int, float or complex; a tensor with more or fewer elements is an error.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[2.5]]).item()
+        2.5
     """
     array = input._array
     if array.size != 1:
@@ -55,11 +60,14 @@ def item(input: Tensor) -> bool | int | float:
 
 @composite(public=False)
 def tolist(input: Tensor) -> list[Any]:
-    """The elements as nested lists of Python numbers; one number for a tensor without dimensions.
+    """Return the elements as nested lists of Python numbers.
 
-    >>> import taper
-    >>> taper.tensor([[1, 2], [3, 4]]).tolist()
-    [[1, 2], [3, 4]]
+    Returns: a list for each dimension; a plain number for a 0-d tensor.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
     """
     return input._array.tolist()
 
@@ -159,13 +167,17 @@ def backwards(self: Tensor) -> Tensor:
 
 @composite(public=False)
 def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
-    """The elements as an array on the same memory, which it keeps alive.
+    """Return the elements as a NumPy array that shares the tensor's memory.
 
-    `force` also accepts a tensor that requires a gradient.
+    Args:
+        force: also accept a tensor that requires a gradient; its history is left behind.
 
-    >>> import taper
-    >>> taper.tensor([1, 2]).numpy()
-    array([1, 2])
+    Returns: an array of the same shape and dtype; bfloat16, which NumPy lacks, is an error.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).numpy()
+        array([1, 2])
     """
     if not force and input._requires_grad and requires_grad(input):
         if not local.state.mode & NO_GRAD:
@@ -405,7 +417,19 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
 
 @composite(public=False)
 def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
-    """Refused: there is no accelerator to pin memory for."""
+    """Raise PyTorch's error of a machine without accelerator: there is none to pin memory for.
+
+    Args:
+        device: the accelerator.
+
+    Returns: never.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).pin_memory()
+        Traceback (most recent call last):
+        RuntimeError: Cannot access accelerator device when none is available.
+    """
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
@@ -414,11 +438,17 @@ def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
 
 @composite(method=False)
 def is_tensor(obj: object, /) -> TypeIs[Tensor]:
-    """Whether an object is a Tensor.
+    """Tell whether an object is a Tensor.
 
-    >>> import taper
-    >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
-    (True, False)
+    Args:
+        obj: any object.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
+        (True, False)
     """
     return isinstance(obj, Tensor)
 
@@ -486,11 +516,17 @@ def is_inference(input: Tensor) -> bool:
 
 @composite(method=False)
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """Count the elements.
 
-    >>> import taper
-    >>> taper.numel(taper.ones(2, 3))
-    6
+    Args:
+        input: a tensor.
+
+    Returns: the product of all lengths, an int.
+
+    Example:
+        >>> import taper
+        >>> taper.numel(taper.ones(2, 3))
+        6
     """
     return tensor_argument("numel", "input", input).size
 

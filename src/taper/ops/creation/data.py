@@ -86,12 +86,21 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with the elements of `data`, which is always copied.
+    """Make a tensor with a copy of the given data.
 
-    >>> import taper
-    >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
-    tensor([[1., 2.],
-            [3., 4.]])
+    Args:
+        data: a number, a nested sequence of numbers, a NumPy array or a tensor.
+        dtype: dtype of the result; by default that of the data, Python floats in the default dtype.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Returns: a new leaf tensor without history.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
     """
     usable(device, "tensor")
     if pin_memory is not False:
@@ -115,11 +124,20 @@ def new_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with the elements of `data` in the dtype of this tensor.
+    """Make a tensor with a copy of the given data in the dtype of this tensor.
 
-    >>> import taper
-    >>> taper.tensor([1.0]).new_tensor([2, 3])
-    tensor([2., 3.])
+    Args:
+        data: a number, a nested sequence of numbers, a NumPy array or a tensor.
+        dtype: dtype of the result; by default that of this tensor.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Returns: a new leaf tensor without history.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1.0]).new_tensor([2, 3])
+        tensor([2., 3.])
     """
     which = options("new_tensor", dtype, None, device, pin_memory, input.dtype)
     if isinstance(data, Tensor):
@@ -130,11 +148,20 @@ def new_tensor(
 
 @composite(method=False)
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory and history where that is possible.
+    """Turn data into a tensor, sharing memory and history where that is possible.
 
-    >>> import numpy, taper
-    >>> taper.as_tensor(numpy.array([1, 2]))
-    tensor([1, 2])
+    Args:
+        data: a tensor, a NumPy array, a number or a nested sequence of numbers.
+        dtype: dtype of the result; by default that of the data.
+        device: only the CPU is provided.
+
+    Returns: `data` itself if it is such a tensor already, a tensor on its memory if it is an array,
+        else a new one.
+
+    Example:
+        >>> import numpy, taper
+        >>> taper.as_tensor(numpy.array([1, 2]))
+        tensor([1, 2])
     """
     usable(device, "as_tensor")
     which = _dtype("as_tensor", dtype)
@@ -254,13 +281,19 @@ def _adopted(array: np.ndarray) -> np.ndarray:
 
 
 def from_numpy(ndarray: np.ndarray, /) -> Tensor:
-    """A tensor on the memory of an array: what is written to one is seen in the other.
+    """Make a tensor on the memory of a NumPy array: writes to one are seen in the other.
 
-    Differs: a tensor on a read-only array stays read-only, where PyTorch would write.
+    Args:
+        ndarray: a NumPy array of a dtype that tensors have.
 
-    >>> import numpy, taper
-    >>> taper.from_numpy(numpy.array([1.0, 2.0], numpy.float32))
-    tensor([1., 2.])
+    Returns: a tensor of the same shape and dtype.
+
+    Differs from PyTorch: a tensor on a read-only array stays read-only; PyTorch would write.
+
+    Example:
+        >>> import numpy, taper
+        >>> taper.from_numpy(numpy.array([1.0, 2.0], numpy.float32))
+        tensor([1., 2.])
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")

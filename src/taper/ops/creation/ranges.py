@@ -106,11 +106,25 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers from `start` (0 if one number is given) up to, not including, `end`.
+    """Make a vector of numbers at equal distances, `end` excluded.
 
-    >>> import taper
-    >>> taper.arange(3), taper.arange(1, 2, 0.5)
-    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    result = start, start + step, start + 2·step, … below `end`
+
+    Args:
+        start: first number; 0 if only one number is given, which is then `end`.
+        end: bound that is not reached.
+        step: distance of neighbours, 1 by default; negative to count down.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default int64, or the default dtype if a number is a float.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (⌈(end - start) / step⌉,)
+
+    Example:
+        >>> import taper
+        >>> taper.arange(3), taper.arange(1, 2, 0.5)
+        (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     first, last, width = _arange_arguments(start, end, step)
     floating = isinstance(first, float) or isinstance(last, float) or isinstance(width, float)
@@ -303,11 +317,23 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included.
+    """Make a vector of `steps` numbers at equal distances, both ends included.
 
-    >>> import taper
-    >>> taper.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Args:
+        start: first number, or a 0-d tensor.
+        end: last number, or a 0-d tensor.
+        steps: how many numbers.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (steps,)
+
+    Example:
+        >>> import taper
+        >>> taper.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     return _sampled(
         "linspace", start, end, steps, None, out, dtype, layout, device, pin_memory, requires_grad

@@ -2,6 +2,8 @@
 
 The numbers are PyTorch's for the same seed (D8): `sampling` draws them.  A fill is a write in
 place like any other, and what it overwrites gets the gradient zero.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -119,12 +121,20 @@ def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others
 
 @composite(public=False, arrays=True)
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with normally distributed numbers.
+    """Fill the tensor with normally distributed numbers, in place.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.empty(2).normal_(mean=10, std=0.5)
-    tensor([10.7705,  9.8533])
+    Args:
+        mean: mean of the distribution.
+        std: standard deviation.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.empty(2).normal_(mean=10, std=0.5)
+        tensor([10.7705,  9.8533])
     """
     check_generator("normal_", generator)
     center, spread = number("normal_", "mean", 1, mean), number("normal_", "std", 2, std)
@@ -147,12 +157,20 @@ def _start(function: str, named: dict[str, Any], otherwise: Any) -> Any:
 def uniform_(
     self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **start: float
 ) -> Tensor:
-    """Fill with numbers evenly distributed over [from, to).
+    """Fill the tensor with numbers drawn evenly from an interval, in place.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.empty(2).uniform_(-1, 1)
-    tensor([-0.0075,  0.5364])
+    Args:
+        from_, start: lower bound; `from` as a keyword.
+        to: upper bound, which is not reached.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.empty(2).uniform_(-1, 1)
+        tensor([-0.0075,  0.5364])
     """
     check_generator("uniform_", generator)
     low = number("uniform_", "from", 1, _start("uniform_", start, from_))
@@ -168,12 +186,22 @@ def uniform_(
 def random_(
     self: Tensor, *bounds: Any, to: Any = None, generator: Any = None, **start: int
 ) -> Tensor:
-    """Fill with integers: `random_(from, to)` below `to`, `random_(to)` from 0, `random_()` all.
+    """Fill the tensor with integers drawn evenly, in place.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.empty(3).random_(2, 5)
-    tensor([4., 2., 4.])
+    Args:
+        bounds: `from, to`, or only `to` to begin at 0; without bounds all integers that the dtype
+            can tell apart, from 0 on.
+        to: integer above the highest, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        start: lowest integer, by the keyword `from`.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.empty(3).random_(2, 5)
+        tensor([4., 2., 4.])
     """
     check_generator("random_", generator)
     if start:
@@ -371,14 +399,27 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers; mean and deviation are tensors, or numbers with `size`.
+    """Draw normally distributed numbers, each with its mean and standard deviation.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
-    tensor([ 1.5410, 99.7066])
-    >>> taper.normal(0.0, 0.1, (2,))
-    tensor([-0.2179,  0.0568])
+    Args:
+        mean: means, a tensor or a number.
+        std: standard deviations, a tensor or a number.
+        size: the lengths of the result, where both are numbers.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result, where both are numbers.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: `size`; the shape of `mean` and `std`, broadcast together, where one of them is a tensor.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
+        tensor([ 1.5410, 99.7066])
+        >>> taper.normal(0.0, 0.1, (2,))
+        tensor([-0.2179,  0.0568])
     """
     check_generator("normal", generator)
     by_mean, by_std = isinstance(mean, Tensor), isinstance(std, Tensor)
@@ -478,12 +519,21 @@ def bernoulli_all_tangent(self_t):
 def bernoulli(
     input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Ones with the probabilities that the elements of `input` are (or with `p`), and zeros.
+    """Draw ones and zeros: each element is 1 with its own probability.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
-    tensor([0., 0., 1.])
+    Args:
+        input: tensor of probabilities in [0, 1].
+        p: one probability for all; only the shape of `input` counts then.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
+        tensor([0., 0., 1.])
     """
     if not isinstance(input, Tensor):
         refuse("bernoulli", "input", 1, "Tensor", input)
@@ -556,12 +606,22 @@ def multinomial(
     generator: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices of categories, `num_samples` for each row, drawn with the row's weights.
+    """Draw indices of categories, weighted.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
-    tensor([1, 2])
+    Args:
+        input: weights of the categories, not negative; they need not sum to 1.
+        num_samples: how many indices are drawn for each row.
+        replacement: whether an index may be drawn again.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+
+    Shape: (c,) gives (num_samples,), (n, c) gives (n, num_samples); the result is int64.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
+        tensor([1, 2])
     """
     if not isinstance(input, Tensor):
         refuse("multinomial", "input", 1, "Tensor", input)
