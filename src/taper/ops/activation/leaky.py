@@ -110,11 +110,21 @@ def _leaky_relu_in_place_self(grad, result, negative_slope):
 
 
 leaky_relu_in_place = inplace_function(_leaky_relu_in_place)
-leaky_relu_in_place.__doc__ = """In-place version of `leaky_relu`.
+leaky_relu_in_place.__doc__ = """Scale down negative elements in place.
 
-    >>> import taper
-    >>> taper.nn.functional.leaky_relu_(taper.tensor([-1.0, 2.0]), 0.1)
-    tensor([-0.1000,  2.0000])
+    result = x where x > 0, else negative_slope · x
+
+    Args:
+        input: the tensor that is changed.
+        negative_slope: factor of negative elements.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.leaky_relu_(taper.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
     """
 
 
@@ -144,11 +154,20 @@ def _prelu_kernel_all(grad, self, weight, needs):
 
 @composite()
 def prelu(input: Any, weight: Any) -> Any:
-    """x where it is above zero, else x times the weight, one for all or one for each channel.
+    """Scale negative elements by a learnable weight.
 
-    >>> import taper
-    >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
-    tensor([-0.2500,  2.0000])
+    result = x where x > 0, else weight · x
+
+    Args:
+        input: a tensor; its second dimension are the channels.
+        weight: one number for all, or a vector with one for each channel.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
+        tensor([-0.2500,  2.0000])
     """
     if not isinstance(weight, Tensor):
         raise not_tensors("prelu", input=input, weight=weight)
@@ -301,11 +320,21 @@ def rrelu_in_place(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """In-place version of `rrelu`.
+    """Scale down negative elements by a random slope, in place; see `rrelu`.
 
-    >>> import taper
-    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
-    tensor([-11.,   2.])
+    Args:
+        input: the tensor that is changed.
+        lower: smallest slope.
+        upper: largest slope.
+        training: whether slopes are drawn.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
+        tensor([-11.,   2.])
     """
     noise = _slopes(input, lower, upper, training, generator)
     return _rrelu_with_noise_in_place(input, noise, lower, upper, training)

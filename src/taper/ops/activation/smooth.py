@@ -2,6 +2,8 @@
 
 Owns: the operators and their gradients, which are operators themselves where PyTorch has a node for
 them.  The functions of `nn.functional`, with `inplace=`, are in `functional`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -142,11 +144,23 @@ def _elu_in_place_self(grad, result, alpha, scale, input_scale):
 
 
 elu_in_place = inplace_function(_elu_in_place)
-elu_in_place.__doc__ = """In-place version of `elu`.
+elu_in_place.__doc__ = """Bend negative elements smoothly towards a bound, in place.
 
-    >>> import taper
-    >>> taper.nn.functional.elu_(taper.tensor([-1.0, 1.0]))
-    tensor([-0.6321,  1.0000])
+    result = scale · x where x > 0, else scale · alpha · (exp(input_scale · x) - 1)
+
+    Args:
+        input: the tensor that is changed.
+        alpha: bound of the negative side.
+        scale: factor of the result.
+        input_scale: factor of x in the exponential.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.elu_(taper.tensor([-1.0, 1.0]))
+        tensor([-0.6321,  1.0000])
     """
 
 
@@ -163,11 +177,19 @@ def selu(input: Any) -> Any:
 
 @composite(name="selu_", method=False)
 def selu_in_place(input: Any) -> Any:
-    """In-place version of `selu`.
+    """Apply selu in place.
 
-    >>> import taper
-    >>> taper.selu_(taper.tensor([-1.0, 1.0]))
-    tensor([-1.1113,  1.0507])
+    result = s · x where x > 0, else s · a · (eˣ - 1), with a = 1.6733 and s = 1.0507
+
+    Args:
+        input: the tensor that is changed.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.selu_(taper.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
     """
     return elu_in_place(input, _SELU_ALPHA, _SELU_SCALE)
 
@@ -216,11 +238,20 @@ def _celu_in_place_self(grad, result, alpha):
 
 
 celu_in_place = inplace_function(_celu_in_place)
-celu_in_place.__doc__ = """In-place version of `celu`.
+celu_in_place.__doc__ = """Bend negative elements smoothly towards -alpha, in place.
 
-    >>> import taper
-    >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
-    tensor([-0.7869,  1.0000])
+    result = x where x > 0, else alpha · (exp(x / alpha) - 1)
+
+    Args:
+        input: the tensor that is changed.
+        alpha: bound of the negative side.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
+        tensor([-0.7869,  1.0000])
     """
 composites["celu_"] = celu_in_place
 
@@ -277,11 +308,22 @@ def _same_float(out: Array, result: Array) -> None:
     layout=ELEMENTWISE,
 )
 def gelu(self: Array, *, approximate: str = "none") -> Array:
-    """x times the probability that a normal deviate is below x, or an approximation by tanh.
+    """Weigh every element by the normal distribution function.
 
-    >>> import taper
-    >>> taper.nn.functional.gelu(taper.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.1587,  0.0000,  0.8413])
+    result = x · Φ(x), or x/2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+
+    Args:
+        input: a tensor.
+        approximate: "none" for the first formula, "tanh" for the second.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.gelu(taper.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate == "none":
         return in_blocks(_gelu, self)
@@ -426,11 +468,23 @@ def _softplus(values: ndarray, beta: Any, threshold: Any) -> Any:
     check=not_implemented("softplus_cpu", *NOT_FLOATING),
 )
 def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
-    """log(1 + exp(beta x)) / beta, and x itself where beta x is above `threshold`.
+    """Smooth the relu.
 
-    >>> import taper
-    >>> taper.nn.functional.softplus(taper.tensor([-1.0, 0.0, 30.0]))
-    tensor([ 0.3133,  0.6931, 30.0000])
+    result = ln(1 + exp(beta · x)) / beta, and x itself where beta · x > threshold
+
+    Args:
+        input: a tensor.
+        beta: sharpness of the bend.
+        threshold: where the function goes over into a straight line.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softplus(taper.tensor([-1.0, 0.0, 30.0]))
+        tensor([ 0.3133,  0.6931, 30.0000])
     """
     return _softplus(self, beta, threshold)
 

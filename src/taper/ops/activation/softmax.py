@@ -150,13 +150,23 @@ def softmax(
     out: Tensor | None = None,
     axis: int = ABSENT,
 ) -> Tensor:
-    """Exponentials along a dimension, divided by their sum.
+    """Turn numbers into probabilities along a dimension.
 
-    `dtype` is what the input is converted to first.
+    result[i] = exp(input[i]) / Σⱼ exp(input[j])
 
-    >>> import taper
-    >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     if dim is ABSENT:
         dim = given_axis("softmax", axis)
@@ -245,11 +255,23 @@ def log_softmax(
     out: Tensor | None = None,
     axis: int = ABSENT,
 ) -> Tensor:
-    """The logarithm of softmax along a dimension, computed without overflow.
+    """Take the logarithm of softmax along a dimension, without overflow.
 
-    >>> import taper
-    >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
+    result[i] = input[i] - ln Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the exponentials of the results sum to 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
     """
     if dim is ABSENT:
         dim = given_axis("log_softmax", axis)
@@ -275,12 +297,23 @@ def _chosen_dim(name: str, ndim: int, stacklevel: int) -> int:
 def functional_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """Exponentials along a dimension, divided by their sum; `nn.functional.softmax`.
+    """Turn numbers into probabilities along a dimension.
 
-    >>> import taper
-    >>> from taper.ops.activation.softmax import functional_softmax
-    >>> functional_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    result[i] = exp(input[i]) / Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1; leaving it out is deprecated and warns.
+        _stacklevel: where that warning points to.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     if dim is None:
         dim = _chosen_dim("softmax", input.ndim, _stacklevel)
@@ -290,12 +323,23 @@ def functional_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """softmax of the negative input; `nn.functional.softmin`.
+    """Turn numbers into probabilities along a dimension, the largest for the smallest number.
 
-    >>> import taper
-    >>> from taper.ops.activation.softmax import softmin
-    >>> softmin(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    result[i] = exp(-input[i]) / Σⱼ exp(-input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1; leaving it out is deprecated and warns.
+        _stacklevel: where that warning points to.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softmin(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     if dim is None:
         dim = _chosen_dim("softmin", input.ndim, _stacklevel)
@@ -305,12 +349,24 @@ def softmin(
 def functional_log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """The logarithm of softmax along a dimension; `nn.functional.log_softmax`.
+    """Take the logarithm of softmax along a dimension, without overflow.
 
-    >>> import taper
-    >>> from taper.ops.activation.softmax import functional_log_softmax
-    >>> functional_log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
+    result[i] = input[i] - ln Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the exponentials of the results sum to 1; leaving it out is
+            deprecated and warns.
+        _stacklevel: where that warning points to.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
     """
     if dim is None:
         dim = _chosen_dim("log_softmax", input.ndim, _stacklevel)

@@ -61,11 +61,19 @@ def _not_complex(common: dtypes.dtype, operands: Any) -> None:
     ),
 )
 def relu(self: Array) -> Array:
-    """The positive part: x where it is above zero, else zero.
+    """Replace negative elements by zero.
 
-    >>> import taper
-    >>> taper.relu(taper.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    result = max(0, x) for each x of `input`
+
+    Args:
+        input: a tensor; bool is refused.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.relu(taper.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
     return np.maximum(self, zero_of(self.dtype))
 
@@ -157,11 +165,21 @@ def _threshold_in_place_self(grad, self, threshold):
 
 
 threshold_in_place = inplace_function(_threshold_in_place)
-threshold_in_place.__doc__ = """In-place version of `threshold`.
+threshold_in_place.__doc__ = """Replace elements that are not above a threshold, in place.
 
-    >>> import taper
-    >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
-    tensor([10.,  2.])
+    result = x where x > threshold, else value
+
+    Args:
+        input: the tensor that is changed.
+        threshold: bound that an element must exceed.
+        value: what the others become.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
+        tensor([10.,  2.])
     """
 composites["threshold_"] = threshold_in_place
 
@@ -310,11 +328,21 @@ hardswish_in_place = inplace_function(hardswish)
     check=not_implemented("hardshrink_cpu", *NOT_FLOATING),
 )
 def hardshrink(self: Array, lambd: Any = 0.5) -> Array:
-    """x, but zero where its absolute value is at most `lambd`.
+    """Replace small elements by zero.
 
-    >>> import taper
-    >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
-    tensor([0.0000, 0.6000])
+    result = x where |x| > lambd, else 0
+
+    Args:
+        input: a tensor.
+        lambd: bound that |x| must exceed.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
+        tensor([0.0000, 0.6000])
     """
     return masked(self, ~(np.abs(self) <= scalar_array(lambd, self.dtype)))
 
@@ -350,11 +378,22 @@ def hardshrink_self(grad, self, lambd):
     check=not_implemented("softshrink_check", *NOT_FLOATING),
 )
 def softshrink(self: Array, lambd: Any = 0.5) -> Array:
-    """x moved towards zero by `lambd`, and zero where it would pass it.
+    """Move every element towards zero by `lambd`, and to zero where it would pass it.
 
-    >>> import taper
-    >>> taper.nn.functional.softshrink(taper.tensor([-1.0, 0.3, 0.75]))
-    tensor([-0.5000,  0.0000,  0.2500])
+    result = x - lambd where x > lambd, x + lambd where x < -lambd, else 0
+
+    Args:
+        input: a tensor.
+        lambd: the distance, not negative.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softshrink(taper.tensor([-1.0, 0.3, 0.75]))
+        tensor([-0.5000,  0.0000,  0.2500])
     """
     if not 0 <= lambd:
         kind = dtypes.FROM_NUMPY[self.dtype]

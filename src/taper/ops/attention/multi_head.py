@@ -293,22 +293,45 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Project, attend in several heads, project; returns the result and, if wanted, the weights.
+    """Project queries, keys and values, attend in several heads, and project the result.
 
-    Inputs are (length, batch, width) or (length, width).  Where a bool mask is True there is no
-    attention; a floating one is added.  `bias_k` and `bias_v` are one more key and value,
-    `static_k` and `static_v` stand in their place, `add_zero_attn` adds one of zeros.
-    `is_causal` says that `attn_mask` is the causal one.
+    The function behind `nn.MultiheadAttention`; lengths L (queries) and S (keys), batch N, width E.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> x = taper.ones(2, 1, 4)
-    >>> weight, out = taper.cat([taper.eye(4)] * 3), taper.eye(4)
-    >>> result, weights = F.multi_head_attention_forward(
-    ...     x, x, x, 4, 2, weight, None, None, None, False, 0.0, out, None)
-    >>> weights
-    tensor([[[0.5000, 0.5000],
-             [0.5000, 0.5000]]])
+    Args:
+        query: (L, N, E) or (L, E).
+        key, value: (S, N, E) or (S, E).
+        embed_dim_to_check: E, for a check.
+        num_heads: number of heads, a divisor of E.
+        in_proj_weight: (3E, E), the projections of query, key and value, or None.
+        in_proj_bias: (3E,) or None.
+        bias_k, bias_v: (1, 1, E), one more key and value for all, or None.
+        add_zero_attn: whether to add a key and a value of zeros.
+        dropout_p: probability that a weight is dropped while training.
+        out_proj_weight: (E, E), the last projection.
+        out_proj_bias: (E,) or None.
+        training: whether dropout is applied.
+        key_padding_mask: (N, S); True where a key is ignored, or floats that are added to the
+            scores.
+        need_weights: whether to return the attention weights.
+        attn_mask: (L, S) or (N · heads, L, S); True where there is no attention, or floats to add.
+        use_separate_proj_weight: use the three weights below instead of `in_proj_weight`.
+        q_proj_weight, k_proj_weight, v_proj_weight: the projections one by one.
+        static_k, static_v: (N · heads, S, E / heads), used as projected key and value.
+        average_attn_weights: whether the weights are averaged over the heads.
+        is_causal: says that `attn_mask` is the causal one.
+
+    Returns: the result (L, N, E) and the weights (N, L, S), or (N, heads, L, S), or None.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x = taper.ones(2, 1, 4)
+        >>> weight, out = taper.cat([taper.eye(4)] * 3), taper.eye(4)
+        >>> result, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 4, 2, weight, None, None, None, False, 0.0, out, None)
+        >>> weights
+        tensor([[[0.5000, 0.5000],
+                 [0.5000, 0.5000]]])
     """
     batched = _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

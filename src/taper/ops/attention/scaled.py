@@ -302,20 +302,33 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query @ key.T * scale + mask) @ value, for heads and batches of them.
+    """Attend: average values, weighted by how well each query matches each key.
 
-    Where a bool `attn_mask` is False there is no attention; a floating one is added.  `is_causal`
-    lets a query see the keys up to its own place.  With `enable_gqa` several heads of the queries
-    share one of keys and values.
+    result = softmax(query @ keyᵀ · scale + mask) @ value
 
-    Differs: key and value of different lengths are an error; PyTorch's kernel reads on.
+    Args:
+        query: (*, L, E), with L queries.
+        key: (*, S, E), with S keys.
+        value: (*, S, V).
+        attn_mask: broadcasts to (*, L, S); a bool mask is True where there is attention, a floating
+            one is added to the scores.
+        dropout_p: probability that a weight is dropped; also applies outside of training.
+        is_causal: let query i see the keys up to i only; excludes `attn_mask`.
+        scale: factor of the scores; 1 / √E by default.
+        enable_gqa: let several heads of `query` (dimension -3) share one head of `key` and `value`.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> x = taper.eye(2)[None, None]
-    >>> F.scaled_dot_product_attention(x, x, x, is_causal=True)
-    tensor([[[[1.0000, 0.0000],
-              [0.3302, 0.6698]]]])
+    Shape: (*, L, V).
+
+    Differs from PyTorch: key and value of different lengths are an error; PyTorch's kernel reads
+        beyond the end.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x = taper.eye(2)[None, None]
+        >>> F.scaled_dot_product_attention(x, x, x, is_causal=True)
+        tensor([[[[1.0000, 0.0000],
+                  [0.3302, 0.6698]]]])
     """
     if attn_mask is not None and overrider(attn_mask) is not None:
         options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale}

@@ -205,13 +205,23 @@ def _pair(function: str, name: str, position: int, value: Any) -> Shape:
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """The windows of (batch, channels, height, width), each a column: (batch, C * kernel, windows).
+    """Cut an image into windows, each of which becomes a column.
 
-    >>> import taper
-    >>> from taper.ops.conv.fold import unfold
-    >>> unfold(taper.arange(4.0).view(1, 1, 2, 2), (1, 2))
-    tensor([[[0., 2.],
-             [1., 3.]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        kernel_size: size (K₁, K₂) of a window, a number or a pair.
+        dilation: distance of a window's elements, a number or a pair.
+        padding: zeros added on all sides, a number or a pair.
+        stride: step from window to window, a number or a pair.
+
+    Shape: (N, C · K₁ · K₂, number of windows).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.unfold(taper.arange(4.0).view(1, 1, 2, 2), (1, 2))
+        tensor([[[0., 2.],
+                 [1., 3.]]])
     """
     return im2col(
         input,
@@ -231,12 +241,23 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Columns added up as windows of an image; what windows share is the sum of all of them.
+    """Add up windows into an image, where they overlap: the reverse of `unfold`.
 
-    >>> import taper
-    >>> from taper.ops.conv.fold import fold
-    >>> fold(taper.ones(1, 2, 2), (1, 3), (1, 2))
-    tensor([[[[1., 2., 1.]]]])
+    Args:
+        input: columns (N, C · K₁ · K₂, number of windows), or without N.
+        output_size: size (H, W) of the image.
+        kernel_size: size (K₁, K₂) of a window, a number or a pair.
+        dilation: distance of a window's elements, a number or a pair.
+        padding: zeros that `unfold` added on all sides, a number or a pair.
+        stride: step from window to window, a number or a pair.
+
+    Shape: (N, C, H, W).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fold(taper.ones(1, 2, 2), (1, 3), (1, 2))
+        tensor([[[[1., 2., 1.]]]])
     """
     return col2im(
         input,

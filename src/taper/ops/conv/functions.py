@@ -156,11 +156,25 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The convolution of (batch, channels, length) with (outputs, channels / groups, kernel).
+    """Convolve a signal with a kernel (a cross-correlation, as usual in networks).
 
-    >>> import taper
-    >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
-    tensor([[21., 32.]])
+    result[n, o, i] = bias[o] + Σ weight[o, c, k] · input[n, c, stride · i + dilation · k - padding]
+
+    Args:
+        input: signal (N, C, L) or (C, L).
+        weight: kernel (O, C / groups, K).
+        bias: one number for each output channel, or None.
+        stride: step from window to window.
+        padding: zeros added at both ends, or "valid" (none) or "same" (so many that L stays).
+        dilation: distance of the kernel's elements.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, ⌊(L + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
+        tensor([[21., 32.]])
     """
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -175,15 +189,30 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The convolution of (batch, channels, height, width) with a kernel of two dimensions.
+    """Convolve an image with a kernel (a cross-correlation, as usual in networks).
 
-    `padding` is a number, a tuple, "valid" (none) or "same" (so much that the size stays).
+    result[n, o] = bias[o] + Σ over channels c and the kernel of weight[o, c] · window of input[n,
+    c]
 
-    >>> import taper
-    >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
-    tensor([[[[4., 6., 4.],
-              [6., 9., 6.],
-              [4., 6., 4.]]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        weight: kernel (O, C / groups, K₁, K₂).
+        bias: one number for each output channel, or None.
+        stride: step from window to window, a number or a pair.
+        padding: zeros added on all sides, a number or a pair; or "valid" (none) or "same" (so many
+            that the size stays).
+        dilation: distance of the kernel's elements, a number or a pair.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, H', W'), with H' = ⌊(H + 2·padding - dilation · (K₁ - 1) - 1) / stride⌋ + 1 and W'
+        alike.
+
+    Example:
+        >>> import taper
+        >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
+        tensor([[[[4., 6., 4.],
+                  [6., 9., 6.],
+                  [4., 6., 4.]]]])
     """
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -198,11 +227,28 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The convolution of (batch, channels, depth, height, width) with a kernel of three dimensions.
+    """Convolve a volume with a kernel (a cross-correlation, as usual in networks).
 
-    >>> import taper
-    >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
-    tensor([[[[[8.]]]]])
+    result[n, o] = bias[o] + Σ over channels c and the kernel of weight[o, c] · window of input[n,
+    c]
+
+    Args:
+        input: volume (N, C, D, H, W) or (C, D, H, W).
+        weight: kernel (O, C / groups, K₁, K₂, K₃).
+        bias: one number for each output channel, or None.
+        stride: step from window to window, a number or a triple.
+        padding: zeros added on all sides, a number or a triple; or "valid" (none) or "same" (so
+            many that the size stays).
+        dilation: distance of the kernel's elements, a number or a triple.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, D', H', W'), with D' = ⌊(D + 2·padding - dilation · (K₁ - 1) - 1) / stride⌋ + 1,
+        and so on.
+
+    Example:
+        >>> import taper
+        >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
+        tensor([[[[[8.]]]]])
     """
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -276,11 +322,25 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of (batch, channels, length): each element adds the kernel.
+    """Let every element of a signal add the kernel to the result: the gradient of `conv1d`.
 
-    >>> import taper
-    >>> taper.conv_transpose1d(taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]]), stride=2)
-    tensor([[ 1., 10.,  2., 20.]])
+    Args:
+        input: signal (N, C, L) or (C, L).
+        weight: kernel (C, O / groups, K).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result.
+        padding: how many elements are cut off at both ends.
+        output_padding: how many elements are added at the end.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements.
+
+    Shape: (N, O, (L - 1) · stride - 2·padding + dilation · (K - 1) + output_padding + 1).
+
+    Example:
+        >>> import taper
+        >>> x, weight = taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]])
+        >>> taper.conv_transpose1d(x, weight, stride=2)
+        tensor([[ 1., 10.,  2., 20.]])
     """
     return _convolve_transposed(
         1, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -298,13 +358,27 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of (batch, channels, height, width).
+    """Let every element of an image add the kernel to the result: the gradient of `conv2d`.
 
-    >>> import taper
-    >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
-    tensor([[[1., 2., 1.],
-             [2., 4., 2.],
-             [1., 2., 1.]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        weight: kernel (C, O / groups, K₁, K₂).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result, a number or a pair.
+        padding: how much is cut off on all sides, a number or a pair.
+        output_padding: how much is added at the far ends, a number or a pair.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements, a number or a pair.
+
+    Shape: (N, O, H', W'), with H' = (H - 1) · stride - 2·padding + dilation · (K₁ - 1) +
+        output_padding + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
+        tensor([[[1., 2., 1.],
+                 [2., 4., 2.],
+                 [1., 2., 1.]]])
     """
     return _convolve_transposed(
         2, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -322,11 +396,25 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of (batch, channels, depth, height, width).
+    """Let every element of a volume add the kernel to the result: the gradient of `conv3d`.
 
-    >>> import taper
-    >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
-    torch.Size([2, 2, 2, 2])
+    Args:
+        input: volume (N, C, D, H, W) or (C, D, H, W).
+        weight: kernel (C, O / groups, K₁, K₂, K₃).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result, a number or a triple.
+        padding: how much is cut off on all sides, a number or a triple.
+        output_padding: how much is added at the far ends, a number or a triple.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements, a number or a triple.
+
+    Shape: (N, O, D', H', W'), with D' = (D - 1) · stride - 2·padding + dilation · (K₁ - 1) +
+        output_padding + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
+        torch.Size([2, 2, 2, 2])
     """
     return _convolve_transposed(
         3, input, weight, bias, stride, padding, output_padding, groups, dilation

@@ -301,16 +301,24 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Pictures (N, C, H, W) or volumes at the places of a grid, in coordinates from -1 to 1.
+    """Sample pictures or volumes at the places of a grid.
 
-    `mode` is "bilinear", "nearest" or "bicubic" (pictures only); what lies outside is "zeros",
-    the "border" or a "reflection".
+    Args:
+        input: pictures (N, C, H, W) or volumes (N, C, D, H, W).
+        grid: places (N, H', W', 2) as (x, y), or (N, D', H', W', 3), with coordinates from -1 to 1.
+        mode: "bilinear", "nearest" or "bicubic" (pictures only).
+        padding_mode: what lies outside: "zeros", the "border" or a "reflection".
+        align_corners: whether -1 and 1 are the centres of the border pixels (True) or their outer
+            edges (False); None warns and means False.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
-    >>> F.grid_sample(picture, center, align_corners=False)
-    tensor([[[[4.]]]])
+    Shape: (N, C, H', W') or (N, C, D', H', W').
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
+        >>> F.grid_sample(picture, center, align_corners=False)
+        tensor([[[[4.]]]])
     """
     if mode not in _MODES:
         raise ValueError(
@@ -329,14 +337,25 @@ def grid_sample(
 
 @composite(method=False, public=False)
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """For each affine map in `theta`, the places that it takes a picture of `size` to.
+    """Make the sampling grid of affine maps, for `grid_sample`.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-    >>> F.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
-    tensor([[[[-0.5000,  0.0000],
-              [ 0.5000,  0.0000]]]])
+    result[n, i, j] = theta[n] @ (x, y, 1), with x and y from -1 to 1 over the picture
+
+    Args:
+        theta: maps (N, 2, 3) of pictures, or (N, 3, 4) of volumes.
+        size: size (N, C, H, W) of the result of `grid_sample`, or (N, C, D, H, W).
+        align_corners: whether -1 and 1 are the centres of the border pixels (True) or their outer
+            edges (False); None warns and means False.
+
+    Shape: (N, H, W, 2) or (N, D, H, W, 3).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> F.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
+        tensor([[[[-0.5000,  0.0000],
+                  [ 0.5000,  0.0000]]]])
     """
     if align_corners is None:
         align_corners = _default_alignment()

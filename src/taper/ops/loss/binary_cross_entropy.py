@@ -126,11 +126,24 @@ def binary_cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities with targets between 0 and 1.
+    """Compute the cross entropy of probabilities with targets.
 
-    >>> import taper
-    >>> taper.nn.functional.binary_cross_entropy(taper.tensor([0.5]), taper.tensor([1.0]))
-    tensor(0.6931)
+    loss = -weight · (target · ln input + (1 - target) · ln(1 - input)), logarithms at least -100
+
+    Args:
+        input: probabilities in [0, 1].
+        target: true values in [0, 1].
+        weight: factors of the losses, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.binary_cross_entropy(taper.tensor([0.5]), taper.tensor([1.0]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     shape = target._array.shape
@@ -279,14 +292,26 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The cross entropy of sigmoid(input) with targets between 0 and 1.
+    """Compute the cross entropy of sigmoid(input) with targets, without overflow.
 
-    `weight` scales every element, `pos_weight` the part of the target that is one.
+    loss = -weight · (pos_weight · target · ln p + (1 - target) · ln(1 - p)), p = sigmoid(input)
 
-    >>> import taper
-    >>> f = taper.nn.functional.binary_cross_entropy_with_logits
-    >>> f(taper.tensor([0.0]), taper.tensor([1.0]))
-    tensor(0.6931)
+    Args:
+        input: logits.
+        target: true values in [0, 1].
+        weight: factors of the losses, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        pos_weight: factors of the part where the target is 1, or None.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> f = F.binary_cross_entropy_with_logits
+        >>> f(taper.tensor([0.0]), taper.tensor([1.0]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     if target._array.shape != input._array.shape:

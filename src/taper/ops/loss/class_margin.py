@@ -168,11 +168,26 @@ def multi_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within `margin` of the target class, to the power `p` (1 or 2).
+    """Compute how far other classes come within a margin of the target class.
 
-    >>> import taper
-    >>> taper.nn.functional.multi_margin_loss(taper.tensor([[0.5, 0.0]]), taper.tensor([0]))
-    tensor(0.2500)
+    loss = Σ over classes i ≠ y of weight[y] · max(0, margin - input[y] + input[i])ᵖ / C
+
+    Args:
+        input: scores (N, C) or (C,).
+        target: classes (N,) or ().
+        p: the exponent, 1 or 2.
+        margin: by how much the target class should lead.
+        weight: a factor for each class, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.multi_margin_loss(taper.tensor([[0.5, 0.0]]), taper.tensor([0]))
+        tensor(0.2500)
     """
     number = reduction_number(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -275,14 +290,24 @@ def multilabel_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within 1 of any target class.
+    """Compute how far other classes come within 1 of any of several target classes.
 
-    The targets of a row are class numbers; the first -1 ends them.
+    loss = Σ over targets y and other classes i of max(0, 1 - input[y] + input[i]) / C
 
-    >>> import taper
-    >>> x, y = taper.tensor([[0.5, 0.0]]), taper.tensor([[0, -1]])
-    >>> taper.nn.functional.multilabel_margin_loss(x, y)
-    tensor(0.2500)
+    Args:
+        input: scores (N, C) or (C,).
+        target: class numbers (N, C) or (C,); in each row the first -1 ends them.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x, y = taper.tensor([[0.5, 0.0]]), taper.tensor([[0, -1]])
+        >>> F.multilabel_margin_loss(x, y)
+        tensor(0.2500)
     """
     number = reduction_number(reduction, size_average, reduce)
     return multilabel_margin_loss_forward(input, target, number)[0]
@@ -300,12 +325,26 @@ def multilabel_soft_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The binary cross entropy of logits, averaged over the last dimension.
+    """Compute the binary cross entropy of logits, averaged over the classes.
 
-    >>> import taper
-    >>> x, y = taper.tensor([[0.0, 0.0]]), taper.tensor([[1.0, 0.0]])
-    >>> taper.nn.functional.multilabel_soft_margin_loss(x, y)
-    tensor(0.6931)
+    loss = -mean over classes of weight · (target · ln p + (1 - target) · ln(1 - p)), p =
+    sigmoid(input)
+
+    Args:
+        input: logits (N, C) or (*, C).
+        target: 0 or 1, in the same shape.
+        weight: a factor for each class, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" the shape without C.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x, y = taper.tensor([[0.0, 0.0]]), taper.tensor([[1.0, 0.0]])
+        >>> F.multilabel_soft_margin_loss(x, y)
+        tensor(0.6931)
     """
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)

@@ -276,14 +276,26 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probability of each target class.
+    """Compute the negative log-likelihood of target classes.
 
-    The input has shape (batch, classes, ...) or (classes,).  A mean is weighted by `weight`, one
-    number for each class; targets equal to `ignore_index` do not count.
+    loss = -weight[y] · input[y] for the class y
 
-    >>> import taper
-    >>> taper.nn.functional.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
-    tensor(2.)
+    Args:
+        input: log-probabilities (N, C, *) or (C,), C the number of classes.
+        target: classes (N, *) or ().
+        weight: a factor for each class; "mean" then divides by the sum of the factors of the
+            targets.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        ignore_index: class whose elements do not count.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N, *) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
+        tensor(2.)
     """
     number = reduction_number(reduction, size_average, reduce)
     return _nll_loss(input, target, weight, number, ignore_index)
@@ -344,14 +356,28 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of logits with target classes, or with target probabilities.
+    """Compute the cross entropy of logits with target classes or target probabilities.
 
-    The input has shape (batch, classes, ...) or (classes,); a floating point target of the same
-    shape holds probabilities.  `label_smoothing` mixes the target with the uniform distribution.
+    loss = -weight[y] · ln softmax(input)[y] for a class y, else -Σ weight · target · ln
+    softmax(input)
 
-    >>> import taper
-    >>> taper.nn.functional.cross_entropy(taper.zeros(1, 2), taper.tensor([1]))
-    tensor(0.6931)
+    Args:
+        input: logits (N, C, *) or (C,), C the number of classes.
+        target: classes (N, *) or (), or probabilities in the shape of `input`.
+        weight: a factor for each class; "mean" then divides by the sum of the factors of the
+            targets.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        ignore_index: class whose elements do not count.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        label_smoothing: share of the uniform distribution that is mixed into the target, 0 to 1.
+
+    Shape: 0-d; with "none" (N, *) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.cross_entropy(taper.zeros(1, 2), taper.tensor([1]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     if not isinstance(target, Tensor):

@@ -300,16 +300,26 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-likelihood of label sequences, summed over all alignments to the input.
+    """Compute the negative log-likelihood of label sequences, summed over all alignments.
 
-    `log_probs` is (steps, batch, classes) or (steps, classes); `targets` is (batch, longest) or
-    all sequences in a row.  The mean is over losses divided by the lengths of their targets.
+    Args:
+        log_probs: log-probabilities (T, N, C) or (T, C) of C classes at T steps.
+        targets: classes (N, longest) or all sequences in one vector.
+        input_lengths: number of steps of each sequence.
+        target_lengths: number of labels of each sequence.
+        blank: class that stands for no label.
+        reduction: "mean" (losses divided by the lengths of their targets), "sum" or "none".
+        zero_infinity: replace infinite losses, of targets too long to align, and their gradients by
+            0.
 
-    >>> import taper
-    >>> from taper.ops.loss.ctc import ctc_loss
-    >>> log_probs = taper.zeros(2, 2).log_softmax(1)
-    >>> ctc_loss(log_probs, taper.tensor([1]), taper.tensor(2), taper.tensor(1))
-    tensor(0.2877)
+    Shape: 0-d; with "none" (N,).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> log_probs = taper.zeros(2, 2).log_softmax(1)
+        >>> F.ctc_loss(log_probs, taper.tensor([1]), taper.tensor(2), taper.tensor(1))
+        tensor(0.2877)
     """
     number = reduction_number(reduction)
     return numbered_ctc_loss(

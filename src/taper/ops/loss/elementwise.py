@@ -2,6 +2,8 @@
 
 Every loss ends in a reduction: "none", "mean" or "sum", the numbers 0, 1, 2 on nodes.  The margin
 and embedding losses are in `margin`, the losses over classes in `cross_entropy`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -200,11 +202,24 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared difference of input and target; weighted, a mean divides by the weights' sum.
+    """Compute the mean squared error.
 
-    >>> import taper
-    >>> taper.nn.functional.mse_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(2.)
+    loss = (input - target)²
+
+    Args:
+        input: predictions.
+        target: true values.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        weight: factors of the losses; "mean" then divides by their sum.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.mse_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(2.)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
@@ -232,11 +247,24 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference of input and target; weighted, a mean divides by the weights' sum.
+    """Compute the mean absolute error.
 
-    >>> import taper
-    >>> taper.nn.functional.l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(1.)
+    loss = |input - target|
+
+    Args:
+        input: predictions.
+        target: true values.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        weight: factors of the losses; "mean" then divides by their sum.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(1.)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
@@ -300,11 +328,24 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The difference of input and target, squared where it is below `beta` and absolute above.
+    """Compute an error that is squared near zero and absolute far from it.
 
-    >>> import taper
-    >>> taper.nn.functional.smooth_l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(0.7500)
+    loss = d² / (2·beta) where d < beta, else d - beta / 2, with d = |input - target|
+
+    Args:
+        input: predictions.
+        target: true values.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        beta: where the square ends.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.smooth_l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(0.7500)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
@@ -365,11 +406,24 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half the squared difference where it is at most `delta`, `delta` times the rest above.
+    """Compute an error that is squared near zero and absolute far from it.
 
-    >>> import taper
-    >>> taper.nn.functional.huber_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(0.7500)
+    loss = d² / 2 where d ≤ delta, else delta · (d - delta / 2), with d = |input - target|
+
+    Args:
+        input: predictions.
+        target: true values.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        delta: where the square ends.
+        weight: factors of the losses; "mean" then divides by their sum.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.huber_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(0.7500)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction)
@@ -428,11 +482,23 @@ def soft_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) for targets 1 and -1.
+    """Compute the logistic loss of two classes.
 
-    >>> import taper
-    >>> taper.nn.functional.soft_margin_loss(taper.tensor([0.0]), taper.tensor([1.0]))
-    tensor(0.6931)
+    loss = ln(1 + exp(-target · input))
+
+    Args:
+        input: scores.
+        target: 1 or -1 for each score.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.soft_margin_loss(taper.tensor([0.0]), taper.tensor([1.0]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
@@ -479,14 +545,25 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of target probabilities from log-probabilities.
+    """Compute the Kullback-Leibler divergence of a distribution from a target distribution.
 
-    `reduction="batchmean"` is the sum divided by the batch size, the mathematical definition;
-    with `log_target` the target holds log-probabilities too.
+    loss = target · (ln target - input)
 
-    >>> import taper
-    >>> taper.nn.functional.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]), reduction="sum")
-    tensor(1.)
+    Args:
+        input: log-probabilities.
+        target: probabilities.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "batchmean" (the sum divided by the batch size: the mathematical definition),
+            "mean" (over all elements), "sum" or "none".
+        log_target: whether `target` holds log-probabilities, too.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]), reduction="sum")
+        tensor(1.)
     """
     if size_average is not None or reduce is not None:
         number = reduction_number(reduction, size_average, reduce)
@@ -536,14 +613,26 @@ def poisson_nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of counts under Poisson distributions.
+    """Compute the negative log-likelihood of counts under Poisson distributions.
 
-    The input is the logarithm of the rate, without `log_input` the rate itself; `full` adds
-    Stirling's approximation of the term that the target alone decides.
+    loss = exp(input) - target · input, or input - target · ln(input + eps) without `log_input`
 
-    >>> import taper
-    >>> taper.nn.functional.poisson_nll_loss(taper.tensor([0.0]), taper.tensor([2.0]))
-    tensor(1.)
+    Args:
+        input: logarithms of the rates, or the rates.
+        target: counts.
+        log_input: whether `input` holds logarithms.
+        full: add the term of the target alone, by Stirling's formula.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        eps: keeps the logarithm finite.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` broadcast; the result is 0-d, with "none" of their shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.poisson_nll_loss(taper.tensor([0.0]), taper.tensor([2.0]))
+        tensor(1.)
     """
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
@@ -561,14 +650,26 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of targets under normal distributions of mean `input`.
+    """Compute the negative log-likelihood of targets under normal distributions.
 
-    The variance is at least `eps`, which its gradient ignores; `full` adds the constant.
+    loss = (ln max(var, eps) + (input - target)² / max(var, eps)) / 2
 
-    >>> import taper
-    >>> one = taper.ones(1)
-    >>> taper.nn.functional.gaussian_nll_loss(taper.tensor([3.0]), one, one)
-    tensor(2.)
+    Args:
+        input: means.
+        target: true values.
+        var: variances, a tensor that broadcasts, or a number.
+        full: add the constant ln(2π) / 2.
+        eps: smallest variance; gradients ignore it.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> one = taper.ones(1)
+        >>> F.gaussian_nll_loss(taper.tensor([3.0]), one, one)
+        tensor(2.)
     """
     if isinstance(var, float):
         if var < 0:

@@ -366,16 +366,32 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel with mean 0 and variance 1, by the batch if `training`, else by running values.
+    """Normalise each channel to mean 0 and variance 1.
 
-    >>> import taper
-    >>> from taper.ops.norm.batch import batch_norm
-    >>> mean, var = taper.zeros(1), taper.ones(1)
-    >>> batch_norm(taper.tensor([[1.0], [3.0]]), mean, var, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
-    >>> mean, var
-    (tensor([0.2000]), tensor([1.1000]))
+    result = (x - mean) / √(var + eps) · weight + bias, with one mean and variance for each channel
+
+    Args:
+        input: a tensor (N, C, *).
+        running_mean, running_var: vectors (C,), used in evaluation and updated while training, or
+            None.
+        weight: factors (C,), or None.
+        bias: summands (C,), or None.
+        training: use mean and variance of the batch, not the running ones.
+        momentum: share of the batch in the update of the running values (whose variance is
+            unbiased).
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> mean, var = taper.zeros(1), taper.ones(1)
+        >>> F.batch_norm(taper.tensor([[1.0], [3.0]]), mean, var, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+        >>> mean, var
+        (tensor([0.2000]), tensor([1.1000]))
     """
     if training:
         shape = input._array.shape
@@ -427,12 +443,27 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel of each sample with mean 0 and variance 1.
+    """Normalise each channel of each sample to mean 0 and variance 1.
 
-    >>> import taper
-    >>> from taper.ops.norm.batch import instance_norm
-    >>> instance_norm(taper.tensor([[[1.0, 3.0]]]))
-    tensor([[[-1.0000,  1.0000]]])
+    result = (x - mean) / √(var + eps) · weight + bias
+
+    Args:
+        input: a tensor (N, C, *).
+        running_mean, running_var: vectors (C,), used without `use_input_stats` and updated with it,
+            or None.
+        weight: factors (C,), or None.
+        bias: summands (C,), or None.
+        use_input_stats: use mean and variance of the sample, not the running ones.
+        momentum: share of the batch in the update of the running values.
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.instance_norm(taper.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
     """
     if use_input_stats and math.prod(input.size()[2:]) == 1:
         raise ValueError(

@@ -261,11 +261,18 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 @op(node="NotImplemented", method=False)
 def native_channel_shuffle(self: Array, groups: int) -> Array:
-    """`channel_shuffle` without a derivative.
+    """Interleave groups of channels as `channel_shuffle`, without a derivative.
 
-    >>> import taper
-    >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
+    Args:
+        input: a tensor (N, C, *).
+        groups: number of groups, a divisor of C.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
     """
     return channel_shuffle.op.kernel(self, groups)
 

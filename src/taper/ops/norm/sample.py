@@ -3,6 +3,8 @@
 
 Owns: the kernels of the first two, their gradients on arrays (fused) and on Tensors (for second
 derivatives).  Normalisation with statistics of a batch is in `batch`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -226,12 +228,25 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
+    """Normalise the last dimensions to mean 0 and variance 1.
 
-    >>> import taper
-    >>> taper.nn.functional.layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
-    tensor([[-1.0000,  1.0000],
-            [ 1.0000, -1.0000]])
+    result = (x - mean) / √(var + eps) · weight + bias
+
+    Args:
+        input: a tensor whose last dimensions are `normalized_shape`.
+        normalized_shape: the lengths of the dimensions to normalise over.
+        weight: factors in that shape, or None.
+        bias: summands in that shape, or None.
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [ 1.0000, -1.0000]])
     """
     if not isinstance(input, Tensor):
         refuse("layer_norm", "input", 1, "Tensor", input)
@@ -405,11 +420,24 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each group of channels of each sample with mean 0 and variance 1.
+    """Normalise groups of channels of each sample to mean 0 and variance 1.
 
-    >>> import taper
-    >>> taper.nn.functional.group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
-    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    result = (x - mean) / √(var + eps) · weight + bias
+
+    Args:
+        input: a tensor (N, C, *).
+        num_groups: number of groups, a divisor of C.
+        weight: factors (C,), or None.
+        bias: summands (C,), or None.
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     ndim, shape = input.dim(), list(input._array.shape)
     if ndim < 2:
@@ -476,11 +504,22 @@ def check_groups(
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions divided by the root of the mean of their squares.
+    """Divide the last dimensions by their root mean square.
 
-    >>> import taper
-    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
-    tensor([0.2000, 1.4000])
+    result = x / √(mean(x²) + eps) · weight
+
+    Args:
+        input: a tensor whose last dimensions are `normalized_shape`.
+        normalized_shape: the lengths of the dimensions to normalise over.
+        weight: factors in that shape, or None.
+        eps: added to the mean square; by default the machine precision of the dtype.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
+        tensor([0.2000, 1.4000])
     """
     if not isinstance(input, Tensor):
         refuse("rms_norm", "input", 1, "Tensor", input)
@@ -526,11 +565,24 @@ def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
 def normalize(
     input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """Vectors along `dim` divided by their p-norm, at least by `eps`.
+    """Divide vectors along a dimension by their norm.
 
-    >>> import taper
-    >>> taper.nn.functional.normalize(taper.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
+    result = x / max(‖x‖ₚ, eps)
+
+    Args:
+        input: a tensor.
+        p: order of the norm.
+        dim: dimension of the vectors.
+        eps: smallest divisor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.normalize(taper.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
     """
     lengths = vector_norm(input, p, dim, True).clamp_min(eps)
     divisor = expand(lengths, tuple(input._array.shape))
@@ -575,14 +627,27 @@ def channel_window_mean_self(grad, before, after):
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Each element divided by a power of the mean square of its neighbours among the channels.
+    """Divide each element by a power of the mean square of its neighbours among the channels.
 
-    Differs: the graph has one node in the place of PyTorch's padding and pooling.
+    result = x / (k + alpha · mean of x² over `size` channels)^beta
 
-    >>> import taper
-    >>> taper.nn.functional.local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
-    tensor([[[0.5000],
-             [0.3780]]])
+    Args:
+        input: a tensor (N, C, *).
+        size: number of neighbouring channels, the element's own among them.
+        alpha: factor of the mean square.
+        beta: the exponent.
+        k: summand.
+
+    Shape: the result has the shape of `input`.
+
+    Differs from PyTorch: the graph has one node where PyTorch has several for padding and pooling.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
+        tensor([[[0.5000],
+                 [0.3780]]])
     """
     if input.dim() < 3:
         raise ValueError(

@@ -369,11 +369,20 @@ def _one_size(function: str, input: Any, output_size: Any) -> int:
 
 @composite(method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of `output_size` windows that together cover the last dimension.
+    """Average windows whose number is given and that together cover the last dimension.
 
-    >>> import taper
-    >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
-    tensor([[1.5000, 2.5000]])
+    Window i of n goes from ⌊i · L / n⌋ to ⌈(i + 1) · L / n⌉.
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+
+    Shape: (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+        tensor([[1.5000, 2.5000]])
     """
     size = _one_size("adaptive_avg_pool1d", input, output_size)
     return squeeze_dim(_average(unsqueeze(input, -2), 2, (1, size)), -2)
@@ -381,24 +390,42 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @composite(method=False, public=False)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of windows that together cover the last two dimensions; None keeps a length.
+    """Average windows whose number is given and that together cover the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_avg_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
-    tensor([[[1.5000]]])
+    Window i of n goes from ⌊i · H / n⌋ to ⌈(i + 1) · H / n⌉, and likewise along W.
+
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        output_size: number of windows, one for both or a pair; None keeps a length.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_avg_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
+        tensor([[[1.5000]]])
     """
     return _average(input, 2, _sizes("adaptive_avg_pool2d", input, output_size, 2))
 
 
 @composite(method=False, public=False)
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of windows that together cover the last three dimensions; None keeps a length.
+    """Average windows whose number is given and that together cover the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
-    tensor([[[[3.5000]]]])
+    Window i of n goes from ⌊i · D / n⌋ to ⌈(i + 1) · D / n⌉, and likewise along H and W.
+
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        output_size: number of windows, one for all or a triple; None keeps a length.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
+        tensor([[[[3.5000]]]])
     """
     return _average(input, 3, _sizes("adaptive_avg_pool3d", input, output_size, 3))
 
@@ -423,12 +450,20 @@ def plain_adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that together cover the last dimension, and their places.
+    """Take the largest elements of windows that cover the last dimension, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool1d_with_indices(taper.tensor([[1.0, 2.0, 3.0]]), 1)
-    (tensor([[3.]]), tensor([[2]]))
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in L, both (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool1d_with_indices(taper.tensor([[1.0, 2.0, 3.0]]), 1)
+        (tensor([[3.]]), tensor([[2]]))
     """
     return plain_adaptive_max_pool1d(input, output_size)
 
@@ -436,12 +471,20 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover the last two dimensions, and their places.
+    """Take the largest elements of windows that cover the last two dimensions, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 1)
-    (tensor([[[3.]]]), tensor([[[3]]]))
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        output_size: number of windows, one for both or a pair; None keeps a length.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in the plane, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 1)
+        (tensor([[[3.]]]), tensor([[[3]]]))
     """
     sizes = _sizes("adaptive_max_pool2d", input, output_size, 2)
     found: tuple[Tensor, Tensor] = adaptive_maximum2d(input, sizes)
@@ -451,12 +494,20 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover the last three dimensions, and their places.
+    """Take the largest elements of windows that cover the last three dimensions, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
-    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        output_size: number of windows, one for all or a triple; None keeps a length.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in the volume, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
+        (tensor([[[[7.]]]]), tensor([[[[7]]]]))
     """
     sizes = _sizes("adaptive_max_pool3d", input, output_size, 3)
     found: tuple[Tensor, Tensor] = adaptive_maximum3d(input, sizes)
@@ -464,36 +515,66 @@ def adaptive_max_pool3d_with_indices(
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of windows that cover the last dimension; with places on request.
+    """Take the largest elements of windows that together cover the last dimension.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
-    tensor([[2., 3.]])
+    Window i of n goes from ⌊i · L / n⌋ to ⌈(i + 1) · L / n⌉.
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+        return_indices: also return where the largest elements are.
+
+    Shape: (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+        tensor([[2., 3.]])
     """
     found = plain_adaptive_max_pool1d(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of windows that cover two dimensions; with places on request.
+    """Take the largest elements of windows that together cover the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
-    tensor([[[3.]]])
+    Window i of n goes from ⌊i · H / n⌋ to ⌈(i + 1) · H / n⌉, and likewise along W.
+
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        output_size: number of windows, one for both or a pair; None keeps a length.
+        return_indices: also return where the largest elements are, counted in the plane.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
+        tensor([[[3.]]])
     """
     found = adaptive_max_pool2d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of windows that cover three dimensions; with places on request.
+    """Take the largest elements of windows that together cover the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
-    tensor([[[[7.]]]])
+    Window i of n goes from ⌊i · D / n⌋ to ⌈(i + 1) · D / n⌉, and likewise along H and W.
+
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        output_size: number of windows, one for all or a triple; None keeps a length.
+        return_indices: also return where the largest elements are, counted in the volume.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
+        tensor([[[[7.]]]])
     """
     found = adaptive_max_pool3d_with_indices(input, output_size)
     return found if return_indices else found[0]

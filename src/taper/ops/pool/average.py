@@ -278,11 +278,22 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The average of each window of the last dimension.
+    """Average each window of the last dimension.
 
-    >>> import taper
-    >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: zeros added at both ends, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+
+    Shape: (N, C, ⌊(L + 2·padding - K) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]])
     """
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     sizes, steps, borders, *flags = _average_settings("avg_pool1d", 1, *values)
@@ -307,13 +318,26 @@ def avg_pool2d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The average of each window of the last two dimensions.
+    """Average each window of the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.avg_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
-    tensor([[[ 2.5000,  4.5000],
-             [10.5000, 12.5000]]])
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: zeros added on all sides, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+        divisor_override: number to divide the sums by instead of the size of the window.
+        out: tensor that receives the result.
+
+    Shape: (N, C, H', W'), with H' = ⌊(H + 2·padding - K) / stride⌋ + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.avg_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
+        tensor([[[ 2.5000,  4.5000],
+                 [10.5000, 12.5000]]])
     """
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     settings = _average_settings("avg_pool2d", 2, *values)
@@ -333,12 +357,25 @@ def avg_pool3d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The average of each window of the last three dimensions.
+    """Average each window of the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[3.5000]]]])
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: zeros added on all sides, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+        divisor_override: number to divide the sums by instead of the size of the window.
+        out: tensor that receives the result.
+
+    Shape: (N, C, D', H', W'), with D' = ⌊(D + 2·padding - K) / stride⌋ + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
     """
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     settings = _average_settings("avg_pool3d", 3, *values)
@@ -366,12 +403,24 @@ def lp_pool1d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of the last dimension.
+    """Take the norm of order `norm_type` of each window of the last dimension.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.lp_pool1d(taper.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
-    tensor([[ 5., 10.]])
+    result = (Σ xᵖ)^(1/p), with p = norm_type
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        norm_type: p.
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        ceil_mode: round the number of windows up, not down.
+
+    Shape: (N, C, ⌊(L - K) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.lp_pool1d(taper.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+        tensor([[ 5., 10.]])
     """
     if norm_type == math.inf:
         return max_pool1d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
@@ -387,12 +436,24 @@ def lp_pool2d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of the last two dimensions.
+    """Take the norm of order `norm_type` of each window of the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.lp_pool2d(taper.tensor([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
-    tensor([[[2.]]])
+    result = (Σ xᵖ)^(1/p), with p = norm_type
+
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        norm_type: p.
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        ceil_mode: round the number of windows up, not down.
+
+    Shape: (N, C, H', W'), with H' = ⌊(H - K) / stride⌋ + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.lp_pool2d(taper.tensor([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
+        tensor([[[2.]]])
     """
     if norm_type == math.inf:
         return max_pool2d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
@@ -409,12 +470,24 @@ def lp_pool3d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of the last three dimensions.
+    """Take the norm of order `norm_type` of each window of the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.lp_pool3d(taper.ones(1, 2, 2, 2), 3, 2)
-    tensor([[[[2.]]]])
+    result = (Σ xᵖ)^(1/p), with p = norm_type
+
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        norm_type: p.
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        ceil_mode: round the number of windows up, not down.
+
+    Shape: (N, C, D', H', W'), with D' = ⌊(D - K) / stride⌋ + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.lp_pool3d(taper.ones(1, 2, 2, 2), 3, 2)
+        tensor([[[[2.]]]])
     """
     if norm_type == math.inf:
         return max_pool3d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)

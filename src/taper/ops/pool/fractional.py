@@ -268,12 +268,23 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows at random distances, and their places in the plane.
+    """Take the largest elements of windows at random distances, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
-    (tensor([[[3.]]]), tensor([[[3]]]))
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size of a window, a number or a pair.
+        output_size: number of windows, one for both or a pair.
+        output_ratio: pair of numbers in (0, 1) that multiply H and W, instead of `output_size`.
+        return_indices: has no effect.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 2).
+
+    Returns: the elements and their indices in the plane, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
+        (tensor([[[3.]]]), tensor([[[3]]]))
     """
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -286,12 +297,24 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows at random distances, and their places in the volume.
+    """Take the largest elements of windows at random distances, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool3d_with_indices(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
-    (tensor([[[[26.]]]]), tensor([[[[26]]]]))
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size of a window, a number or a triple.
+        output_size: number of windows, one for all or a triple.
+        output_ratio: triple of numbers in (0, 1) that multiply D, H and W, instead of
+            `output_size`.
+        return_indices: has no effect.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 3).
+
+    Returns: the elements and their indices in the volume, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool3d_with_indices(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
+        (tensor([[[[26.]]]]), tensor([[[[26]]]]))
     """
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -305,14 +328,23 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random distances in the last two dimensions.
+    """Take the largest elements of windows at random distances in the last two dimensions.
 
-    There are `output_size` windows, or `output_ratio` times as many as there are elements.
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size of a window, a number or a pair.
+        output_size: number of windows, one for both or a pair.
+        output_ratio: pair of numbers in (0, 1) that multiply H and W, instead of `output_size`.
+        return_indices: also return where the largest elements are, counted in the plane.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 2).
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
-    tensor([[[3.]]])
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
+        tensor([[[3.]]])
     """
     found = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]
@@ -327,14 +359,24 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random distances in the last three dimensions.
+    """Take the largest elements of windows at random distances in the last three dimensions.
 
-    There are `output_size` windows, or `output_ratio` times as many as there are elements.
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size of a window, a number or a triple.
+        output_size: number of windows, one for all or a triple.
+        output_ratio: triple of numbers in (0, 1) that multiply D, H and W, instead of
+            `output_size`.
+        return_indices: also return where the largest elements are, counted in the volume.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 3).
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool3d(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
-    tensor([[[[26.]]]])
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool3d(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
+        tensor([[[[26.]]]])
     """
     found = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]

@@ -403,12 +403,24 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of the last dimension, and its place.
+    """Take the largest element of each window of the last dimension, and its index.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: -inf added at both ends, at most K / 2.
+        dilation: distance of a window's elements.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in L, both as `max_pool1d` returns them.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     steps = () if stride is None else stride
     return plain_max_pool1d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
@@ -423,12 +435,25 @@ def max_pool2d_and_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of the last two dimensions, and its place in the plane.
+    """Take the largest element of each window of the last two dimensions, and its index.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2)
-    (tensor([[[3.]]]), tensor([[[3]]]))
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a pair.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices, counted in the plane, both as `max_pool2d` returns
+        them.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2)
+        (tensor([[[3.]]]), tensor([[[3]]]))
     """
     name = "max_pool2d_with_indices"
     settings = _max_settings(name, 2, kernel_size, stride, padding, dilation, ceil_mode)
@@ -445,12 +470,25 @@ def max_pool3d_and_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of three dimensions, and its place in the volume.
+    """Take the largest element of each window of the last three dimensions, and its index.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
-    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a triple.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices, counted in the volume, both as `max_pool3d` returns
+        them.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+        (tensor([[[[7.]]]]), tensor([[[[7]]]]))
     """
     name = "max_pool3d_with_indices"
     settings = _max_settings(name, 3, kernel_size, stride, padding, dilation, ceil_mode)
@@ -467,12 +505,24 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element in each window of the last dimension; with its place on request.
+    """Take the largest element of each window of the last dimension.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
-    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: -inf added at both ends, at most K / 2.
+        dilation: distance of a window's elements.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: also return where the largest elements are.
+
+    Shape: (N, C, ⌊(L + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
+        (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     steps = () if stride is None else stride
     function = plain_max_pool1d_with_indices if return_indices else plain_max_pool1d
@@ -488,13 +538,26 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element in each window of the last two dimensions; with its place on request.
+    """Take the largest element of each window of the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
-    tensor([[[ 5.,  7.],
-             [13., 15.]]])
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a pair.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: also return where the largest elements are, counted in the plane.
+
+    Shape: (N, C, H', W'), with H' = ⌊(H + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1 and W'
+        alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
     """
     if return_indices:
         return max_pool2d_and_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -510,12 +573,25 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element in each window of the last three dimensions; with its place on request.
+    """Take the largest element of each window of the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[7.]]]])
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a triple.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: also return where the largest elements are, counted in the volume.
+
+    Shape: (N, C, D', H', W'), with D' = ⌊(D + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1,
+        and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
     """
     if return_indices:
         return max_pool3d_and_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
