@@ -98,6 +98,11 @@ def test_every_parameter_is_described_and_nothing_else(name):
     assert words - parameters(name) - {"input", "self", "out"} == set()
 
 
+def test_in_place_functions_show_no_out():
+    shown = [inspect.signature(taper.Tensor.add_), inspect.signature(taper.exp_)]
+    assert [str(each) for each in shown] == ["(input, other, *, alpha=1)", "(input)"]
+
+
 @every_function
 def test_shape_or_result_is_said(name):
     assert re.search(r"^(Shape|Returns): \S", reference_of(name), re.MULTILINE)

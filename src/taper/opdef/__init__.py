@@ -276,6 +276,20 @@ class Op:
         return f"<operator {self.name}>"
 
 
+class InPlace(Op):
+    """The same entry as its in-place function shows it: without `out=`."""
+
+    def __init__(self, entry: Op) -> None:
+        self.__dict__ = entry.__dict__
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        shown = super().__signature__
+        return shown.replace(
+            parameters=[each for each in shown.parameters.values() if each.name != "out"]
+        )
+
+
 registry: dict[str, Op] = {}
 # Where kernels and formulas stand: these files may pass arrays to operators (D5).
 files_of_declarations: set[str] = set()
@@ -404,6 +418,7 @@ def inplace_function(function: Any) -> Callable[..., Any]:
         in_place = lazy_function(entry, "inplace")
         in_place.__name__ = in_place.__qualname__ = entry.inplace_name
         in_place.__doc__ = f"In-place version of `{entry.label}`."
+        in_place.__wrapped__ = InPlace(entry)
     found: Callable[..., Any] = entry.lazy_functions["inplace"]
     return found
 
