@@ -1,7 +1,8 @@
 """Families of operators that are imported when they are first used.
 
-Owns: the loading.  Which names a family brings is `provided.py`, written from the table.  A method
-of a family that is not loaded yet is a stub on Tensor, which loads it and calls the real one.
+Owns: the loading. `provided.py`, written from the table, says which names a family brings. A method
+of a family that is not loaded yet is a stub on Tensor, which loads the family and calls the real
+method.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from taper.tensor import Tensor
 
 _GIVEN = {name: family for family, names in PROVIDES.items() for name in names.split()}
 
-# The family of each name, of functions and methods alike; and which of them are functions.
+# The family of each function and method, and which names are functions.
 FAMILY_OF = {name.removesuffix("()").removeprefix("."): family for name, family in _GIVEN.items()}
 FUNCTIONS = frozenset(name.removesuffix("()") for name in _GIVEN if name[0] != ".")
 

@@ -48,7 +48,7 @@ def _leaky(values: ndarray, slope: Any) -> Any:
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
 )
 def leaky_relu(self: Array, negative_slope: float = 0.01) -> Array:
-    """x where it is above zero, else `negative_slope` times x."""
+    """Keep x above zero, else multiply it by `negative_slope`."""
     return _leaky(self, negative_slope)
 
 
@@ -60,7 +60,7 @@ def leaky_relu(self: Array, negative_slope: float = 0.01) -> Array:
     method=False,
 )
 def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: float) -> Array:
-    """The gradient of leaky_relu; `self` may be its input or its output."""
+    """Compute the gradient of leaky_relu; `self` may be its input or its output."""
     scaled = np.multiply(grad_output, scalar_array(negative_slope, grad_output.dtype))
     return select(self > zero_of(self.dtype), grad_output, scaled)
 
@@ -92,7 +92,7 @@ def leaky_relu_self(grad, self, negative_slope):
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
 )
 def _leaky_relu_in_place(self: Array, negative_slope: float = 0.01) -> Array:
-    """`leaky_relu` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `leaky_relu` as PyTorch's in-place operator, which saves the result."""
     return _leaky(self, negative_slope)
 
 
@@ -140,7 +140,7 @@ leaky_relu_in_place.__doc__ = """Scale down negative elements in place.
     check=not_implemented("prelu_cpu", *NOT_FLOATING),
 )
 def _prelu_kernel(self: Array, weight: Array) -> Array:
-    """x where it is above zero, else `weight` times x."""
+    """Keep x above zero, else multiply it by `weight`."""
     return select(self > zero_of(self.dtype), self, np.multiply(self, weight))
 
 
@@ -212,7 +212,7 @@ def prelu(input: Any, weight: Any) -> Any:
 def rrelu_with_noise(
     self: Array, noise: Array, lower: float, upper: float, training: bool
 ) -> Array:
-    """x above zero, else x times the noise, or while not training times the mean of the bounds."""
+    """Keep x above zero, else multiply it by the noise or, when not training, by the mean bound."""
     if training:
         return np.multiply(self, noise.astype(self.dtype, copy=False))
     return _leaky(self, (lower + upper) / 2)
@@ -228,7 +228,7 @@ def rrelu_with_noise(
 def rrelu_with_noise_backward(
     grad_output: Array, self: Array, noise: Array, lower: float, upper: float, training: bool
 ) -> Array:
-    """The gradient of rrelu; `self` may be its input or its output."""
+    """Compute the gradient of rrelu; `self` may be its input or its output."""
     if training and upper - lower > 1e-6:
         return np.multiply(grad_output, noise.astype(grad_output.dtype, copy=False))
     scaled = np.multiply(grad_output, scalar_array((lower + upper) / 2, grad_output.dtype))
@@ -263,7 +263,7 @@ def rrelu_with_noise_self(grad, self, noise, lower, upper, training):
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
 )
 def _rrelu_in_place(self: Array, noise: Array, lower: float, upper: float, training: bool) -> Array:
-    """`rrelu_with_noise` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `rrelu_with_noise` as PyTorch's in-place operator, which saves the result."""
     if training:
         return np.multiply(self, noise.astype(self.dtype, copy=False))
     return _leaky(self, (lower + upper) / 2)
@@ -279,7 +279,7 @@ _rrelu_with_noise_in_place = inplace_function(_rrelu_in_place)
 
 @whole("rrelu")
 def _slopes(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
-    """The slope of every element: 1 above zero, else drawn from [lower, upper]."""
+    """Draw the slope of every element: 1 above zero, else from [lower, upper]."""
     values = input._array
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
@@ -302,7 +302,9 @@ def rrelu(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
+    """Keep x above zero, else multiply it by a slope.
+
+    The slope is drawn from [lower, upper] while training, and their mean otherwise.
 
     >>> import taper
     >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)

@@ -47,7 +47,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _elu(values: ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
-    """Zero is the border: one of the two parts is always zero."""
+    """Compute elu as the sum of two parts, of which one is always zero."""
     dtype = values.dtype
     below = np.minimum(values, zero_of(dtype))
     if input_scale != 1:
@@ -73,7 +73,7 @@ _ELU = not_implemented("elu_cpu", *NOT_FLOATING)
     check=_ELU,
 )
 def elu(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array:
-    """`scale` times x above zero, else `scale * alpha * (exp(input_scale * x) - 1)`."""
+    """Return `scale` times x above zero, else `scale * alpha * (exp(input_scale * x) - 1)`."""
     return _elu(self, alpha, scale, input_scale)
 
 
@@ -86,7 +86,7 @@ def elu_backward(
     is_result: bool,
     self_or_result: Array,
 ) -> Array:
-    """The gradient of elu, from its input or, if it was computed in place, its result."""
+    """Compute the gradient of elu from its input or, if computed in place, from its result."""
     dtype = grad_output.dtype
     low = self_or_result <= zero_of(dtype)
     if is_result:
@@ -128,7 +128,7 @@ def elu_self(grad, self, alpha, scale, input_scale):
     check=_ELU,
 )
 def _elu_in_place(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array:
-    """`elu` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `elu` as PyTorch's in-place operator, which saves the result."""
     return _elu(self, alpha, scale, input_scale)
 
 
@@ -166,7 +166,7 @@ elu_in_place.__doc__ = """Bend negative elements smoothly towards a bound, in pl
 
 @composite(method=False)
 def selu(input: Any) -> Any:
-    """The self-normalising elu: its constants keep mean 0 and variance 1.
+    """Apply elu with the constants that keep mean 0 and variance 1.
 
     >>> import taper
     >>> taper.selu(taper.tensor([-1.0, 1.0]))
@@ -202,7 +202,7 @@ def _celu(values: ndarray, alpha: Any) -> Any:
 
 @op(promote=SAME, upcast=True, tangent=POINTWISE, method=False, check=_ELU)
 def celu(self: Array, alpha: Any = 1.0) -> Array:
-    """x above zero, else `alpha * (exp(x / alpha) - 1)`.
+    """Keep x above zero, else return `alpha * (exp(x / alpha) - 1)`.
 
     >>> import taper
     >>> taper.celu(taper.tensor([-1.0, 1.0]))
@@ -228,7 +228,7 @@ def celu_self(grad, self, alpha):
     check=_ELU,
 )
 def _celu_in_place(self: Array, alpha: Any = 1.0) -> Array:
-    """`celu` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `celu` as PyTorch's in-place operator, which saves the result."""
     return _celu(self, alpha)
 
 
@@ -265,7 +265,7 @@ _CUBE = 0.044715
 
 
 def _half_of_one_plus(values: Any) -> Any:
-    """(1 + v) / 2, in the memory of `values`."""
+    """Compute (1 + v) / 2 in the memory of `values`."""
     target = values if values.ndim else None
     return np.multiply(np.add(values, ONE, target), HALF, target)
 
@@ -282,7 +282,7 @@ def _gelu_tanh(values: ndarray) -> Any:
 
 
 def _tanh_argument(values: ndarray) -> Any:
-    """sqrt(2 / pi) (x + 0.044715 x**3)"""
+    """Compute sqrt(2 / pi) (x + 0.044715 x**3)."""
     dtype = values.dtype
     inner = np.square(values)
     inner *= scalar_array(_CUBE * _TANH_SCALE, dtype)
@@ -360,7 +360,7 @@ def _gelu_tanh_slope(values: ndarray) -> Any:
 
 @op(node="GeluBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def gelu_backward(grad_output: Array, self: Array, approximate: str) -> Array:
-    """The gradient of gelu."""
+    """Compute the gradient of gelu."""
     slope = in_blocks(_gelu_slope if approximate == "none" else _gelu_tanh_slope, self)
     slope *= grad_output
     return slope
@@ -406,7 +406,7 @@ def _silu(values: ndarray) -> Any:
     complex_gradient=False,
 )
 def silu(self: Array) -> Array:
-    """x times sigmoid(x)."""
+    """Multiply x by sigmoid(x)."""
     return _silu(self)
 
 
@@ -432,7 +432,7 @@ def _mish(values: ndarray) -> Any:
     check=not_implemented("mish_cpu", *NOT_FLOATING),
 )
 def mish(self: Array) -> Array:
-    """x times tanh(softplus(x))."""
+    """Multiply x by tanh(softplus(x))."""
     return _mish(self)
 
 
@@ -491,7 +491,7 @@ def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
 
 @op(node="SoftplusBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def softplus_backward(grad_output: Array, self: Array, beta: Any, threshold: Any) -> Array:
-    """The gradient of softplus."""
+    """Compute the gradient of softplus."""
     scaled = self if beta == 1 else self * scalar_array(beta, self.dtype)
     slope = logistic(scaled)
     slope *= grad_output
@@ -529,7 +529,7 @@ def softplus_self(grad, self, beta, threshold):
     layout=ROW_MAJOR,
 )
 def log_sigmoid_forward(self: Array) -> Any:
-    """log(sigmoid(x)), and exp(-abs(x)) for the gradient."""
+    """Compute log(sigmoid(x)), and exp(-abs(x)) for the gradient."""
     buffer = np.asarray(np.exp(-np.abs(self)))
     result = np.subtract(np.minimum(self, zero_of(self.dtype)), np.log1p(buffer))
     return np.asarray(result), buffer
@@ -537,7 +537,7 @@ def log_sigmoid_forward(self: Array) -> Any:
 
 @op(node="LogSigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Array:
-    """The gradient of logsigmoid: that of the sigmoid of -x."""
+    """Compute the gradient of logsigmoid: that of the sigmoid of -x."""
     share = np.divide(buffer, np.add(buffer, ONE))
     share = select(self < zero_of(self.dtype), np.subtract(ONE, share), share)
     return grad_output * share
@@ -576,7 +576,7 @@ def _halves(values: ndarray, dim: int) -> tuple[ndarray, ndarray]:
 
 @op(promote=SAME, upcast=True, public=False, method=False)
 def glu(self: Array, dim: int = -1) -> Array:
-    """The first half along a dimension times the sigmoid of the second."""
+    """Multiply the first half along a dimension by the sigmoid of the second."""
     if self.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     axis = wrap_dim(dim, self.ndim)
@@ -591,7 +591,7 @@ def glu(self: Array, dim: int = -1) -> Array:
 
 @op(node="GluBackwardBackward0", upcast=True, public=False, method=False)
 def glu_backward(grad_output: Array, self: Array, dim: int) -> Array:
-    """The gradient of glu."""
+    """Compute the gradient of glu."""
     first, second = _halves(self, dim)
     share = logistic(second)
     result = np.empty(self.shape, self.dtype)

@@ -21,7 +21,7 @@ from taper.ops.elementwise.unary import exp
 from taper.ops.reduction.sums import sum_dim
 from taper.tensor import Tensor
 
-# NumPy's reductions of short rows cost 90 ns a row; columns of the transposed array are vectors.
+# NumPy's reductions of short rows cost 90 ns a row; in the transposed array they are long vectors.
 _SHORT_ROW = 32
 _MANY_ROWS = 16
 
@@ -32,7 +32,7 @@ _largest: Any = np.maximum.reduce
 
 
 def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
-    """(log-)softmax of an array; rows are shifted by their largest element."""
+    """Compute (log-)softmax of an array; rows are first shifted by their largest element."""
     ndim, dtype = array.ndim, array.dtype
     axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
     if dtype is not FLOAT32 and dtype != FLOAT64:
@@ -76,7 +76,7 @@ def _shift_and_divide(array: np.ndarray, axis: int, logarithm: bool) -> np.ndarr
     layout=ROW_MAJOR,
 )
 def softmax_dim(self: Array, dim: int) -> Array:
-    """Exponentials along a dimension, divided by their sum."""
+    """Divide the exponentials along a dimension by their sum."""
     return _normalised(self, dim, False)
 
 
@@ -98,7 +98,7 @@ def softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     layout=ROW_MAJOR,
 )
 def softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
-    """What softmax sends back: output * (grad - sum of grad * output)."""
+    """Compute the gradient of softmax: output * (grad - sum of grad * output)."""
     if not output.ndim:
         return softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
     low = output.dtype in LOW_PRECISION
@@ -187,7 +187,7 @@ def softmax(
     layout=ROW_MAJOR,
 )
 def log_softmax_dim(self: Array, dim: int) -> Array:
-    """The logarithm of softmax."""
+    """Compute the logarithm of softmax."""
     return _normalised(self, dim, True)
 
 
@@ -209,7 +209,7 @@ def log_softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     layout=ROW_MAJOR,
 )
 def log_softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
-    """What log_softmax sends back: grad - exp(output) * sum of grad."""
+    """Compute the gradient of log_softmax: grad - exp(output) * sum of grad."""
     if not output.ndim:
         return log_softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
     low = output.dtype in LOW_PRECISION
@@ -284,7 +284,7 @@ def log_softmax(
 
 
 def _chosen_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that nn.functional chooses if none is given, with its warning."""
+    """Choose a dimension as nn.functional does if none is given, with its warning."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",

@@ -131,7 +131,7 @@ def minimum_other(grad, self, other):
     check=_real_only("fmax", "maximum_cpu"),
 )
 def fmax(self: Array, other: Array) -> Array:
-    """The larger of two elements; nan only if both are nan.
+    """Take the larger of two elements; nan only if both are nan.
 
     >>> import taper
     >>> taper.fmax(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
@@ -158,7 +158,7 @@ def fmax_other(grad, self, other):
     check=_real_only("fmin", "minimum_cpu"),
 )
 def fmin(self: Array, other: Array) -> Array:
-    """The smaller of two elements; nan only if both are nan.
+    """Take the smaller of two elements; nan only if both are nan.
 
     >>> import taper
     >>> taper.fmin(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
@@ -181,13 +181,13 @@ def fmin_other(grad, self, other):
 
 
 def _bound(number: Any, kind: dtypes.dtype) -> ndarray:
-    """A number as a 0-d array of a dtype that can hold it."""
+    """Turn a number into a 0-d array of a dtype that can hold it."""
     refuse_overflow(number, kind)
     return scalar_array(number, kind.numpy)
 
 
 def _limited(values: ndarray, low: Any, high: Any) -> Any:
-    """Values kept within numbers, in the common dtype."""
+    """Move values between two numbers, in the common dtype."""
     if values.dtype.kind != "f":
         numbers = [each for each in (low, high) if each is not None]
         kind = dtypes.result_type([values, *numbers])
@@ -213,7 +213,7 @@ def _limited(values: ndarray, low: Any, high: Any) -> Any:
     signatures=_CLAMP,
 )
 def clamp_numbers(self: Array, min: Any = None, max: Any = None) -> Array:
-    """The tensor kept within two numbers."""
+    """Move the tensor's elements between two numbers."""
     return _limited(self, min, max)
 
 
@@ -223,7 +223,7 @@ def clamp_numbers_self(grad, self, min, max):
 
 
 def _within(value: Any, low: Any, high: Any) -> Any:
-    """Which elements lie within two numbers, rounded to their dtype; arrays and Tensors."""
+    """Tell which elements lie between two numbers, rounded to their dtype; arrays and Tensors."""
     if not isinstance(value, Tensor):
         low, high = (
             each if each is None else scalar_array(each, value.dtype) for each in (low, high)
@@ -246,7 +246,7 @@ def _within(value: Any, low: Any, high: Any) -> Any:
     signatures=_CLAMP,
 )
 def clamp_tensors(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
-    """The tensor kept within two tensors."""
+    """Move the tensor's elements between those of two tensors."""
     if self.dtype.kind == "b" and min is not None and max is not None:
         raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     if min is not None:
@@ -277,7 +277,7 @@ _PLAIN = frozenset({int, float, type(None)})
 
 
 def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]:
-    """Whether the bounds are tensors, and the bounds."""
+    """Return whether the bounds are tensors, and the bounds."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     given = [each for each in (min, max) if each is not None]
@@ -289,7 +289,7 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
         mixed = all(isinstance(each, Tensor) or each.__class__ in NUMBERS for each in given)
         if not mixed or any(isinstance(each, Tensor) and each._array.ndim for each in given):
             raise invalid_combination(label, (input, *given), _CLAMP)
-        # PyTorch takes a number for a 0-d tensor beside a number.
+        # Beside a number, PyTorch takes a 0-d tensor as a number.
         numbers = [each.item() if isinstance(each, Tensor) else each for each in numbers]
     if input.dtype.is_floating_point and any(each.__class__ is complex for each in numbers):
         raise RuntimeError("value cannot be converted to type double without overflow")
@@ -332,7 +332,7 @@ def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def _refuse_lower(target: Tensor, *bounds: Any) -> None:
-    """A bound of a higher category cannot be written, said with C++'s name of the type."""
+    """Refuse a bound of a higher category, which cannot be written, with C++'s name of the type."""
     numbers = [each for each in bounds if each is not None]
     kind = dtypes.result_type([target._array, *numbers])
     if not dtypes.can_cast(kind, target.dtype):
@@ -366,7 +366,7 @@ def _one_bound(name: str) -> tuple[str, str]:
     signatures=_one_bound("min"),
 )
 def clamp_min_number(self: Array, min: Any) -> Array:
-    """The tensor, not below a number."""
+    """Raise elements that lie below a number to it."""
     return _limited(self, min, None)
 
 
@@ -389,7 +389,7 @@ def clamp_min_number_self(grad, self, min):
     signatures=_one_bound("min"),
 )
 def clamp_min_tensor(self: Array, min: Array) -> Array:
-    """The tensor, not below a tensor."""
+    """Raise elements that lie below those of a tensor to them."""
     return np.maximum(self, min)
 
 
@@ -414,7 +414,7 @@ def clamp_min_tensor_min(grad, self, min):
     signatures=_one_bound("max"),
 )
 def clamp_max_number(self: Array, max: Any) -> Array:
-    """The tensor, not above a number."""
+    """Lower elements that lie above a number to it."""
     return _limited(self, None, max)
 
 
@@ -437,7 +437,7 @@ def clamp_max_number_self(grad, self, max):
     signatures=_one_bound("max"),
 )
 def clamp_max_tensor(self: Array, max: Array) -> Array:
-    """The tensor, not above a tensor."""
+    """Lower elements that lie above those of a tensor to them."""
     return np.minimum(self, max)
 
 
@@ -462,7 +462,7 @@ def _checked(label: str, input: Any, bound: Any) -> Any:
 
 @composite()
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
-    """The tensor, not below `min`.
+    """Raise elements that lie below `min` to it.
 
     >>> import taper
     >>> taper.clamp_min(taper.tensor([-2.0, 3.0]), 0)
@@ -475,7 +475,7 @@ def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
 
 @composite()
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
-    """The tensor, not above `max`.
+    """Lower elements that lie above `max` to it.
 
     >>> import taper
     >>> taper.clamp_max(taper.tensor([-2.0, 3.0]), 0)

@@ -48,7 +48,7 @@ _LN10 = math.log(10)
 
 
 def zeros_like(value: Any) -> Any:
-    """Zeros in the shape of an array or Tensor: the gradient of what is constant in pieces."""
+    """Make zeros like an array or Tensor: the gradient of what is constant in pieces."""
     if isinstance(value, Tensor):
         return wrap(np.zeros_like(value._array))
     return np.zeros_like(value)
@@ -94,7 +94,7 @@ alias("negative", neg)
 
 @composite()
 def positive(input: Any) -> Any:
-    """The tensor itself.
+    """Return the tensor itself; bool is refused.
 
     >>> import taper
     >>> taper.positive(taper.tensor([1.0, -2.0]))
@@ -153,7 +153,7 @@ alias("absolute", abs, inplace_function=False)
 
 
 def _sign(values: ndarray) -> Any:
-    """-1, 0 or 1; nan counts as zero, as in PyTorch."""
+    """Return -1, 0 or 1; nan counts as zero, as in PyTorch."""
     kind = values.dtype.kind
     if kind == "b":
         return values.copy()
@@ -181,7 +181,7 @@ def _sign(values: ndarray) -> Any:
     ),
 )
 def sign(self: Array) -> Array:
-    """-1, 0 or 1 for every element, as its sign is.
+    """Return the sign of every element: -1, 0 or 1.
 
     >>> import taper
     >>> taper.sign(taper.tensor([-3.0, 0.0, 2.0]))
@@ -203,7 +203,7 @@ def sign_self(grad):
     layout=ELEMENTWISE,
 )
 def sgn(self: Array) -> Array:
-    """The sign of real elements; complex ones divided by their absolute value, zero at zero.
+    """Return the sign of real elements; divide complex ones by their absolute value, zero at zero.
 
     >>> import taper
     >>> taper.sgn(taper.tensor([3 + 4j]))
@@ -223,7 +223,7 @@ def sgn_tangent(self_t, self, result):
 
 
 def _turning(change: Any, value: Any, result: Any) -> Any:
-    """What is left of a change if the absolute value is kept; of a real number nothing."""
+    """Keep of a change what leaves the absolute value as it is: nothing for real numbers."""
     array = value._array if isinstance(value, Tensor) else value
     if array.dtype.kind != "c":
         return zeros_like(change)
@@ -238,7 +238,7 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def reciprocal(self: Array) -> Array:
-    """1 / x of every element.
+    """Compute 1 / x of every element.
 
     >>> import taper
     >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
@@ -298,7 +298,7 @@ def rsqrt(self: Array) -> Array:
 
 
 def inverted(array: Any) -> Any:
-    """1 / x; of complex zero infinite, where NumPy's reciprocal is NaN."""
+    """Compute 1 / x; complex zero gives infinity, where NumPy's reciprocal is NaN."""
     return np.reciprocal(array) if array.dtype.kind != "c" else array.dtype.type(1) / array
 
 
@@ -337,7 +337,7 @@ def exp_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def exp2(self: Array) -> Array:
-    """2 to the power of every element.
+    """Raise 2 to the power of every element.
 
     >>> import taper
     >>> taper.exp2(taper.tensor([0.0, 3.0]))
@@ -353,7 +353,7 @@ def exp2_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.expm1)
 def expm1(self: Array) -> Array:
-    """exp(x) - 1 of every element, accurate near zero.
+    """Compute exp(x) - 1 of every element, accurately near zero.
 
     >>> import taper
     >>> taper.expm1(taper.tensor([0.0, 1.0]))
@@ -394,7 +394,7 @@ def log_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log2)
 def log2(self: Array) -> Array:
-    """Logarithm of every element to the base 2.
+    """Take the logarithm of every element to the base 2.
 
     >>> import taper
     >>> taper.log2(taper.tensor([1.0, 8.0]))
@@ -410,7 +410,7 @@ def log2_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def log10(self: Array) -> Array:
-    """Logarithm of every element to the base 10.
+    """Take the logarithm of every element to the base 10.
 
     >>> import taper
     >>> taper.log10(taper.tensor([1.0, 100.0]))
@@ -480,10 +480,10 @@ def sigmoid(self: Array) -> Array:
     tangent=POINTWISE,
     public=False,
     method=False,
-    layout=None,  # hot, and right for operands of one layout
+    layout=None,  # often called, and right for operands of one layout
 )
 def sigmoid_backward(grad_output: Array, output: Array) -> Array:
-    """The gradient of sigmoid."""
+    """Compute the gradient of sigmoid."""
     slope = np.subtract(ONE, output)
     slope *= output
     if slope.dtype.kind == "c":
@@ -516,7 +516,7 @@ def sigmoid_backward_output(grad, grad_output, output):
     check=not_implemented("logit_cpu", *COMPLEX),
 )
 def logit(self: Array, eps: float | None = None) -> Array:
-    """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
+    """Compute log(x / (1 - x)), with x first moved into [eps, 1 - eps] if `eps` is given.
 
     >>> import taper
     >>> taper.logit(taper.tensor([0.5, 0.75]))
@@ -548,7 +548,7 @@ def _replaced(values: Any, mask: Any, number: float) -> Any:
 
 
 def inside(values: Any, mask: Any) -> Any:
-    """Values where a mask holds, else zero, for arrays and Tensors."""
+    """Keep values where a mask holds, else zero; arrays and Tensors."""
     if isinstance(values, Tensor):
         return values.where(mask, 0)
     return masked(values, mask)
