@@ -1,8 +1,8 @@
 """`grouped_mm`: matrix products of groups of different sizes that lie in one tensor.
 
 A matrix with two dimensions is cut at the ends `offs` of the groups: along its rows if it is the
-left factor of three-dimensional weights, along its columns if it is the right one, along the
-dimension that is summed over if both are.
+left factor of three-dimensional weights, along its columns if it is the right factor, along the
+dimension that is summed over if both factors are cut.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
 @op(name="_grouped_mm", upcast=True, public=False, method=False, unpromoted=("offs",))
 def grouped_product(self: Array, mat2: Array, offs: Array | None) -> Array:
-    """The products of the groups, in one tensor."""
+    """Multiply the groups, into one tensor."""
     if offs is None:
         return np.matmul(self, mat2)
     ends = offs.tolist()
@@ -76,7 +76,7 @@ def _check_matrix(name: str, array: ndarray) -> None:
 
 
 def _check_layout(array: ndarray) -> None:
-    """One of the last two dimensions lies in one piece; the other in steps of 16 bytes."""
+    """Refuse matrices without one dimension in one piece and the other in steps of 16 bytes."""
     rows, columns = array.shape[-2:]
     steps = [step // array.itemsize for step in array.strides]
     down, across = steps[-2:]

@@ -68,7 +68,7 @@ def linear(
         return matmul(input, turned)
     if bias_ndim > 1 or not array.flags.c_contiguous:
         product = matmul(input, turned)
-        if local.state.transforms:  # the bias may be one for each example
+        if local.state.transforms:  # the bias may differ from example to example
             return product.add(bias)
         return product.add_(bias)
     *lead, features = array.shape
@@ -89,9 +89,9 @@ def trilinear(
     expand3: tuple[int, ...],
     sumdim: tuple[int, ...],
 ) -> Array:
-    """The sum over `sumdim` of the product of three tensors.
+    """Sum the product of three tensors over `sumdim`.
 
-    Each lacks some dimensions of the product, those in `expand1`, `expand2`, `expand3`.
+    Each tensor lacks the dimensions of the product that its `expand` lists.
     """
     letters = string.ascii_letters[: i1.ndim + len(expand1)]
     names = ["".join(_others(letters, each)) for each in (expand1, expand2, expand3, sumdim)]
@@ -101,7 +101,7 @@ def trilinear(
         raise no_kernel("bmm", i1.dtype)
     if i1.dtype.itemsize == 2:
         factors = [each.astype(np.float32) for each in factors]
-    # The order of NumPy's result follows its path; a fresh result of PyTorch is row-major.
+    # The layout of NumPy's result depends on its path; a fresh result of PyTorch is row-major.
     result = np.ascontiguousarray(np.einsum(subscripts, *factors, optimize=True))
     return result.astype(i1.dtype, copy=False)
 
@@ -157,7 +157,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     rows = math.prod(lead)
     flat1 = reshape(input1, (rows, features1))
     flat2 = reshape(input2, (rows, input2._array.shape[-1]))
-    # The product has the dimensions: row, output feature, and the two that are summed.
+    # The product has the dimensions row, output feature, and the two that are summed.
     flat = trilinear(flat1, weight, flat2, (1, 3), (0,), (1, 2), (2, 3))
     result = reshape(flat, (*lead, weight._array.shape[0]))
     return result if bias is None else result + bias

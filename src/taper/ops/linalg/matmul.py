@@ -3,8 +3,8 @@
 Owns: `mm`, `mv`, `dot`, `vdot`, `bmm`, `outer`, and `matmul`, which is made of them as in PyTorch.
 What adds to a product is in `addmm`, sums over named indices are in `einsum`.
 
-NumPy's `ndarray.dot` takes 0.6 us for two 5x5 matrices, `numpy.dot` 1.0, `numpy.matmul` 1.4; for
-large ones all call the same BLAS.  So matrices are multiplied with the method.
+Matrices are multiplied with the method `ndarray.dot`, which takes 0.6 us for two 5x5 matrices;
+`numpy.dot` takes 1.0 us and `numpy.matmul` 1.4. For large matrices all call the same BLAS.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLAS, _HALF, _INTEGERS = "fdFD", "eE", "bBhilq"
 
 
 def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> Any:
-    """`left.dot(right)` for one dtype: half precision is computed in single, integers wrap.
+    """Compute `left.dot(right)` for one dtype: half precision in single, integers wrap.
 
     `kernel` is what PyTorch's error for other dtypes names.
     """
@@ -45,11 +45,11 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
     return left.dot(right)  # nothing to multiply, or sizes that clash
 
 
-_SMALL_MATRICES = 400  # products up to which PyTorch has a kernel of its own for stacks
+_SMALL_MATRICES = 400  # PyTorch has a kernel of its own for stacks up to this size
 
 
 def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarray:
-    """`product` for each pair of matrices of two stacks."""
+    """Multiply the matrices of two stacks, pair by pair."""
     char = left.dtype.char
     if char in _BLAS:
         return np.matmul(_for_blas(left), _for_blas(right))
@@ -65,7 +65,7 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
 
 
 def _for_blas(stack: ndarray) -> ndarray:
-    """The stack with rows or columns in one piece; NumPy multiplies others without BLAS."""
+    """Copy a stack whose rows and columns are in pieces, which NumPy multiplies without BLAS."""
     itemsize = stack.itemsize
     if stack.strides[-1] == itemsize or stack.strides[-2] == itemsize:
         return stack
@@ -73,7 +73,7 @@ def _for_blas(stack: ndarray) -> ndarray:
 
 
 def adjoint(matrix: Any) -> Any:
-    """The conjugate transpose of a matrix or of each matrix of a stack."""
+    """Return the conjugate transpose of a matrix or of each matrix of a stack."""
     if type(matrix) is ndarray:
         turned = matrix.T if matrix.ndim == 2 else matrix.swapaxes(1, 2)
         return turned.conj() if matrix.dtype.kind == "c" else turned
@@ -82,14 +82,14 @@ def adjoint(matrix: Any) -> Any:
 
 
 def conjugate(value: Any) -> Any:
-    """The conjugate of an array, Tensor or number; real ones as they are."""
+    """Conjugate an array, Tensor or number; real ones stay as they are."""
     if isinstance(value, Tensor):
         return value.conj() if value.dtype.is_complex else value
     return value if type(value) in (int, float, bool) else value.conjugate()
 
 
 def same_dtype(out: ndarray, result: ndarray) -> None:
-    """The check of `out=`: products are not converted."""
+    """Refuse an `out=` of another dtype: products are not converted."""
     if out.dtype != result.dtype:
         wanted, given = (C_NAMES[dtypes.FROM_NUMPY[each.dtype]] for each in (result, out))
         raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
@@ -150,10 +150,10 @@ def sizes_clash(mat1: ndarray, mat2: ndarray) -> RuntimeError:
 
 
 def mm_like(left: Any, right: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """`left @ right` in the memory layout of the matrix whose gradient it is.
+    """Compute `left @ right` in the memory layout of the matrix whose gradient it is.
 
-    A transposed weight has column-major strides; its gradient in the same layout becomes, after
-    the transposition is undone, the weight's `.grad` without a copy.
+    A transposed weight has column-major strides; a gradient in the same layout becomes, after the
+    transposition is undone, the weight's `.grad` without a copy.
     """
     itemsize = left.itemsize
     by_columns = strides[0] == itemsize and strides[1] == itemsize * shape[0]
@@ -202,7 +202,9 @@ def mv(self: Array, vec: Array) -> Array:
 
 
 def check_mv(mat: ndarray, vec: ndarray, added: tuple[int, ...], like: ndarray) -> None:
-    """The checks of `mv` and `addmv`; `added` and `like` have shape and dtype of what is added."""
+    """Check the arguments of `mv` and `addmv`; `added` and `like` are shape and dtype of the
+    summand.
+    """
     if mat.ndim != 2 or vec.ndim != 1 or len(added) > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {len(added)}, {mat.ndim}, {vec.ndim}"
@@ -228,7 +230,7 @@ def mv_sizes_clash(mat: ndarray, vec: ndarray, added: tuple[int, ...]) -> Runtim
 @derivative(mv, wrt="self")
 def mv_self(grad, vec):
     if grad.__class__ is ndarray and vec.dtype.kind == "f":
-        return grad[:, None] * vec  # what follows, 2 us faster
+        return grad[:, None] * vec  # the same as below, 2 us faster
     return unsqueeze(grad, 1) * conjugate(vec)
 
 
@@ -284,7 +286,7 @@ def dot_tensor(grad, self):
 
 @op(out=_same_dtype_as_vectors)
 def vdot(self: Array, other: Array) -> Array:
-    """As `dot`, with the conjugate of the first vector.
+    """Multiply two vectors as `dot` does, with the first one conjugated.
 
     >>> import taper
     >>> taper.vdot(taper.tensor([1j, 2.]), taper.tensor([1j, 1.]))
@@ -414,7 +416,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
 def product_into(
     function: str, compute: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
 ) -> Tensor:
-    """`out=` of a product: a vector times a matrix is written as a matrix of one row."""
+    """Write a product into `out=`: a vector times a matrix is a matrix of one row."""
     written: Tensor
     if [each.ndim for each in arguments[:2] if isinstance(each, Tensor)] != [1, 2]:
         written = compute_into(function, compute, arguments, out, same_dtype)
@@ -428,7 +430,7 @@ def product_into(
 
 
 def not_tensors(function: str, **arguments: Any) -> TypeError:
-    """The error of a function of which some argument should be a Tensor and is not."""
+    """Make the error for an argument that should be a Tensor and is not."""
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
             return TypeError(
@@ -439,7 +441,7 @@ def not_tensors(function: str, **arguments: Any) -> TypeError:
 
 
 def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
-    """As PyTorch: a stack times one matrix is one product of a tall matrix, else `bmm`."""
+    """Multiply stacks as PyTorch: a stack times one matrix is one tall product, else `bmm`."""
     left, right = input._array, other._array
     if left.ndim == 3 and right.ndim == 3:
         if right.shape[0] == 1 != left.shape[0] and requires_grad(other):
@@ -454,7 +456,7 @@ def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _folds(stack: ndarray) -> bool:
-    """Whether the leading dimensions are one dimension without a copy, by their strides alone."""
+    """Tell from the strides whether the leading dimensions are one dimension without a copy."""
     return not stack.size or all(
         stack.strides[dim] == stack.strides[dim + 1] * stack.shape[dim + 1]
         for dim in range(stack.ndim - 2)
@@ -466,7 +468,7 @@ def _turned_folds(stack: ndarray) -> bool:
 
 
 def _folded(stack: Tensor, other: Tensor) -> Tensor:
-    """A stack of matrices times a matrix or vector, as one product."""
+    """Multiply a stack of matrices with a matrix or vector, as one product."""
     *lead, inner = stack._array.shape
     tall = reshape(stack, (math.prod(lead), inner))
     if other._array.ndim == 1:
@@ -475,7 +477,7 @@ def _folded(stack: Tensor, other: Tensor) -> Tensor:
 
 
 def _folded_right(input: Tensor, stack: Tensor) -> Tensor:
-    """A matrix or vector times a stack of matrices, by way of the transposed product."""
+    """Multiply a matrix or vector with a stack of matrices, by way of the transposed product."""
     turned = transpose(stack, -2, -1)
     if input._array.ndim == 1:
         return _folded(turned, input)
@@ -554,7 +556,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
 
 @composite()
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    """Another name of `outer`.
+    """Multiply each element of one vector with each of another: another name of `outer`.
 
     >>> import taper
     >>> taper.ger(taper.tensor([1., 2.]), taper.tensor([3.]))
