@@ -23,7 +23,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Array:
-    """The rows of `weight` at `indices`, in the shape of `indices` with one dimension more.
+    """Look up the rows of `weight` at `indices`; the shape of `indices` gains a dimension.
 
     >>> import taper
     >>> taper.embedding(taper.tensor([[1.0], [2.0]]), taper.tensor([1, 0]))
@@ -65,7 +65,7 @@ def embedding_dense_backward(
     padding_idx: int,
     scale_grad_by_freq: bool,
 ) -> Array:
-    """What each row of the table gets: the sum over all places that looked it up."""
+    """Sum for each row of the table the gradients of all places that looked it up."""
     width = grad_output.shape[-1]
     rows = indices.ravel()
     values = grad_output.reshape(-1, width)
@@ -88,7 +88,7 @@ def embedding_dense_backward_grad(grad: Array, indices: Array, padding_idx: int)
 
 @op(public=False, method=False, tangent=LINEAR)
 def embedding_without_padding(self: Array, indices: Array, padding_idx: int) -> Array:
-    """Rows looked up, zero for padding; as in PyTorch not divided by frequency."""
+    """Look up rows, zero for padding; as in PyTorch not divided by frequency."""
     result = self.take(indices, 0)
     if padding_idx >= 0:
         result[indices == padding_idx] = 0

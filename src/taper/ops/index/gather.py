@@ -34,14 +34,14 @@ _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 def check_bounds(index: ndarray, size: int, dim: int) -> None:
     """Raise if an index points outside; negative ones do."""
-    # Seen without sign, negative numbers are too large as well: one reduction instead of two.
+    # As unsigned numbers, negative ones are too large as well: one reduction instead of two.
     if index.size and index.view(f"u{index.itemsize}").max() >= size:
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def places_along(shape: Shape, dim: int, index: ndarray) -> ndarray:
-    """The numbers that the places of `index` along `dim` have in a row-major array."""
+    """Number the places of `index` along `dim` as in a row-major array."""
     if not shape:
         return index
     strides = row_major(shape)
@@ -67,7 +67,7 @@ def through_flat(array: ndarray, change: Callable[[ndarray], None]) -> None:
 
 
 def part_for(source: ndarray, index: ndarray) -> ndarray:
-    """The part of a source that an index speaks of, flat."""
+    """Take the part of a source that an index covers, flat."""
     if source.shape != index.shape:
         source = source[tuple([slice(length) for length in index.shape])]
     return source.ravel()
@@ -161,7 +161,7 @@ def gather_self(grad: Array, self: Array, dim: int, index: Array, sparse_grad: b
 
 @op(node="ScatterAddBackward0", public=False, method=False, tangent=LINEAR)
 def gather_backward(self: Array, input_sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros with `self` added where `index` points."""
+    """Make zeros and add `self` where `index` points."""
     result = np.zeros(input_sizes, self.dtype)
     position = wrap_dim(dim, len(input_sizes))
     places = places_along(tuple(input_sizes), position, index)
@@ -183,9 +183,10 @@ def take_along_dim(
     out: Tensor | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """`gather` with broadcasting; without `dim` from the flattened tensor.
+    """Take elements along a dimension as `gather`, with broadcasting.
 
-    Along a dimension indices are taken modulo its length.
+    Without `dim` the flattened tensor is read. Along a dimension indices are taken modulo its
+    length.
 
     >>> import taper
     >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
@@ -240,14 +241,14 @@ def write_scatter(target: ndarray, dim: int, index: ndarray, source: Any) -> Non
 
 
 def scatter_source(self: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy with elements of `src` written where `index` points."""
+    """Copy and write elements of `src` where `index` points."""
     result = np.array(self, order="C")
     write_scatter(result, dim, index, src)
     return result
 
 
 def scatter_number(self: Array, dim: int, index: Array, value: Any) -> Array:
-    """A copy with a number written where `index` points."""
+    """Copy and write a number where `index` points."""
     result = np.array(self, order="C")
     write_scatter(result, dim, index, value)
     return result
@@ -279,7 +280,7 @@ def scatter_src(grad: Array, dim: int, index: Array) -> Array:
 
 @op(node="NotImplemented", public=False, method=False)
 def scatter_combined(self: Array, dim: int, index: Array, src: Operand, reduce: str) -> Array:
-    """The old form of `scatter_reduce`, which has no derivative."""
+    """Combine in the old form of `scatter_reduce`, which has no derivative."""
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     is_array = isinstance(src, ndarray)
@@ -305,7 +306,7 @@ def scatter_combined_tangent(self_t: Any) -> Any:
 
 
 def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any, how: Any) -> Any:
-    """The operator and the arguments that a call of `scatter` means."""
+    """Find the operator and the arguments that a call of `scatter` means."""
     source = value if src is None else src
     if how is not None:
         if isinstance(source, Tensor):
@@ -330,7 +331,7 @@ def scatter(
     reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A copy with elements of `src`, or a number, written where `index` points along `dim`.
+    """Copy a tensor and write elements of `src`, or a number, where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter(taper.zeros(1, 3), 1, taper.tensor([[2, 0]]), 1.0)
@@ -394,7 +395,7 @@ def write_scatter_add(target: ndarray, dim: int, index: ndarray, source: ndarray
 
 @op(tangent=LINEAR, out=same_dtype)
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy with elements of `src` added where `index` points along `dim`.
+    """Copy a tensor and add elements of `src` where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter_add(taper.zeros(1, 3), 1, taper.tensor([[0, 0]]), taper.ones(1, 2))
