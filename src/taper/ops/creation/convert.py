@@ -136,7 +136,7 @@ def to_bool(self: Tensor) -> bool:
 
 @composite(name="is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero.
+    """Tell whether the only element is not zero.
 
     >>> import taper
     >>> taper.is_nonzero(taper.tensor([0.0]))
@@ -194,7 +194,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     array = input._array
     if array.dtype is dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    # Not the tensor's own object: the user may give an array another shape in place.
+    # A new object: the user may give an array another shape in place.
     return array.view()
 
 
@@ -212,7 +212,7 @@ def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.nd
 def wrap_array(
     self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
-    # PyTorch's results of NumPy comparisons are bytes.
+    # In PyTorch, NumPy's comparisons give bytes.
     array = np.asarray(array)
     return wrap(adopt(array.astype(np.uint8) if array.dtype.kind == "b" else array))
 
@@ -361,7 +361,7 @@ def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any
 
 @composite(public=False)
 def untyped_storage(input: Tensor) -> UntypedStorage:
-    """The memory that the tensor and its views look at, as bytes.
+    """Return the memory that the tensor and its views look at, as bytes.
 
     >>> import taper
     >>> taper.zeros(4)[2:].untyped_storage().nbytes()
@@ -372,13 +372,13 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
 
 @composite(public=False)
 def storage(input: Tensor) -> TypedStorage:
-    """The memory that the tensor and its views look at, as elements; deprecated."""
+    """Return the memory that the tensor and its views look at, as elements; deprecated."""
     return typed_storage_of(input)
 
 
 @composite(public=False, name="is_shared")
 def is_shared_memory(input: Tensor) -> bool:
-    """Whether other processes see the same memory, or can be shown it.
+    """Tell whether other processes see the same memory, or can be shown it.
 
     >>> import taper
     >>> taper.ones(2).is_shared()
@@ -389,10 +389,12 @@ def is_shared_memory(input: Tensor) -> bool:
 
 @composite(public=False)
 def share_memory_(input: Tensor) -> Tensor:
-    """Move the elements into memory that other processes see when the tensor is handed to them.
+    """Move the elements into memory that other processes can see.
 
-    Those that are forked from now on do, and those that get it as an argument or through a queue
-    of multiprocessing.  Differs: views and other tensors made before stay on the old memory.
+    Processes that are forked from now on see it, and those that get the tensor as an argument or
+    through a queue of multiprocessing.
+
+    Differs from PyTorch: views and other tensors made before stay on the old memory.
 
     >>> import taper
     >>> taper.ones(2).share_memory_().is_shared()
@@ -406,7 +408,7 @@ def share_memory_(input: Tensor) -> Tensor:
 
 @composite(public=False)
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """False: there is no accelerator to pin memory for.
+    """Return False: there is no accelerator to pin memory for.
 
     >>> import taper
     >>> taper.ones(2).is_pinned()
@@ -455,7 +457,7 @@ def is_tensor(obj: object, /) -> TypeIs[Tensor]:
 
 @composite(method=False)
 def is_storage(obj: Any, /) -> bool:
-    """Whether an object is a storage.
+    """Tell whether an object is a storage.
 
     >>> import taper
     >>> taper.is_storage(taper.ones(2).untyped_storage())
@@ -470,7 +472,7 @@ def _category(function: str, input: Any) -> dtypes.dtype:
 
 @composite()
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating point numbers.
+    """Tell whether the elements are floating point numbers.
 
     >>> import taper
     >>> taper.is_floating_point(taper.ones(2))
@@ -481,7 +483,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 @composite()
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers.
+    """Tell whether the elements are complex numbers.
 
     >>> import taper
     >>> taper.is_complex(taper.tensor([1j]))
@@ -492,7 +494,7 @@ def is_complex(input: Tensor) -> bool:
 
 @composite()
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers.
+    """Tell whether the dtype has negative numbers.
 
     >>> import taper
     >>> taper.is_signed(taper.tensor([1], dtype=taper.uint8))
@@ -503,7 +505,7 @@ def is_signed(input: Tensor) -> bool:
 
 @composite(method=False)
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode.
+    """Tell whether a tensor was made in inference mode.
 
     >>> import taper
     >>> taper.is_inference(taper.ones(2))
@@ -533,7 +535,7 @@ def numel(input: Tensor) -> int:
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """-1: the tensor is on the CPU.
+    """Return -1: the tensor is on the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
@@ -544,7 +546,7 @@ def get_device(input: Tensor) -> int:
 
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape.
+    """Tell whether two tensors have the same shape.
 
     >>> import taper
     >>> taper.is_same_size(taper.ones(2, 3), taper.ones(3, 2))
@@ -558,7 +560,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @composite(public=False)
 def is_distributed(input: Tensor) -> bool:
-    """False: a tensor lies in one process."""
+    """Return False: a tensor lies in one process."""
     return False
 
 
@@ -573,7 +575,7 @@ def is_coalesced(input: Tensor) -> bool:
 
 @composite(method=False)
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or numbers.
+    """Find the dtype of an operation on two tensors or numbers.
 
     >>> import taper
     >>> taper.result_type(taper.tensor([1], dtype=taper.int8), 1.5)
@@ -596,7 +598,7 @@ composite(method=False)(dtypes.can_cast)
 
 @composite(method=False)
 def typename(obj: Any, /) -> str:
-    """The name of an object's type, with PyTorch's words for tensors.
+    """Return the name of an object's type, with PyTorch's words for tensors.
 
     >>> import taper
     >>> taper.typename(taper.tensor([1]))

@@ -36,7 +36,7 @@ from taper.userwarning import warn_once
 
 
 def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
-    """A copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
+    """Copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
     if memory_format is contiguous_format or (memory_format is None and in_rows(array)):
         return converted(array, dtype)
     if memory_format is None or memory_format is preserve_format:
@@ -49,7 +49,7 @@ def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> n
 
 
 def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
-    """A row-major copy in another dtype."""
+    """Copy row-major in another dtype."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         discard_imaginary(array)
         array = array.real
@@ -111,7 +111,7 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
         >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
         (2, 1)
     """
-    if input._change is not None:  # where its elements lie, the array does not say
+    if input._change is not None:  # the array does not say where its elements lie
         return input if input.is_contiguous() else clone(input, memory_format=memory_format)
     if memory_format is contiguous_format:
         if input._array.flags.c_contiguous:
@@ -155,23 +155,23 @@ def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool
 
 @op(name="_to_copy", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
 def to_copy(self: Array, dtype: Any, memory_format: Any = None) -> Array:
-    """A copy in another dtype."""
+    """Copy in another dtype."""
     return copied(self, dtype.numpy, memory_format)
 
 
 @derivative(to_copy, wrt="self")
 def to_copy_self(grad: Array) -> Array:
-    return grad  # the engine casts a gradient to the dtype of what it is the gradient of
+    return grad  # the engine casts a gradient to the dtype of its tensor
 
 
 @op(name="_to_integers", label="to", public=False, method=False)
 def to_integers(self: Array, dtype: Any, memory_format: Any = None) -> Array:
-    """A copy in a dtype that carries no gradient."""
+    """Copy in a dtype that carries no gradient."""
     return copied(self, dtype.numpy, memory_format)
 
 
 def as_type(tensor: Any, dtype: dtypes.dtype, copy: bool = False, memory_format: Any = None) -> Any:
-    """The tensor in another dtype or layout; itself if nothing changes."""
+    """Convert to another dtype or layout; return the tensor itself if nothing changes."""
     if not copy and tensor._array.dtype is dtype.numpy:
         if memory_format is None or memory_format is preserve_format:
             return tensor
@@ -229,7 +229,7 @@ def to(
 
 
 def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
-    """Device, dtype, non_blocking and copy of a call `to(*args)`."""
+    """Read device, dtype, non_blocking and copy from a call `to(*args)`."""
     first: Any = args[0]
     device: Any = None
     dtype: Any = None
@@ -261,7 +261,7 @@ _TO = tuple(
 
 
 def refuse_to(args: tuple[Any, ...]) -> TypeError:
-    """The error of `to` for arguments that fit none of its overloads."""
+    """Make the error of `to` for arguments that fit none of its overloads."""
     names = [f"torch.{each}" for each in ("dtype", "device")]
     given = [
         next((name for name in names if name == f"torch.{type(each).__name__}"), None)
@@ -332,7 +332,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _conversion(name: str, dtype: dtypes.dtype) -> None:
-    """The method that converts to one dtype."""
+    """Make the method that converts to one dtype."""
 
     def convert(self: Tensor, *more: Any, memory_format: Any = None) -> Tensor:
         if more:
@@ -421,7 +421,7 @@ def cuda(
 
 
 def needs_record(target: Tensor, *others: Any) -> bool:
-    """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
+    """Tell whether a write must be recorded, or runs in a mode that takes the general way."""
     state = local.state
     mode = state.mode
     if mode > NO_GRAD or target._change is not None:
@@ -438,7 +438,7 @@ def needs_record(target: Tensor, *others: Any) -> bool:
 
 @op(name="copy", node="CopyBackwards", public=False, method=False, tangent=LINEAR)
 def copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
-    """The values of `src` in the shape and dtype of `self`."""
+    """Copy the values of `src` in the shape and dtype of `self`."""
     result = np.empty(self.shape, self.dtype)
     write_copy(result, src)
     return result
@@ -475,7 +475,7 @@ def copy_src(grad: Array) -> Array:
 
 
 def zeros_of(grad: Any) -> Any:
-    """Zeros like a gradient, on arrays and Tensors."""
+    """Make zeros like a gradient, on arrays and Tensors."""
     if isinstance(grad, Tensor):
         return wrap(np.zeros(grad._array.shape, grad._array.dtype))
     return np.zeros(grad.shape, grad.dtype)
@@ -512,7 +512,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return self
 
     def write_source(array: ndarray) -> None:
-        _refuse_source(self, other)  # after what the history forbids
+        _refuse_source(self, other)  # checked after what the history forbids
         write_copy(array, other._array)
 
     return run_inplace(copy.op, (self, other, non_blocking), write_source)
@@ -525,12 +525,12 @@ def _refuse_source(target: Tensor, source: Tensor) -> None:
 
 
 def fill_with_number(self: Array, value: Any) -> Array:
-    """An array like `self` with a number everywhere."""
+    """Make an array like `self` with a number everywhere."""
     return np.full(self.shape, filler(value, dtypes.FROM_NUMPY[self.dtype]), self.dtype)
 
 
 def fill_with_tensor(self: Array, value: Array) -> Array:
-    """An array like `self` with the value of a 0-d array everywhere."""
+    """Make an array like `self` with the value of a 0-d array everywhere."""
     if value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -567,7 +567,7 @@ def fill_value(grad: Array) -> Array:
 
 @composite(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the same shape and dtype with `value` everywhere.
+    """Make a tensor of the same shape and dtype with `value` everywhere.
 
     >>> import taper
     >>> taper.fill(taper.tensor([1.0, 2.0]), 3)
@@ -609,7 +609,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 @op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def zero(self: Array) -> Array:
-    """Zeros of the same shape and dtype."""
+    """Make zeros of the same shape and dtype."""
     return np.zeros(self.shape, self.dtype)
 
 

@@ -36,7 +36,7 @@ def _warn_copy(wanted: str) -> None:
 
 
 def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
-    """A new array with the elements of arrays, numbers or nested sequences."""
+    """Make an array with the elements of arrays, numbers or nested sequences."""
     if isinstance(data, np.ndarray):
         return _converted(_checked(data), which, copy=True)
     if _exports(data):
@@ -49,7 +49,7 @@ def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
 
 
 def _stored_elements(data: Any, which: dtypes.dtype | None) -> np.ndarray:
-    """The memory of a storage as elements of a dtype, by default that of Python's numbers."""
+    """View the memory of a storage as a dtype, by default that of Python's numbers."""
     typed = isinstance(data, TypedStorage)
     if which is None:
         which = dtypes.default.float if typed or not len(data) else dtypes.int64
@@ -66,7 +66,7 @@ def _stored_elements(data: Any, which: dtypes.dtype | None) -> np.ndarray:
 
 
 def _exports(data: Any) -> bool:
-    """Whether the data are an array of another library that speaks DLPack."""
+    """Tell whether the data are an array of another library that speaks DLPack."""
     return hasattr(data, "__dlpack__") and not isinstance(data, np.generic)
 
 
@@ -183,9 +183,9 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` as a tensor; `copy` demands or forbids a copy, None copies where it must be.
+    """Turn `obj` into a tensor; `copy` demands or forbids a copy, None copies where needed.
 
-    Also reads objects with DLPack or the buffer protocol, whose bytes then are the elements.
+    Also reads objects with DLPack, or with the buffer protocol, whose bytes become the elements.
 
     >>> import taper
     >>> taper.asarray([1, 2])
@@ -211,7 +211,7 @@ def asarray(
 
 
 def _aliased(obj: Any, which: dtypes.dtype | None) -> Tensor | None:
-    """A tensor on the memory of an object, None if it has none to share."""
+    """Make a tensor on the memory of an object; None if it has none to share."""
     if isinstance(obj, Tensor):
         return obj
     if isinstance(obj, np.ndarray):
@@ -228,7 +228,7 @@ def _aliased(obj: Any, which: dtypes.dtype | None) -> Tensor | None:
 
 
 def _with_flag(found: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
-    """What `asarray` found with the `requires_grad` asked for, by default that of `obj`."""
+    """Set `requires_grad` of what `asarray` found, by default to that of `obj`."""
     if requires_grad is None:
         requires_grad = isinstance(obj, Tensor) and needs_grad(obj)
         if requires_grad:
@@ -247,7 +247,7 @@ def _with_flag(found: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
 
 
 def _checked(array: np.ndarray) -> np.ndarray:
-    """The array in one of our dtype objects; an error if PyTorch could not look at it."""
+    """Return the array with one of our dtype objects; raise if PyTorch could not view it."""
     which = dtypes.of_array(array)
     itemsize = array.itemsize
     if array.size:
@@ -263,7 +263,7 @@ def _checked(array: np.ndarray) -> np.ndarray:
                     "given numpy array strides not a multiple of the element byte size. Copy the "
                     "numpy array to reallocate the memory."
                 )
-    # Equal dtypes need not be the same object, and `numpy.longlong` is one of them.
+    # Equal dtypes need not be the same object, as with `numpy.longlong`.
     return array if array.dtype is which.numpy else array.view(which.numpy)
 
 
@@ -304,7 +304,7 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor on the memory of an object with the buffer protocol.
+    """Make a tensor on the memory of an object with the buffer protocol.
 
     `count` is in elements, `offset` in bytes.
 
@@ -334,7 +334,7 @@ def frombuffer(
 
 
 def _checked_count(length: int, size: int, count: int, offset: int) -> int:
-    """How many elements of `size` bytes to read from a buffer of `length` bytes."""
+    """Compute how many elements of `size` bytes to read from a buffer of `length` bytes."""
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:

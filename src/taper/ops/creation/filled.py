@@ -49,7 +49,7 @@ def _filled(
     requires_grad: Any,
     default: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A tensor with one number everywhere, or nothing in particular if it is None."""
+    """Make a tensor with one number everywhere, or uninitialised if it is None."""
     which = options(function, dtype, layout, device, pin_memory, default)
     if requires_grad:
         check_flag(function, requires_grad)
@@ -234,7 +234,7 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with the given strides.
+    """Make an uninitialised tensor with the given strides.
 
     >>> import taper
     >>> taper.empty_strided((2, 3), (1, 2)).stride()
@@ -255,7 +255,7 @@ def empty_permuted(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in the order of `physical_layout`.
+    """Make an uninitialised tensor whose dimensions lie in memory as `physical_layout` says.
 
     >>> import taper
     >>> taper.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
@@ -313,7 +313,7 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a tensor without dimensions, of the default dtype if none is given.
+    """Make a 0-d tensor of a number, of the default dtype if none is given.
 
     >>> import taper
     >>> taper.scalar_tensor(3)
@@ -565,7 +565,7 @@ def new_ones(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of a given size in the dtype of this tensor.
+    """Make a tensor of ones in the dtype of this tensor.
 
     >>> import taper
     >>> taper.tensor([1, 2]).new_ones(3)
@@ -588,7 +588,7 @@ def new_empty(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor of a given size in the dtype of this one.
+    """Make an uninitialised tensor in the dtype of this one.
 
     >>> import taper
     >>> taper.tensor([1, 2]).new_empty(3).dtype
@@ -621,7 +621,7 @@ def new_full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of a given size with one number everywhere, in the dtype of this tensor.
+    """Make a tensor with one number everywhere, in the dtype of this tensor.
 
     >>> import taper
     >>> taper.tensor([1.0]).new_full((2,), 7)
@@ -654,7 +654,7 @@ def new_empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with the given strides in the dtype of this one.
+    """Make an uninitialised tensor with the given strides in the dtype of this one.
 
     >>> import taper
     >>> taper.tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()

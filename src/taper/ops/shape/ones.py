@@ -1,7 +1,7 @@
 """Views with dimensions of length 1 added or dropped; and the door to all views of all elements.
 
 Other families import `reshape`, `expand`, `transpose`, `permute`, `t`, `unsqueeze`, `squeeze`,
-`select` and the like from here; their formulas use them on arrays and Tensors alike.
+`select` and the like from here; their formulas use these on arrays and Tensors alike.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def unsqueeze(self: Array, dim: int) -> Array:
     wanted = (*shape[:position], 1, *shape[position:])
     if 1 not in shape and self.size and (position < ndim or self.flags.c_contiguous):
         return self.reshape(wanted)  # never a copy: a dimension of length 1 fits any strides
-    # NumPy would give other dimensions of length 1 new strides, and a new last one the wrong one.
+    # NumPy would give other dimensions of length 1 new strides, and a wrong stride to a new last
+    # one.
     step = shape[position] * self.strides[position] if position < ndim else self.itemsize
     strides = self.strides
     return strided(self, wanted, (*strides[:position], step, *strides[position:]))
@@ -64,7 +65,7 @@ def unsqueeze_self(grad: Array, dim: int) -> Array:
 
 @op(name="squeeze", view=True, tangent=LINEAR, public=False, method=False)
 def squeeze_all(self: Array) -> Array:
-    """Without its dimensions of length 1."""
+    """Drop all dimensions of length 1."""
     return self.squeeze()
 
 
@@ -82,7 +83,7 @@ def squeeze_all_self(grad: Array, self_shape: Shape) -> Array:
     method=False,
 )
 def squeeze_dim(self: Array, dim: int) -> Array:
-    """Without the dimension `dim` if its length is 1."""
+    """Drop the dimension `dim` if its length is 1."""
     ndim = self.ndim
     position = wrap_dim(dim, ndim)
     return self.squeeze(position) if ndim and self.shape[position] == 1 else self
@@ -102,7 +103,7 @@ def squeeze_dim_self(grad: Array, dim: int, self_shape: Shape) -> Array:
     method=False,
 )
 def squeeze_dims(self: Array, dim: Shape) -> Array:
-    """Without those of the dimensions `dim` whose length is 1."""
+    """Drop those of the dimensions `dim` whose length is 1."""
     ndim = self.ndim
     positions = [wrap_dim(each, ndim) for each in dim]
     for number, each in enumerate(positions):

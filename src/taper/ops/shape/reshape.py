@@ -1,6 +1,6 @@
 """Views of all elements in another shape: view, reshape, flatten, expand, detach.
 
-Kernels return NumPy views of their first array, never with negative strides.  Formulas of other
+Kernels return NumPy views of their first array, never with negative strides. Formulas of other
 families use `reshape` and `expand` on arrays and Tensors alike.
 """
 
@@ -37,7 +37,7 @@ from taper.tensor import Tensor, element_strides, storage_offset
 
 
 def sizes(function: str, argument: str, given: tuple[Any, ...]) -> Shape:
-    """`f(2, 3)` and `f((2, 3))` mean the same: the sizes as a tuple of Python integers."""
+    """Return the sizes as a tuple of Python integers: `f(2, 3)` and `f((2, 3))` mean the same."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
     for each in given:
@@ -55,14 +55,14 @@ def missing(function: str, argument: str) -> TypeError:
 
 @op(name="view", view=True, tangent=LINEAR, public=False, method=False)
 def view_as_shape(self: Array, size: Shape) -> Array:
-    """The same elements in another shape, without a copy."""
+    """View the same elements in another shape."""
     if self.flags.c_contiguous:
         try:
             result = self.reshape(size)
         except ValueError:
             result = self.reshape(wanted_shape(size, self.size))
         if result.shape != size and min(size) < -1:
-            wanted_shape(size, self.size)  # NumPy takes any negative length for -1
+            wanted_shape(size, self.size)  # NumPy takes any negative length as -1
         return result
     shape = wanted_shape(size, self.size)
     strides = view_strides(self.shape, element_strides(self), shape)
@@ -82,7 +82,7 @@ def view_self(grad: Array, self_shape: Shape) -> Array:
 
 @op(name="_reshape_alias", view=True, tangent=LINEAR, public=False, method=False)
 def reshape_alias(self: Array, size: Shape) -> Array:
-    """As `view`; what `reshape` records for a tensor that is not contiguous."""
+    """View in another shape, as `reshape` records it for a tensor that is not contiguous."""
     return view_as_shape(self, size)
 
 
@@ -93,7 +93,7 @@ def reshape_alias_self(grad: Array, self_shape: Shape) -> Array:
 
 @op(name="_unsafe_view", node="UnsafeViewBackward0", tangent=LINEAR, public=False, method=False)
 def unsafe_view(self: Array, size: Shape) -> Array:
-    """As `view`, for a fresh copy that nobody else sees: the result is no tracked view."""
+    """View a fresh copy that nobody else sees: the result is no tracked view."""
     return view_as_shape(self, size)
 
 
@@ -133,7 +133,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
 
 def _general_view(input: Tensor, shape: tuple[Any, ...], size: Any, dtype: Any) -> Tensor:
-    """`view` with a tuple, a list, a dtype, keywords, or something wrong."""
+    """Call `view` with a tuple, a list, a dtype, keywords, or something wrong."""
     given: Any = shape[0] if len(shape) == 1 else shape
     if not shape:
         if size is None and dtype is None:
@@ -181,7 +181,7 @@ def _as_dtype(tensor: Tensor, dtype: Any) -> Tensor:
 
 
 def bytes_as(array: ndarray, dtype: dtypes.dtype) -> ndarray:
-    """The memory of an array seen as another dtype."""
+    """View the memory of an array as another dtype."""
     old, new = array.itemsize, dtype.itemsize
     if old == new:
         return array.view(dtype.numpy)
@@ -209,7 +209,7 @@ def bytes_as(array: ndarray, dtype: dtypes.dtype) -> ndarray:
 
 
 def _to_divide(array: ndarray, strides: Shape) -> list[tuple[str, int]]:
-    """What must be a multiple if elements are joined to larger ones."""
+    """Name what must be a multiple if elements are joined into larger ones."""
     found = [("size(-1)", array.shape[-1]), ("storage_offset()", storage_offset(array))]
     return found + [(f"stride({dim})", step) for dim, step in enumerate(strides[:-1])]
 
@@ -278,7 +278,7 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
 
 @composite(public=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """`reshape` to the shape of another tensor."""
+    """Give the tensor the shape of another; a view where strides allow it, else a copy."""
     if not isinstance(other, Tensor):
         refuse("reshape_as", "other", 1, "Tensor", other)
     return reshape(input, other._array.shape)
@@ -315,7 +315,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite(numpy_names=True)
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
-    """One dimension as several, whose product is its length.
+    """Cut one dimension into several, whose product is its length.
 
     >>> import taper
     >>> taper.unflatten(taper.zeros(4, 3), 0, (2, -1)).shape
@@ -345,7 +345,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; a view if the tensor is contiguous.
+    """Flatten all elements into one dimension; a view if the tensor is contiguous.
 
     >>> import taper
     >>> taper.ravel(taper.tensor([[1, 2], [3, 4]]))
@@ -356,7 +356,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @op(name="alias", view=True, tangent=LINEAR, public=False, method=False)
 def alias(self: Array) -> Array:
-    """The tensor itself as a view."""
+    """Return the tensor itself as a view."""
     return self
 
 
@@ -411,7 +411,7 @@ def detach_(input: Tensor) -> Tensor:
 
 @op(name="expand", view=True, tangent=LINEAR, public=False, method=False)
 def expand_to(self: Array, size: Shape) -> Array:
-    """A tensor with dimensions of length 1 seen as longer ones."""
+    """Expand dimensions of length 1."""
     if type(self) is not ndarray:
         self = np.asarray(self)
     shape = self.shape
@@ -436,7 +436,7 @@ def expand_to(self: Array, size: Shape) -> Array:
 
 
 def _expanded(array: ndarray, size: Shape, lead: int) -> ndarray:
-    """The same for all sizes, with -1, new dimensions of length 1 and errors."""
+    """Expand to any sizes, with -1, new dimensions of length 1 and errors."""
     shape = array.shape
     if not shape:
         if size and min(size) < 0:
@@ -480,7 +480,7 @@ def _cannot_expand(wanted: int, length: int, dim: int, size: Shape, shape: Shape
 
 @derivative(expand_to, wrt="self")
 def expand_self(grad: Array, self_shape: Shape) -> Array:
-    return grad  # the engine sums what broadcasting has added
+    return grad  # the engine sums over what broadcasting has added
 
 
 @composite(public=False)
@@ -530,7 +530,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """The tensor expanded to `size`.
+    """Expand the tensor to `size`, as a view.
 
     >>> import taper
     >>> taper.broadcast_to(taper.tensor([1, 2]), (2, 2))
@@ -542,7 +542,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """All tensors expanded to their common shape.
+    """Expand all tensors to their common shape, as views.
 
     >>> import taper
     >>> taper.broadcast_tensors(taper.zeros(2, 1), taper.zeros(3))[1].shape
@@ -564,7 +564,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @composite(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to.
+    """Compute the shape that tensors of these shapes broadcast to.
 
     >>> import taper
     >>> taper.broadcast_shapes((2, 1), (3,))

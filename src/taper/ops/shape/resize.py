@@ -33,9 +33,10 @@ from taper.tensor import Tensor, element_strides
 
 
 def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
-    """Let a tensor have another shape, with the elements that its storage holds in order.
+    """Give a tensor another shape, with the elements that its storage holds in order.
 
-    Differs: if the storage is too small the tensor gets a new one, which its views do not see.
+    Differs from PyTorch: if the storage is too small the tensor gets a new one, which its views do
+    not see.
     """
     inference = tensor._counter is INFERENCE_COUNTER or local.state.mode & INFERENCE
     if not inference and requires_grad(tensor):

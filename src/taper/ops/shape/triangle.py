@@ -103,7 +103,7 @@ def tril_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The coordinates of the lower triangle of a matrix, rows in the first line.
+    """List the coordinates of the lower triangle of a matrix: a line of rows, one of columns.
 
     >>> import taper
     >>> taper.tril_indices(2, 2)
@@ -127,7 +127,7 @@ def triu_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The coordinates of the upper triangle of a matrix, rows in the first line.
+    """List the coordinates of the upper triangle of a matrix: a line of rows, one of columns.
 
     >>> import taper
     >>> taper.triu_indices(2, 2)
@@ -145,7 +145,7 @@ def triu_indices(
 
 @op(node="DiagonalBackward0_copy", tangent=LINEAR, out=same_dtype, method=False)
 def diagonal_copy(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """A copy of a diagonal.
+    """Copy a diagonal.
 
     >>> import taper
     >>> taper.diagonal_copy(taper.tensor([[1, 2], [3, 4]]))
@@ -161,7 +161,7 @@ def diagonal_copy_self(grad: Array, self_shape: Shape, offset: int, dim1: int, d
 
 @op(tangent=LINEAR)
 def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
-    """Matrices with the last dimension of the tensor on a diagonal, zero elsewhere.
+    """Make matrices with the tensor's last dimension on a diagonal, zero elsewhere.
 
     >>> import taper
     >>> taper.diag_embed(taper.tensor([1, 2]))
@@ -212,7 +212,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of the tensor on a diagonal.
+    """Make a matrix with all elements of the tensor on a diagonal.
 
     >>> import taper
     >>> taper.diagflat(taper.tensor([[1], [2]]))
@@ -224,7 +224,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 @op(tangent=LINEAR)
 def trace(self: Array) -> Array:
-    """The sum of the main diagonal of a matrix.
+    """Sum the main diagonal of a matrix.
 
     >>> import taper
     >>> taper.trace(taper.tensor([[1, 2], [3, 4]]))
