@@ -55,7 +55,7 @@ def _check_dtype(kernel: str, array: ndarray) -> None:
 def _places(
     sizes: Shape, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape
 ) -> tuple[int, ...]:
-    """How many windows there are in each dimension."""
+    """Count the windows in each dimension."""
     every = zip(sizes, kernel_size, dilation, padding, stride, strict=True)
     return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in every])
 
@@ -71,7 +71,7 @@ def _text(values: Shape) -> str:
 def im2col(
     self: Array, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape
 ) -> Array:
-    """The windows of (batch, channels, height, width), each a column."""
+    """Turn the windows of (batch, channels, height, width) into columns."""
     _check_settings(kernel_size, dilation, padding, stride)
     shape = self.shape
     batched = self.ndim == 4
@@ -122,7 +122,7 @@ def col2im(
     padding: Shape,
     stride: Shape,
 ) -> Array:
-    """Columns added up as windows of an image: the adjoint of `im2col`."""
+    """Add up columns as windows of an image: the adjoint of `im2col`."""
     _check_pair("output_size", output_size)
     _check_settings(kernel_size, dilation, padding, stride)
     places = _checked_places(self.shape, output_size, kernel_size, dilation, padding, stride)
@@ -141,7 +141,7 @@ def col2im(
 def _taps(
     kernel_size: Shape, dilation: Shape, stride: Shape, places: Shape
 ) -> Iterator[tuple[tuple[int, int], slice, slice]]:
-    """For each tap of the kernel where the windows have it."""
+    """Find for each tap of the kernel where the windows have it."""
     for tap in product(range(kernel_size[0]), range(kernel_size[1])):
         seen = [
             slice(k * d, k * d + (n - 1) * s + 1, s)

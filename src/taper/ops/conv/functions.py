@@ -1,6 +1,6 @@
 """The public convolutions: `conv1d/2d/3d` and `conv_transpose1d/2d/3d`.
 
-Owns: how every case (an image without a batch, padding by name, complex numbers) is brought to the
+Owns: how every case (an image without a batch, padding by name, complex numbers) is passed to the
 operator `convolution`.
 """
 
@@ -40,7 +40,7 @@ def _convolve(
     dilation: Any,
     groups: Any,
 ) -> Tensor:
-    """`conv1d`, `conv2d` or `conv3d`."""
+    """Compute `conv1d`, `conv2d` or `conv3d`."""
     steps, apart = numbers(stride, rank), numbers(dilation, rank)
     widths = padding if isinstance(padding, str) else numbers(padding, rank)
     if (
@@ -55,7 +55,7 @@ def _convolve(
         names = ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1)
         refuse_arguments(f"conv{rank}d", (input, weight, bias), (*names, ("groups", groups, 1)))
     if bias is not None and bias._array.dtype is not input._array.dtype:
-        if not isinstance(padding, str):  # then PyTorch looks at it later
+        if not isinstance(padding, str):  # PyTorch checks it later then
             refuse_bias(input._array, bias._array)
     ndim = input._array.ndim
     if ndim == rank + 2:
@@ -94,7 +94,7 @@ def _batched(
 def _padded_same(
     input: Tensor, weight: Tensor, stride: Shape, dilation: Shape
 ) -> tuple[Tensor, Shape]:
-    """Padding that keeps the size; what is needed on one side only is added to the input."""
+    """Pad so that the size stays; what is needed on one side only is added to the input."""
     shape, given = weight._array.shape, input._array.shape
     rank = len(shape) - 2
     if rank < 1:
@@ -124,7 +124,7 @@ def _padded_same(
 def _from_parts(
     function: Any, input: Tensor, weight: Tensor, bias: Tensor | None, rank: int, *settings: Any
 ) -> Tensor:
-    """A complex convolution of three real ones, as Gauss multiplied complex numbers."""
+    """Compute a complex convolution by three real ones, as Gauss multiplied complex numbers."""
 
     def parts(tensor: Tensor) -> tuple[Tensor, Tensor]:
         pairs = view_as_real(tensor)
@@ -267,7 +267,7 @@ def _convolve_transposed(
     groups: Any,
     dilation: Any,
 ) -> Tensor:
-    """`conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`."""
+    """Compute `conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`."""
     function = f"conv_transpose{rank}d"
     for position, (name, value) in enumerate((("input", input), ("weight", weight)), 1):
         if not isinstance(value, Tensor):

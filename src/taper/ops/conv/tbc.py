@@ -76,7 +76,7 @@ def _check(self: ndarray, weight: ndarray, bias: ndarray, pad: int) -> None:
 
 @derivative(conv_tbc, wrt=("self", "weight", "bias"))
 def conv_tbc_all(grad, self, weight, bias, pad, needs):
-    """As a convolution over the last dimension of (batch, channels, time)."""
+    """Differentiate as a convolution over the last dimension of (batch, channels, time)."""
     if not len(grad):
         return self * 0.0, weight * 0.0, bias * 0.0
     found = convolution_backward(

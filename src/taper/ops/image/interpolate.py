@@ -44,7 +44,7 @@ _SMOOTHED: dict[str, Any] = {
 
 
 def _lengths(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
-    """The wanted lengths, or the factors; one of them is None."""
+    """Return the wanted lengths and the factors; one of them is None."""
     spatial = list(input._array.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -178,7 +178,7 @@ def _run(
 
 
 def _checked(label: str, input: Tensor, sizes: Any, factors: Any) -> tuple[Any, Any]:
-    """Lengths and factors as numbers; the operators take one of them."""
+    """Return lengths and factors as numbers; the operators take one of them."""
     if factors is not None:
         if not all(isinstance(each, int | float) for each in factors):
             raise invalid_combination(label, (input, None, factors), ())

@@ -35,7 +35,7 @@ def check_pairs(shape: Shape, pad: Shape) -> None:
 
 @op(tangent=LINEAR, method=False)
 def constant_pad_nd(self: Array, pad: Shape, value: Any = 0) -> Array:
-    """A tensor with a border of one number; a negative width cuts off.
+    """Add a border of one number; a negative width cuts off.
 
     >>> import taper
     >>> taper.constant_pad_nd(taper.tensor([1, 2]), (1, 1))
@@ -78,7 +78,7 @@ def constant_pad_self(grad: Array, pad: Shape) -> Array:
 
 
 def pad_circular(input: Tensor, padding: Shape) -> Tensor:
-    """A border that shows the opposite edge, written slice by slice into new memory."""
+    """Add a border that shows the opposite edge, written slice by slice into new memory."""
     shape = input._array.shape
     ndim = len(shape)
     result_shape = list(shape)

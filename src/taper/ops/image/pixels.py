@@ -92,7 +92,7 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
                 f"input.size({dim})={length} is not divisible by {r}"
             )
     if not self.size:
-        return self.copy()  # of the shape it had, as in PyTorch
+        return self.copy()  # in the shape it had, as in PyTorch
     blocks = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return laid_out_like(blocks.reshape(*lead, channels * r * r, height // r, width // r), self)
 

@@ -202,9 +202,7 @@ def mv(self: Array, vec: Array) -> Array:
 
 
 def check_mv(mat: ndarray, vec: ndarray, added: tuple[int, ...], like: ndarray) -> None:
-    """Check the arguments of `mv` and `addmv`; `added` and `like` are shape and dtype of the
-    summand.
-    """
+    """Check the arguments of `mv` and `addmv`; `added` and `like` describe the summand."""
     if mat.ndim != 2 or vec.ndim != 1 or len(added) > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {len(added)}, {mat.ndim}, {vec.ndim}"

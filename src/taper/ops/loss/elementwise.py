@@ -42,7 +42,7 @@ _LIKE_INPUT: Any = {**_BY_ELEMENTS, "layout": FIRST}
 
 
 def reduction_number(reduction: Any, size_average: Any = None, reduce: Any = None) -> int:
-    """The number of a reduction; the deprecated arguments override it, with PyTorch's warning."""
+    """Return a reduction's number; the deprecated arguments override it, with a warning."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     number = _NUMBERS.get(reduction)
@@ -57,7 +57,7 @@ def reduction_number(reduction: Any, size_average: Any = None, reduce: Any = Non
 
 
 def legacy_reduction(size_average: Any, reduce: Any) -> str:
-    """What `size_average` and `reduce` mean, with the warning that they are deprecated."""
+    """Tell what `size_average` and `reduce` mean, with the warning that they are deprecated."""
     average = True if size_average is None else size_average
     reduces = True if reduce is None else reduce
     found = ("mean" if average else "sum") if reduces else "none"
@@ -68,9 +68,9 @@ def legacy_reduction(size_average: Any, reduce: Any) -> str:
 
 
 def check_number(function: str, reduction: Any) -> int:
-    """The number of a reduction, as PyTorch's functions outside of `nn` take it.
+    """Check a reduction's number, as PyTorch's functions outside of `nn` take it.
 
-    Their default is said to be the mean and is none; what is no known number means none.
+    An unknown number means no reduction.
     """
     if type(reduction) is not int:
         refuse(function, "reduction", 0, "int", reduction)
@@ -78,14 +78,14 @@ def check_number(function: str, reduction: Any) -> int:
 
 
 def reduced(losses: Tensor, reduction: int) -> Tensor:
-    """Losses of single elements, reduced by operators of their own."""
+    """Reduce losses of single elements by operators of their own."""
     if reduction == MEAN:
         return mean_all(losses)
     return sum_all(losses) if reduction == SUM else losses
 
 
 def reduced_array(losses: np.ndarray, reduction: int) -> Any:
-    """Losses of single elements, reduced inside a kernel."""
+    """Reduce losses of single elements inside a kernel."""
     if reduction == NONE:
         return losses
     total = np.add.reduce(losses, None)
@@ -93,7 +93,7 @@ def reduced_array(losses: np.ndarray, reduction: int) -> Any:
 
 
 def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
-    """slope * grad * factor, divided by the number of elements for a mean.
+    """Compute slope * grad * factor, divided by the number of elements for a mean.
 
     `slope` is a temporary of the caller: an array is overwritten.
     """
@@ -116,7 +116,7 @@ def warn_about_size(input: Tensor, target: Tensor) -> None:
 
 
 def broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both tensors in their common shape."""
+    """Bring both tensors to their common shape."""
     first, second = input._array.shape, target._array.shape
     if first == second:
         return input, target
@@ -128,7 +128,7 @@ def broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def common_shape(first: Shape, second: Shape) -> Shape:
-    """The shape that two shapes broadcast to, with PyTorch's error if they do not."""
+    """Broadcast two shapes; raise PyTorch's error if they do not fit."""
     clash = broadcast_clash((first, second))
     if clash is not None:
         raise clash
@@ -136,7 +136,7 @@ def common_shape(first: Shape, second: Shape) -> Shape:
 
 
 def clipped(value: Any, low: float | None, high: float | None) -> Any:
-    """Values limited to a range; takes arrays and Tensors."""
+    """Limit values to a range; arrays and Tensors."""
     return value.clamp(low, high) if isinstance(value, Tensor) else np.clip(value, low, high)
 
 
@@ -157,7 +157,7 @@ def require_floating(kernel: str, array: np.ndarray) -> None:
     **_BY_ELEMENTS,
 )
 def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
-    """The squared difference."""
+    """Compute the squared difference."""
     require_floating("mse_cpu", self)
     losses = np.asarray(self - target)
     np.multiply(losses, losses, losses)
@@ -177,7 +177,7 @@ def mse_loss_target(grad: Any, self: Any, target: Any, reduction: int) -> Any:
 def elementwise_tangent(
     self_t: Any, target_t: Any, slope_self: Any, slope_target: Any, reduction: int
 ) -> Tensor:
-    """The tangent of a loss from its slopes in input and target; one may lack a tangent."""
+    """Compute the tangent of a loss from its slopes; one of the two may lack a tangent."""
     if target_t is None:
         return reduced(self_t * slope_self, reduction)
     if self_t is None:
@@ -275,7 +275,7 @@ def l1_loss(
 
 
 def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The absolute difference of two tensors of one shape."""
+    """Compute the absolute difference of two tensors of one shape."""
     return reduced(abs(input - target), reduction)
 
 
@@ -290,7 +290,7 @@ def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
     **_BY_ELEMENTS,
 )
 def smooth_l1_loss_reduced(self: Array, target: Array, reduction: int, beta: float) -> Array:
-    """Squared below `beta`, absolute above."""
+    """Compute a difference that is squared below `beta`, absolute above."""
     require_floating("smooth_l1_cpu", self)
     size = np.abs(self - target)
     near = 0.5 * size * size / beta
@@ -371,7 +371,7 @@ def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
     **_LIKE_INPUT,
 )
 def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float) -> Array:
-    """Half the square below `delta`, linear above."""
+    """Compute half the square below `delta`, a linear function above."""
     if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
         _check_huber(self, target)
     size = np.abs(self - target)
@@ -453,7 +453,7 @@ def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
     **_BY_ELEMENTS,
 )
 def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
-    """log(1 + exp(-target * input))."""
+    """Compute log(1 + exp(-target * input))."""
     if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
         _check_soft_margin(self, target)
     losses = np.log1p(np.exp(-self * target))
@@ -521,7 +521,7 @@ def refuse_gradient(function: str, argument: str, value: Tensor | None) -> None:
 def numbered_kl_div(
     input: Tensor, target: Tensor, reduction: int = NONE, *, log_target: bool = False
 ) -> Tensor:
-    """`nn.functional.kl_div` with the number of a reduction.
+    """Compute `nn.functional.kl_div`, given a reduction's number.
 
     >>> import taper
     >>> taper.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]))
@@ -584,7 +584,7 @@ def kl_div(
 def numbered_poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    """`nn.functional.poisson_nll_loss` with the number of a reduction.
+    """Compute `nn.functional.poisson_nll_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.poisson_nll_loss(taper.zeros(1), taper.full((1,), 2.0), True, False, 1e-8, 0)

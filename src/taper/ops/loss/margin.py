@@ -57,7 +57,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         shape = common_shape(x1._array.shape, x2._array.shape)
         first, second = x1.expand(shape), x2.expand(shape)
     if x1._array.dtype != x2._array.dtype:
-        # Only whole numbers are converted: each norm of floating numbers is in their own precision.
+        # Only whole numbers are converted: norms of floating numbers are taken in their own
+        # precision.
         first, second = (
             each if each.dtype.category == dtypes.FLOATING else each.to(common)
             for each in (first, second)
@@ -105,7 +106,7 @@ def pairwise_distance(
 def numbered_hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = NONE
 ) -> Tensor:
-    """`nn.functional.hinge_embedding_loss` with the number of a reduction.
+    """Compute `nn.functional.hinge_embedding_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.hinge_embedding_loss(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]))
@@ -154,7 +155,7 @@ def hinge_embedding_loss(
 def numbered_margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
 ) -> Tensor:
-    """`nn.functional.margin_ranking_loss` with the number of a reduction.
+    """Compute `nn.functional.margin_ranking_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.margin_ranking_loss(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
@@ -212,7 +213,7 @@ def margin_ranking_loss(
 def numbered_cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
 ) -> Tensor:
-    """`nn.functional.cosine_embedding_loss` with the number of a reduction.
+    """Compute `nn.functional.cosine_embedding_loss`, given a reduction's number.
 
     >>> import taper
     >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
@@ -284,7 +285,7 @@ def numbered_triplet_margin_loss(
     swap: bool = False,
     reduction: int = NONE,
 ) -> Tensor:
-    """`nn.functional.triplet_margin_loss` with the number of a reduction.
+    """Compute `nn.functional.triplet_margin_loss`, given a reduction's number.
 
     >>> import taper
     >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)

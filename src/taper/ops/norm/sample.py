@@ -44,7 +44,7 @@ from taper.userwarning import warn_once
 
 
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
-    """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
+    """Normalise rows to mean 0 and variance 1; return means and inverse deviations as columns."""
     length = rows.shape[1]
     mean = row_means(rows).reshape(-1, 1)
     result = np.subtract(rows, mean, order="C")
@@ -56,7 +56,7 @@ def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarra
 
 
 def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
-    """The gradient of the rows that became `normalised`; writes into `normalised`."""
+    """Compute the gradient of the rows that became `normalised`; writes into `normalised`."""
     length = grad.shape[1]
     along = row_products(grad, normalised)
     along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
@@ -68,15 +68,15 @@ def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarr
 
 
 def rows_gradient_of_tensors(grad: Tensor, normalised: Tensor, inverse: Tensor, dims: Any) -> Any:
-    """The same over the dimensions `dims`, in terms of operators."""
+    """Compute the same over the dimensions `dims`, with operators."""
     along = (grad * normalised).mean(dims, keepdim=True)
     return (grad - grad.mean(dims, keepdim=True) - normalised * along) * inverse
 
 
 def normalised_tensors(input: Tensor, eps: Any, dims: Any) -> tuple[Tensor, Tensor]:
-    """The normalised input and the inverse deviation, in terms of operators.
+    """Compute the normalised input and the inverse deviation, with operators.
 
-    In the place of `eps` the inverse deviation as it was may be given, if `eps` was not kept.
+    The saved inverse deviation may be given instead of `eps`, if `eps` was not kept.
     """
     centered = input - input.mean(dims, keepdim=True)
     variance = (centered * centered).mean(dims, keepdim=True)
@@ -103,7 +103,7 @@ def native_layer_norm(
     bias: Array | None,
     eps: float,
 ) -> tuple[Array, ...]:
-    """The normalised input, and the means and inverse deviations of its samples."""
+    """Normalise; also return the means and inverse deviations of the samples."""
     lead = input.ndim - len(normalized_shape)
     if (
         not normalized_shape
@@ -263,7 +263,7 @@ def plain_layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
+    """Compute `nn.functional.layer_norm`; `cudnn_enable` is ignored.
 
     >>> import taper
     >>> taper.layer_norm(taper.tensor([1.0, 3.0]), (2,))
@@ -291,7 +291,7 @@ def native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[Array, ...]:
-    """The normalised input, and the means and inverse deviations of its groups of channels."""
+    """Normalise; also return the means and inverse deviations of the groups of channels."""
     if not same_dtype(input, weight, bias):
         kept = statistics_dtype("GroupNormKernelImpl", input, weight, bias)
         wide = [in_single(each) for each in (input, weight, bias)]
@@ -352,7 +352,7 @@ def native_group_norm_all(
 
 
 def _through_statistics(normalised: Any, inverse: Any, grad_mean: Any, grad_inverse: Any) -> Any:
-    """What comes to the rows through their means and inverse deviations."""
+    """Compute what reaches the rows through their means and inverse deviations."""
     length = normalised.shape[-1]
     found = 0.0 * normalised
     if grad_mean is not None:
@@ -443,7 +443,7 @@ def group_norm(
     if ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {ndim}")
     if num_groups == 0:
-        raise ZeroDivisionError("integer division or modulo by zero")  # as PyTorch
+        raise ZeroDivisionError("integer division or modulo by zero")  # as in PyTorch
     grouped = shape[0] * shape[1] // num_groups * math.prod(shape[2:])
     if grouped == 1:
         raise ValueError(
@@ -462,7 +462,7 @@ def plain_group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
+    """Compute `nn.functional.group_norm`; `cudnn_enabled` is ignored.
 
     >>> import taper
     >>> taper.group_norm(taper.tensor([[1.0, 3.0]]), 1)
@@ -590,7 +590,7 @@ def normalize(
 
 
 def _check_windows(array: ndarray) -> None:
-    """PyTorch averages with its pooling, for which the dtypes differ with the dimensions."""
+    """Refuse dtypes as PyTorch's pooling does, which differ with the number of dimensions."""
     found, flat = dtypes.FROM_NUMPY[array.dtype], array.ndim == 3
     halves = (dtypes.float16, dtypes.bfloat16) if flat else ()
     if found not in (dtypes.float64, dtypes.int64, *halves):
@@ -600,7 +600,7 @@ def _check_windows(array: ndarray) -> None:
 
 @op(name="channel_window_mean", tangent=LINEAR, public=False, method=False, layout=ROW_MAJOR)
 def channel_window_mean(self: Array, before: int, after: int) -> Array:
-    """For each channel the mean of its window of channels; beyond the ends there are zeros."""
+    """Average for each channel its window of channels, with zeros beyond the ends."""
     if self.dtype != np.float32:
         _check_windows(self)
     wide = in_single(self)

@@ -42,12 +42,12 @@ from taper.tensor import Tensor
 def _windows(
     shape: Shape, rank: int, kernel: Shape, stride: Shape, padding: Shape, ceil_mode: bool
 ) -> tuple[list[Windows], Shape, Shape]:
-    """The windows, checked; kernel and padding for each dimension."""
+    """Check the windows; return them with kernel and padding for each dimension."""
     name = f"avg_pool{rank}d"
     if rank == 3:
         require_dims(shape, 3)
     else:
-        wrap_dim(-3, len(shape))  # PyTorch asks for the channels first
+        wrap_dim(-3, len(shape))  # PyTorch checks the channels first
     stride = numbers_of(name, "stride", stride, rank) if stride else kernel
     ones = (1,) * rank
     windows = pool_windows(shape, kernel, stride, padding, ones, ceil_mode, "avg_pool3d()")
@@ -70,7 +70,7 @@ def _check_settings(
 def _divisor(
     windows: list[Windows], kernel: Shape, padding: Shape, with_padding: bool, ndim: int
 ) -> Any:
-    """What the sum of each window is divided by: how many elements it has."""
+    """Compute what each window's sum is divided by: its number of elements."""
     total: Any = 1
     for number, (each, size, border) in enumerate(zip(windows, kernel, padding, strict=True)):
         starts = each.starts
@@ -84,7 +84,7 @@ def _divisor(
 
 
 def _divided(sums: ndarray, divisor: Any) -> ndarray:
-    """Sums divided in place; whole numbers lose what is behind the point."""
+    """Divide sums in place; whole numbers lose the fraction."""
     if sums.dtype.kind == "i":
         result = np.abs(sums) // np.abs(divisor)
         return np.asarray(result * np.sign(sums) * np.sign(divisor))
@@ -138,7 +138,7 @@ def average2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """The average of each window of the last two dimensions."""
+    """Average each window of the last two dimensions."""
     return _averages(
         self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -164,7 +164,7 @@ def avg_pool2d_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """What each element of `self` gets from the windows it lies in."""
+    """Compute what each element of `self` gets from the windows it lies in."""
     settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return _backward(grad_output, self, 2, *settings)
 
@@ -204,7 +204,7 @@ def average3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """The average of each window of the last three dimensions."""
+    """Average each window of the last three dimensions."""
     return _averages(
         self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -230,7 +230,7 @@ def avg_pool3d_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """What each element of `self` gets from the windows it lies in."""
+    """Compute what each element of `self` gets from the windows it lies in."""
     settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return _backward(grad_output, self, 3, *settings)
 
@@ -253,7 +253,7 @@ def avg_pool3d_backward_self(grad):
 
 
 def _average_settings(function: str, rank: int, *values: Any) -> tuple[Any, ...]:
-    """The settings of an average as tuples and flags."""
+    """Return the settings of an average as tuples and flags."""
     kernel, stride, padding, ceil_mode, with_padding = values
     return (
         whole_numbers(function, "kernel_size", 2, kernel, rank),
@@ -387,7 +387,7 @@ def avg_pool3d(
 
 
 def _root(averages: Tensor, count: Any, norm_type: float) -> Tensor:
-    """The root of sums that were averaged; what rounding made negative becomes zero."""
+    """Take the root of sums that were averaged; what rounding made negative becomes zero."""
     return (averages.sign() * relu(averages.abs())).mul(count).pow(1.0 / norm_type)
 
 

@@ -28,7 +28,7 @@ _SIDES = ("time", "height", "width")
 
 
 def _starts(samples: ndarray, length: int, count: int, size: int) -> ndarray:
-    """Where the windows along one dimension start, for each sample of a plane."""
+    """Find where the windows along one dimension start, for each sample of a plane."""
     result = np.empty((*samples.shape, count), np.int64)
     if count > 1:
         step = (np.asarray(length - size, samples.dtype) / (count - 1)).astype(samples.dtype)
@@ -85,7 +85,7 @@ def _check_samples(shape: Shape, rank: int, samples: ndarray) -> None:
 def _pooled(
     array: ndarray, rank: int, kernel: Shape, output_size: Shape, samples: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """The largest elements and their places, one place of the windows after the other."""
+    """Find the largest elements and their places, one place of the windows after the other."""
     _check(array.shape, rank, kernel, output_size, samples)
     require_dtype(f"fractional_max_pool{rank}d_out_frame", array, FLOATS)
     lead, lengths = array.shape[: array.ndim - rank], array.shape[array.ndim - rank :]
@@ -126,7 +126,7 @@ def _pooled(
 def fractional2d(
     self: Array, kernel_size: Shape, output_size: Shape, random_samples: Array
 ) -> tuple[Array, Array]:
-    """The largest elements of windows at random distances, and their places in the plane."""
+    """Find the largest elements of windows at random distances, and their places in the plane."""
     return _pooled(self, 2, kernel_size, output_size, random_samples)
 
 
@@ -144,7 +144,7 @@ def fractional2d_tangent(self_t, result1):
 def fractional_max_pool2d_backward(
     grad_output: Array, self: Array, kernel_size: Shape, output_size: Shape, indices: Array
 ) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     return added_at(grad_output, indices, 2, self.shape)
 
 
@@ -170,7 +170,7 @@ def fractional_max_pool2d_backward_self(grad):
 def fractional3d(
     self: Array, kernel_size: Shape, output_size: Shape, random_samples: Array
 ) -> tuple[Array, Array]:
-    """The largest elements of windows at random distances, and their places in the volume."""
+    """Find the largest elements of windows at random distances, and their places in the volume."""
     return _pooled(self, 3, kernel_size, output_size, random_samples)
 
 
@@ -188,7 +188,7 @@ def fractional3d_tangent(self_t, result1):
 def fractional_max_pool3d_backward(
     grad_output: Array, self: Array, kernel_size: Shape, output_size: Shape, indices: Array
 ) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     return added_at(grad_output, indices, 3, self.shape)
 
 
@@ -206,7 +206,7 @@ def fractional_max_pool3d_backward_self(grad):
 
 
 def _output_size(input: Any, rank: int, output_size: Any, output_ratio: Any) -> Any:
-    """How many windows along each dimension, given or as a part of the input's length."""
+    """Return the number of windows along each dimension, given or as a part of the length."""
     if output_size is not None:
         return output_size
     if output_ratio is None:
@@ -246,7 +246,7 @@ def _fractional(
 def fractional_by_samples(
     rank: int, input: Tensor, kernel: Shape, sizes: Shape, samples: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The maxima of windows whose places `samples` decides, and their places."""
+    """Find the maxima of windows whose places `samples` decides, and their places."""
     name = f"fractional_max_pool{rank}d"
     if local.state.mode == 0 and requires_grad(samples):
         raise RuntimeError(

@@ -49,7 +49,7 @@ def _check(array: ndarray, indices: ndarray, rank: int) -> None:
 
 
 def _unpooled(array: ndarray, indices: ndarray, rank: int, output_size: Shape) -> ndarray:
-    """Where two elements have one place, the later one stays."""
+    """Put elements at their places; where two have one place, the later one stays."""
     _check(array, indices, rank)
     require_dtype(f"max_unpool{rank}d", array, FLOATS)
     size = int(np.prod(output_size))
@@ -66,7 +66,7 @@ def _unpooled(array: ndarray, indices: ndarray, rank: int, output_size: Shape) -
 
 @op(name="max_unpool2d", tangent=LINEAR, public=False, method=False)
 def unpool2d(self: Array, indices: Array, output_size: Shape) -> Array:
-    """Elements at the indices of planes of zeros."""
+    """Put elements at their indices in planes of zeros."""
     return _unpooled(self, indices, 2, output_size)
 
 
@@ -77,7 +77,7 @@ def unpool2d_self(grad, indices):
 
 @op(name="max_unpool3d", tangent=LINEAR, public=False, method=False)
 def unpool3d(self: Array, indices: Array, output_size: Shape) -> Array:
-    """Elements at the indices of volumes of zeros."""
+    """Put elements at their indices in volumes of zeros."""
     return _unpooled(self, indices, 3, output_size)
 
 
@@ -96,11 +96,11 @@ def _numbers(value: Any, rank: int) -> Sequence[Any]:
 def _output_size(
     input: Any, kernel: Sequence[Any], stride: Sequence[Any], padding: Sequence[Any], wanted: Any
 ) -> list[Any]:
-    """The lengths that were pooled, as far as the settings tell; `wanted` may differ a little."""
+    """Compute the lengths that were pooled, as the settings tell; `wanted` may differ a little."""
     shape = input.size()
     rank = len(kernel)
     if len(shape) < rank or min(len(stride), len(padding)) < rank:
-        raise IndexError("tuple index out of range")  # as PyTorch
+        raise IndexError("tuple index out of range")  # as in PyTorch
     usual = [
         (shape[len(shape) - rank + dim] - 1) * stride[dim] + kernel[dim] - 2 * padding[dim]
         for dim in range(rank)

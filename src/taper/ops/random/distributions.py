@@ -36,7 +36,7 @@ from taper.tensor import Tensor, wrap
 
 
 def number(function: str, name: str, position: int, value: Any) -> Any:
-    """An argument that must be a number."""
+    """Check that an argument is a number."""
     if isinstance(value, Tensor) and value._array.ndim == 0:
         return value._array.item()
     if isinstance(value, bool | int | float | np.number):
@@ -45,14 +45,14 @@ def number(function: str, name: str, position: int, value: Any) -> Any:
 
 
 def zeros(grad: Any) -> Any:
-    """The gradient of what random numbers do not depend on."""
+    """Make the gradient of what random numbers do not depend on."""
     if isinstance(grad, Tensor):
         return grad.new_zeros(grad.shape)
     return np.zeros_like(grad)
 
 
 def zeros_of(grad: Any, shape: Shape) -> Any:
-    """As `zeros`, in another shape."""
+    """Make zeros in another shape."""
     if isinstance(grad, Tensor):
         return grad.new_zeros(shape)
     return np.zeros(shape, grad.dtype)
@@ -62,11 +62,11 @@ def zeros_of(grad: Any, shape: Shape) -> Any:
 
 
 def _shadow(node: str) -> Op:
-    """The operator behind a fill as autograd sees it: gradient and tangent become zero."""
+    """Declare the operator behind a fill as autograd sees it: gradient and tangent become zero."""
 
     @op(name=f"fill_{node}", node=node, tangent=LINEAR, public=False, method=False)
     def overwritten(self: Array) -> Array:
-        """Zero: what remains of the tangent of numbers that are overwritten."""
+        """Return zero, the tangent of numbers that are overwritten."""
         return np.zeros_like(self)
 
     @derivative(overwritten, wrt="self")
@@ -95,7 +95,7 @@ _LOG_NORMAL = _shadow("LogNormalBackward0")
     method=False,
 )
 def _bernoulli_by_tensor(self: Array, p: Array) -> Array:
-    """As the other fills; the probabilities get the gradient zero, too."""
+    """Declare a fill by probabilities, which get the gradient zero, too."""
     return np.zeros_like(self)
 
 
@@ -146,7 +146,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 
 def _start(function: str, named: dict[str, Any], otherwise: Any) -> Any:
-    """The argument `from`, which is a word of Python's and so cannot be a parameter."""
+    """Read the argument `from`, which is a keyword of Python's and so cannot be a parameter."""
     for name in named:
         if name != "from":
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
@@ -333,7 +333,7 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
     complex_gradient=False,
 )
 def normal_mean(mean: Array, std: float, generator: Any) -> Array:
-    """Normal numbers around the elements of `mean`."""
+    """Draw normal numbers around the elements of `mean`."""
     return continuous.normal_from(mean, std, generator)
 
 
@@ -346,7 +346,7 @@ def normal_mean(mean: Array, std: float, generator: Any) -> Array:
     complex_gradient=False,
 )
 def normal_std(mean: float, std: Array, generator: Any) -> Array:
-    """Normal numbers with the elements of `std` as standard deviations."""
+    """Draw normal numbers with the elements of `std` as standard deviations."""
     return continuous.normal_from(mean, std, generator)
 
 
@@ -359,7 +359,7 @@ def normal_std(mean: float, std: Array, generator: Any) -> Array:
     complex_gradient=False,
 )
 def normal_both(mean: Array, std: Array, generator: Any) -> Array:
-    """Normal numbers with an own mean and standard deviation each."""
+    """Draw normal numbers, each with its own mean and standard deviation."""
     clash = broadcast_clash([mean.shape, std.shape])
     if clash is not None:
         raise clash
@@ -451,7 +451,7 @@ def normal(
 
 
 def _normal_into(out: Any, mean: Any, std: Any, generator: Any) -> Tensor:
-    """`out=` of `normal` with a tensor of parameters."""
+    """Write `normal` with a tensor of parameters into `out=`."""
 
     def draw(*parameters: Any) -> Tensor:
         center, spread = (_array_of(each) for each in parameters)
@@ -488,7 +488,7 @@ _NORMAL_SIGNATURES = (
 
 @op(name="bernoulli_each", label="bernoulli", node="BernoulliBackward0", public=False, method=False)
 def bernoulli_each(self: Array, generator: Any) -> Array:
-    """Ones with the probabilities that the elements are, and zeros."""
+    """Draw ones with the elements as probabilities, and zeros."""
     return discrete.bernoulli_(np.empty(self.shape, self.dtype), self, generator)
 
 
@@ -499,7 +499,7 @@ def bernoulli_each_self(grad):
 
 @op(name="bernoulli_all", label="bernoulli", node="NotImplemented", public=False, method=False)
 def bernoulli_all(self: Array, p: float, generator: Any) -> Array:
-    """Ones with one probability, and zeros, in the shape of a tensor."""
+    """Draw ones with one probability, and zeros, in the shape of a tensor."""
     return discrete.bernoulli_(np.empty(self.shape, self.dtype), p, generator)
 
 
@@ -555,7 +555,7 @@ _BERNOULLI_SIGNATURES = (
 
 @op(name="poisson_each", label="poisson", node="PoissonBackward0", public=False, method=False)
 def poisson_each(self: Array, generator: Any) -> Array:
-    """Counts of events with the elements as rates."""
+    """Draw counts of events with the elements as rates."""
     return discrete.poisson(self, generator)
 
 
@@ -572,7 +572,7 @@ def counts_tangent(result):
 
 @composite(method=False)
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Counts of events, each with the rate at its place in `input`.
+    """Draw counts of events, each with the rate at its place in `input`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -587,7 +587,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
 @op(name="multinomial_rows", label="multinomial", public=False, method=False)
 def multinomial_rows(self: Array, num_samples: int, replacement: bool, generator: Any) -> Array:
-    """Indices drawn with the elements of each row as weights."""
+    """Draw indices with the elements of each row as weights."""
     return np.ascontiguousarray(discrete.multinomial(self, num_samples, replacement, generator))
 
 

@@ -61,7 +61,7 @@ def _destination(
     dtype: Any,
     requires_grad: Any,
 ) -> np.ndarray:
-    """The array to fill, after the checks that all factories share."""
+    """Return the array to fill, after the checks that all factories share."""
     if requires_grad:
         check_flag(function, requires_grad)
     if out is None:
@@ -287,7 +287,7 @@ def _like(
     requires_grad: Any,
     memory_format: Any,
 ) -> np.ndarray:
-    """The array to fill for a tensor like `input`."""
+    """Return the array to fill for a tensor like `input`."""
     array = tensor_argument(function, "input", input)
     check_generator(function, generator)
     check_memory_format(function, memory_format)
@@ -399,7 +399,7 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Integers from `low` (0 if left out) to `high - 1`, in the shape and dtype of `input`.
+    """Draw integers from `low` (0 if left out) to `high - 1`, in the form of `input`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

@@ -21,7 +21,7 @@ from taper.sampling.fill import dtype_of
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_user
 
-# The value that SELU goes to for large negative inputs, with the opposite sign.
+# The value that SELU goes to for large negative inputs, with the sign changed.
 _SATURATION = 1.7580993408473766
 
 
@@ -30,7 +30,7 @@ _SATURATION = 1.7580993408473766
 
 @whole("dropout")
 def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) -> Tensor:
-    """Elements become zero with probability `p`, the others grow so that the mean stays."""
+    """Set elements to zero with probability `p`; the others grow so that the mean stays."""
     array = _checked(function, input, p)
     if p == 0 or not train or not array.size:
         return input
@@ -41,7 +41,7 @@ def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) ->
 
 @whole("feature_dropout")
 def _dropped_features(function: str, input: Any, p: float, train: bool, inplace: bool) -> Tensor:
-    """The same for whole channels, the slices of the second dimension."""
+    """Set whole channels, the slices of the second dimension, to zero."""
     array = _checked(function, input, p)
     if p == 0 or not train or not array.size:
         return input
@@ -54,7 +54,7 @@ def _dropped_features(function: str, input: Any, p: float, train: bool, inplace:
 def _dropped_alpha(
     function: str, input: Any, p: float, train: bool, inplace: bool, features: bool = False
 ) -> Tensor:
-    """Elements or channels become SELU's saturation value; mean and variance stay."""
+    """Set elements or channels to SELU's saturation value; mean and variance stay."""
     array = _checked(function, input, p)
     if p == 0 or not train or not array.size:
         return input
@@ -177,7 +177,7 @@ def feature_alpha_dropout(
 
 
 def _with_batch(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
-    """Feature dropout of an input that may lack the batch dimension."""
+    """Drop channels of an input that may lack the batch dimension."""
     if batched:
         return _dropped_features("feature_dropout", input, p, training, inplace)
     single = input.unsqueeze_(0) if inplace else input.unsqueeze(0)

@@ -20,9 +20,7 @@ from taper.tensor import Tensor
 
 @op(tangent=LINEAR, public=False, method=False)
 def take_along(self: Array, dim: int, indices: Array, keepdim: bool = True) -> Array:
-    """Take the elements at `indices` along `dim`; without `keepdim` the indices lack that
-    dimension.
-    """
+    """Take the elements at `indices` along `dim`, which the indices lack without `keepdim`."""
     if not self.ndim:
         return self.copy()
     return taken(self, indices, wrap_dim(dim, self.ndim))
