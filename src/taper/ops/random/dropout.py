@@ -296,7 +296,7 @@ def _warn_dimensions(name: str, ndim: int, spatial: int, wanted: str) -> None:
 # --- the functions in the top namespace: f(input, p, train) and f_(input, p, train) ----------
 
 
-_TOP_LEVEL_DOC = """As `nn.functional`'s function of this kind; `{name}_` works in place.
+_TOP_LEVEL_DOC = """Drop elements or channels as in `nn.functional`; `{name}_` works in place.
 
     >>> import taper
     >>> taper.{label}(taper.ones(1, 2), 0.5, train=False)

@@ -243,7 +243,7 @@ def _plain_cell(function: str, mode: int) -> Callable[..., Tensor]:
         return _cell(function, mode, input, hx, w_ih, w_hh, b_ih, b_hh)[0]
 
     cell.__name__ = cell.__qualname__ = function
-    cell.__doc__ = f"""One step of an RNN with {function.split("_")[1]}: the next state.
+    cell.__doc__ = f"""Do one step of an RNN with {function.split("_")[1]}: return the next state.
 
     >>> import taper
     >>> one = taper.ones(1, 1)

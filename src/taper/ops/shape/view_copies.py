@@ -59,7 +59,7 @@ def _copy_of(function: Any, name: str, arguments: str = "", result: list[int] | 
         public=bool(arguments),
         method=False,
     )(kernel)
-    text = f"A copy of what `{view.name}` shows."
+    text = f"Copy what `{view.name}` shows."
     if arguments:
         text += _EXAMPLE.format(name=name, arguments=arguments, shape=result)
     copying.__doc__ = declared.__doc__ = inspect.cleandoc(text)
