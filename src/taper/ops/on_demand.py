@@ -38,7 +38,7 @@ def load(name: str) -> None:
 
 
 def load_family(family: str) -> Any:
-    """Import a family and put its methods in the place of the stubs; returns the module."""
+    """Import a family and replace its stubs by its methods; return the module."""
     module = importlib.import_module(f"taper.ops.{family}")
     for method, function in methods.items():
         if Tensor.__dict__.get(method) is not function:
@@ -47,7 +47,7 @@ def load_family(family: str) -> Any:
 
 
 def load_all() -> None:
-    """Import every family; for those who want the whole table."""
+    """Import every family, for code that wants the whole table."""
     for family in PROVIDES:
         load_family(family)
 

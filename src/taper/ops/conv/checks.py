@@ -240,7 +240,7 @@ def _by(sizes: Sequence[int]) -> str:
 
 
 def _needs_check(input: Shape, weight: Shape) -> bool:
-    """Raise for an input without places; False for one without images or channels."""
+    """Raise for an input without places; return False for one without images or channels."""
     if math.prod(input):
         return True
     if input[0] and input[1]:

@@ -322,7 +322,7 @@ def _same_type(function: str, name: str, position: int, target: Tensor, other: A
 
 @composite(public=False)
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what a Python function makes of it; slow.
+    """Replace each element by what a Python function returns for it; slow.
 
     >>> import taper
     >>> taper.tensor([1, 2]).apply_(lambda value: value * 10)
@@ -333,7 +333,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 @composite(public=False)
 def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by what a Python function makes of it and of one of `other`; slow.
+    """Replace each element by what a Python function returns for it and its partner; slow.
 
     >>> import taper
     >>> taper.tensor([1, 2]).map_(taper.tensor([3, 4]), max)
@@ -345,7 +345,7 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @composite(public=False)
 def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element by what a Python function makes of it and of two others; slow.
+    """Replace each element by what a Python function returns for it and two partners; slow.
 
     >>> import taper
     >>> taper.tensor([1]).map2_(taper.tensor([3]), taper.tensor([4]), max)

@@ -154,7 +154,7 @@ Tensor._make_subclass = staticmethod(_make_subclass)
 
 
 class tensortype(type):
-    """The class of `FloatTensor` and the like: they make tensors of one dtype, and have none.
+    """Makes tensors of one dtype: the class of `FloatTensor` and the like, which have no instances.
 
     `isinstance(x, FloatTensor)` asks for the dtype.
 

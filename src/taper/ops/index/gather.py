@@ -79,7 +79,7 @@ def _check_dtype(function: str, index: ndarray) -> None:
 
 
 def _check_gather(array: ndarray, dim: int, index: ndarray) -> int:
-    """Raise if `index` does not fit; the dimension counted from the front."""
+    """Raise if `index` does not fit; return the dimension counted from the front."""
     position = wrap_dim(dim, array.ndim)
     _check_dtype("gather", index)
     if max(array.ndim, 1) != max(index.ndim, 1) and index.size:
@@ -95,7 +95,7 @@ def _check_gather(array: ndarray, dim: int, index: ndarray) -> int:
 
 
 def check_scatter(array: ndarray, dim: int, index: ndarray, source: ndarray | None) -> int:
-    """Raise if `index` or `source` does not fit; the dimension counted from the front."""
+    """Raise if `index` or `source` does not fit; return the dimension counted from the front."""
     position = wrap_dim(dim, array.ndim)
     _check_dtype("scatter", index)
     if not index.size:

@@ -159,7 +159,7 @@ class Reading:
 
 
 def read_index(source: Tensor, items: list[Any]) -> Reading:
-    """Apply the entries that are views; a slice over all of a dimension makes none."""
+    """Apply the entries that are views; a slice over a whole dimension makes none."""
     ndim = source._array.ndim
     wanted = sum(_taken_dims(each) for each in items)
     if wanted > ndim:
@@ -307,7 +307,7 @@ def set_item(self: Tensor, index_given: Any, value: Any) -> None:
 
 
 def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
-    """Write a number where nothing is to be recorded; False if that is not so, or it is wrong."""
+    """Write a number the quick way; return False where the general way must do it."""
     mode = local.state.mode
     if value.__class__ not in NUMBERS or mode > NO_GRAD or (not mode and requires_grad(target)):
         return False

@@ -134,7 +134,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 
 def _check_fill(function: str, input: Any, mask: Any, value: Any) -> None:
-    """Raise if the arguments are of none of the types that are taken."""
+    """Raise if the arguments have none of the accepted types."""
     arrays = isinstance(input, ndarray | np.generic)  # called by a formula
     number = isinstance(value, Tensor | bool | int | float | complex | np.generic)
     if not (arrays or isinstance(mask, Tensor)) or not number:

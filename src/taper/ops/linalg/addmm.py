@@ -395,7 +395,7 @@ _NO_EXPANSION = r"The expanded size .* Target sizes: (.*?)\.|expand\(.*, size=(.
 
 
 def _sized_inplace(name: str, pattern: str) -> None:
-    """Give an in-place method PyTorch's error for a result of another shape than the target."""
+    """Give an in-place method PyTorch's error for a result whose shape is not the target's."""
     run = methods[name]
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:

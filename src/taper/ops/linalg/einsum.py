@@ -358,7 +358,7 @@ def _by_bmm(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
 
 @composite(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Sum of products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
+    """Sum products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
 
     >>> import taper
     >>> taper.tensordot(taper.ones(2, 3), taper.ones(3, 4), dims=1).shape
@@ -456,7 +456,7 @@ def _refuse_repeated(dims: list[int]) -> None:
 
 @composite()
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    """Sum of products over the last dimension of both tensors.
+    """Sum products over the last dimension of both tensors.
 
     >>> import taper
     >>> taper.inner(taper.tensor([1., 2.]), taper.tensor([3., 4.]))

@@ -246,7 +246,7 @@ def _same_dtype_as_vectors(out: ndarray, result: ndarray) -> None:
 
 @op(out=_same_dtype_as_vectors, tangent=MULTILINEAR)
 def dot(self: Array, tensor: Array) -> Array:
-    """Sum of the products of the elements of two vectors.
+    """Sum the products of the elements of two vectors.
 
     >>> import taper
     >>> taper.dot(taper.tensor([1., 2.]), taper.tensor([3., 4.]))

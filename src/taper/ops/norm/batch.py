@@ -345,7 +345,7 @@ def _refuse_gradients(running_mean: Tensor | None, running_var: Tensor | None) -
 
 
 def _move(running: ndarray, found: ndarray, momentum: float, factor: float) -> None:
-    """Move a running statistic towards `found * factor`; PyTorch counts this as no write."""
+    """Move a running statistic towards `found * factor`; PyTorch does not count this as a write."""
     wide = in_single(found)
     step = np.multiply(wide, scalar_array(momentum * factor, wide.dtype))
     rest = scalar_array(1.0 - momentum, wide.dtype)

@@ -139,7 +139,7 @@ def _rows(array: ndarray, lead: int) -> ndarray:
 def refuse_shapes(
     input: ndarray, normalized_shape: Shape, weight: ndarray | None, bias: ndarray | None
 ) -> None:
-    """Raise what is wrong with the shapes, if anything."""
+    """Raise if the shapes do not fit."""
     ndim = len(normalized_shape)
     listed = list(normalized_shape)
     if not ndim:
@@ -479,7 +479,7 @@ def plain_group_norm(
 def check_groups(
     shape: list[int], channels: int, num_groups: int, weight: Tensor | None, bias: Tensor | None
 ) -> None:
-    """Raise if the channels cannot be grouped, or have other numbers of weights."""
+    """Raise if the channels cannot be grouped, or differ in number from the weights."""
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:

@@ -110,7 +110,7 @@ def _probabilities(grad, p_shape):
 
 
 def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others: Tensor) -> Tensor:
-    """Write random numbers into a tensor, with all that a write in place asks for."""
+    """Write random numbers into a tensor, with all that a write in place requires."""
 
     def checked(array: np.ndarray) -> None:
         refuse_overlap(array)

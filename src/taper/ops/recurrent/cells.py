@@ -72,7 +72,7 @@ def _step(inputs: Tensor, state: State, weights: Weights, mode: int) -> State:
 
 
 def _check_gates(inputs: Tensor, mode: int) -> None:
-    """Raise for whole numbers, in whose place PyTorch cannot write the gates."""
+    """Raise for whole numbers: PyTorch cannot write the gates into them."""
     kind = inputs.dtype
     if mode in (LSTM, GRU) and not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(

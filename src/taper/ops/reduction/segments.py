@@ -192,7 +192,7 @@ def segment_reduce_backward_tangent(grad_t):
 
 
 def _check(data: Tensor, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool) -> int:
-    """Raise for pieces that make no sense; returns the dimension counted from the front."""
+    """Raise for pieces that make no sense; return the dimension counted from the front."""
     position = wrap_dim(axis, data.dim())
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")

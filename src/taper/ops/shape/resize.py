@@ -99,7 +99,7 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Let a tensor look at the memory of another tensor, or of a storage.
+    """Let a tensor view the memory of another tensor, or of a storage.
 
     >>> import taper
     >>> taper.zeros(3).set_(taper.tensor([1.0, 2.0]))

@@ -670,7 +670,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def _for_each(tensors: tuple[Any, ...], function: Any) -> Any:
-    """Apply to a tensor, to several arguments, or to a list of tensors."""
+    """Apply a function to a tensor, to several arguments, or to a list of tensors."""
     if len(tensors) == 1:
         if not isinstance(tensors[0], tuple | list):
             return function(tensors[0])

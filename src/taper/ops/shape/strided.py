@@ -226,7 +226,7 @@ _strided = _inplace_twin(strided_view, "AsStridedBackward1")
 
 
 def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
-    """Let a tensor look at its memory in another way, in place (§V15)."""
+    """Let a tensor view its memory differently, in place (§V15)."""
     state = local.state
     recorded = check_inplace(tensor, False, state)
     memory = memory_of(tensor)

@@ -342,7 +342,7 @@ def _narrow_out(out: ndarray, result: ndarray) -> None:
 
 
 def _check_narrow(shape: Shape, dim: int, start: int, length: int) -> None:
-    """Raise what `narrow_copy` says otherwise than `narrow`."""
+    """Raise the errors of `narrow_copy` that differ from `narrow`'s."""
     if dim >= len(shape):
         raise RuntimeError(
             "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  "

@@ -233,7 +233,7 @@ def as_strided_scatter(
 
 @composite(public=False)
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; with `wrap` it goes on below it in a tall matrix.
+    """Write a number on the main diagonal; with `wrap` it continues below in a tall matrix.
 
     >>> import taper
     >>> taper.zeros(2, 2).fill_diagonal_(1)
