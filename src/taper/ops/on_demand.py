@@ -1,8 +1,7 @@
 """Families of operators that are imported when they are first used.
 
 Owns: the loading. `provided.py`, written from the table, says which names a family brings. A method
-of a family that is not loaded yet is a stub on Tensor, which loads the family and calls the real
-method.
+of a family that is not loaded yet is a stub on Tensor; looking it up loads the family.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def install(provided: Mapping[str, Callable[..., Any]]) -> None:
     for given in _GIVEN:
         name = given.removeprefix(".")
         if not given.endswith("()") and name not in provided and not hasattr(Tensor, name):
-            setattr(Tensor, name, _stub(name))
+            setattr(Tensor, name, _Stub(name))
 
 
 def load(name: str) -> None:
@@ -52,10 +51,14 @@ def load_all() -> None:
         load_family(family)
 
 
-def _stub(name: str) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        load(name)
-        return getattr(self, name)(*args, **kwargs)
+class _Stub:
+    """Stands for a method on Tensor until it is looked up, to be called or to show its help."""
 
-    method.__name__ = method.__qualname__ = name
-    return method
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type[Tensor]) -> Any:
+        load(self.name)
+        return getattr(owner if tensor is None else tensor, self.name)
