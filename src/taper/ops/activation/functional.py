@@ -131,8 +131,7 @@ def rrelu(
 ) -> Tensor:
     """Scale down negative elements by a random slope while training, by the mean slope otherwise.
 
-    result = x where x ≥ 0, else a · x, with a drawn evenly from [lower, upper] or (lower + upper) /
-    2
+    result = x where x ≥ 0, else a · x; a is drawn from [lower, upper], or (lower + upper) / 2
 
     Args:
         input: a tensor.

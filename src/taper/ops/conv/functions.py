@@ -191,8 +191,7 @@ def conv2d(
 ) -> Tensor:
     """Convolve an image with a kernel (a cross-correlation, as usual in networks).
 
-    result[n, o] = bias[o] + Σ over channels c and the kernel of weight[o, c] · window of input[n,
-    c]
+    result[n, o] = bias[o] + Σ weight[o, c] · window of input[n, c], over channels and window
 
     Args:
         input: image (N, C, H, W) or (C, H, W).
@@ -229,8 +228,7 @@ def conv3d(
 ) -> Tensor:
     """Convolve a volume with a kernel (a cross-correlation, as usual in networks).
 
-    result[n, o] = bias[o] + Σ over channels c and the kernel of weight[o, c] · window of input[n,
-    c]
+    result[n, o] = bias[o] + Σ weight[o, c] · window of input[n, c], over channels and window
 
     Args:
         input: volume (N, C, D, H, W) or (C, D, H, W).

@@ -327,8 +327,8 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """Compute the binary cross entropy of logits, averaged over the classes.
 
-    loss = -mean over classes of weight · (target · ln p + (1 - target) · ln(1 - p)), p =
-    sigmoid(input)
+    loss = -mean over classes of weight · (target · ln p + (1 - target) · ln(1 - p)),
+    with p = sigmoid(input)
 
     Args:
         input: logits (N, C) or (*, C).

@@ -283,8 +283,7 @@ def nll_loss(
     Args:
         input: log-probabilities (N, C, *) or (C,), C the number of classes.
         target: classes (N, *) or ().
-        weight: a factor for each class; "mean" then divides by the sum of the factors of the
-            targets.
+        weight: a factor for each class; "mean" is then the weighted mean.
         size_average, reduce: old forms of `reduction`; deprecated.
         ignore_index: class whose elements do not count.
         reduction: "mean", "sum", or "none" for the losses one by one.
@@ -358,14 +357,13 @@ def cross_entropy(
 ) -> Tensor:
     """Compute the cross entropy of logits with target classes or target probabilities.
 
-    loss = -weight[y] · ln softmax(input)[y] for a class y, else -Σ weight · target · ln
-    softmax(input)
+    loss = -weight[y] · log_softmax(input)[y] for a class y,
+    or -Σ weight · target · log_softmax(input) for probabilities
 
     Args:
         input: logits (N, C, *) or (C,), C the number of classes.
         target: classes (N, *) or (), or probabilities in the shape of `input`.
-        weight: a factor for each class; "mean" then divides by the sum of the factors of the
-            targets.
+        weight: a factor for each class; of target classes "mean" is then the weighted mean.
         size_average, reduce: old forms of `reduction`; deprecated.
         ignore_index: class whose elements do not count.
         reduction: "mean", "sum", or "none" for the losses one by one.

@@ -316,8 +316,7 @@ def triplet_margin_loss(
 ) -> Tensor:
     """Compute how far negatives fail to be farther from anchors than positives, by a margin.
 
-    loss = max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the
-    difference
+    loss = max(0, d(anchor, positive) - d(anchor, negative) + margin), d(a, b) = ‖a - b‖ₚ
 
     Args:
         anchor: vectors (N, D) or (D,).
