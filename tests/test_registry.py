@@ -149,3 +149,12 @@ assert "softmax" in dir(taper) and taper.softmax(taper.zeros(2), 0).sum() == 1
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[[0.5, 0.5]] True\n", done.stderr
+
+
+def test_a_method_of_a_family_on_demand_shows_its_help():
+    program = """
+import inspect, taper
+print(inspect.signature(taper.Tensor.sin), inspect.getdoc(taper.Tensor.sin).splitlines()[0])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "(input, *, out=None) Take the sine of every element.\n", done.stderr
