@@ -133,42 +133,51 @@ def shifted_chebyshev_polynomial_w(x: _Operand, n: _Operand, *, out: Tensor | No
     tensor([-1.])
     """
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-x log(x), zero at zero and -inf below it.
+    """Compute -x log(x); zero at zero and -inf below it.
 
     >>> import taper
     >>> taper.special.entr(taper.tensor([-1.0, 0.0, 0.5]))
     tensor([  -inf, 0.0000, 0.3466])
     """
 def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x**2) erfc(x).
+    """Compute exp(x**2) erfc(x).
 
     >>> import taper
     >>> taper.special.erfcx(taper.tensor([0.0, 1.0, 10.0]))
     tensor([1.0000, 0.4276, 0.0561])
     """
 def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)) of every element.
+    """Apply the logistic function to every element.
 
-    >>> import taper
-    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
+    result = 1 / (1 + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
 def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised lower incomplete gamma function of parameter `input` at `other`.
+    """Compute the regularised lower incomplete gamma function of parameter `input` at `other`.
 
     >>> import taper
     >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
     tensor([0.3528])
     """
 def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised upper incomplete gamma function: one minus `igamma`.
+    """Compute the regularised upper incomplete gamma function: one minus `igamma`.
 
     >>> import taper
     >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
     tensor([0.6472])
     """
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function.
+    """Take the logarithm of the absolute value of the gamma function.
 
     >>> import taper
     >>> taper.lgamma(taper.tensor([1.0, 4.0]))
@@ -189,21 +198,21 @@ def hermite_polynomial_he(x: _Operand, n: _Operand, *, out: Tensor | None = None
     tensor([-0.7500])
     """
 def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(-abs(x)) i0(x), which does not overflow.
+    """Compute exp(-abs(x)) i0(x), which does not overflow.
 
     >>> import taper
     >>> taper.special.i0e(taper.tensor([0.0, 1.0, 1000.0]))
     tensor([1.0000, 0.4658, 0.0126])
     """
 def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 1.
+    """Compute the modified Bessel function of the first kind of order 1.
 
     >>> import taper
     >>> taper.special.i1(taper.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5652])
     """
 def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(-abs(x)) i1(x), which does not overflow.
+    """Compute exp(-abs(x)) i1(x), which does not overflow.
 
     >>> import taper
     >>> taper.special.i1e(taper.tensor([0.0, 1.0, 1000.0]))
@@ -224,7 +233,7 @@ def legendre_polynomial_p(x: _Operand, n: _Operand, *, out: Tensor | None = None
     tensor([-0.1250])
     """
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of `ndtr`, also where that is 0 for all digits.
+    """Take the logarithm of `ndtr`, even where `ndtr` rounds to 0.
 
     >>> import taper
     >>> taper.special.log_ndtr(taper.tensor([-50.0, 0.0]))
@@ -259,28 +268,28 @@ def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.6019])
     """
 def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of dimension `p`, without its constant sign.
+    """Take the logarithm of the gamma function of dimension `p`, without its constant sign.
 
     >>> import taper
     >>> taper.mvlgamma(taper.tensor([3.0]), 2)
     tensor([1.5502])
     """
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The probability that a standard normal deviate is below `input`.
+    """Compute the probability that a standard normal deviate is below `input`.
 
     >>> import taper
     >>> taper.special.ndtr(taper.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
     """
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of `ndtr`.
+    """Invert `ndtr`.
 
     >>> import taper
     >>> taper.special.ndtri(taper.tensor([0.025, 0.5, 1.0]))
     tensor([-1.9600,  0.0000,     inf])
     """
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma.
+    """Compute the derivative of lgamma.
 
     >>> import taper
     >>> taper.digamma(taper.tensor([1.0, 2.0]))
@@ -315,14 +324,14 @@ def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.8415])
     """
 def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x log(1 + y), zero where x is zero; one of them may be a number.
+    """Compute x log(1 + y); zero where x is zero. One of the two may be a number.
 
     >>> import taper
     >>> taper.special.xlog1py(taper.tensor([0.0, 2.0]), taper.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
 def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The sum of (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
+    """Sum (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
 
     >>> import taper
     >>> taper.special.zeta(taper.tensor([2.0, 4.0]), 1)
