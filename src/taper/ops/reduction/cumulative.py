@@ -36,6 +36,8 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
         target = array.dtype if array.dtype.kind in "fcV" else INT64
     if not array.ndim:
         return array.astype(target)
+    if target.kind == "b" and array.size:
+        raise no_kernel(f"cum{'sum' if ufunc is np.add else 'prod'}_out_cpu", target)
     if target.kind in "fV":
         return ufunc.accumulate(array, dim, FLOAT64).astype(target, copy=False)
     if target.kind == "c":
