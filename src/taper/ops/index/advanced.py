@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.layouts import FIRST, laid_out
+from taper.arrays.layouts import FIRST, PRESERVED, laid_out
 from taper.arrays.strides import EVERYTHING, Shape, ordered_strides, row_major
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
@@ -298,7 +298,14 @@ def index_put_values(grad: Array, indices: Any) -> Array:
     return index(grad, indices)
 
 
-@op(name="_cleared_at", node="IndexPutBackward0", public=False, method=False, tangent=LINEAR)
+@op(
+    name="_cleared_at",
+    node="IndexPutBackward0",
+    public=False,
+    method=False,
+    tangent=LINEAR,
+    layout=PRESERVED,
+)
 def cleared_at(self: Array, indices: Indices) -> Array:
     """A copy with zeros at an index."""
     result = np.array(self, order="C")

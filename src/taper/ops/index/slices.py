@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
-from taper.arrays.layouts import FIRST
+from taper.arrays.layouts import FIRST, PRESERVED
 from taper.arrays.scalars import filler
 from taper.arrays.strides import EVERYTHING, Shape, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
@@ -475,7 +475,7 @@ def put_source(grad: Array, index: Array, source: Array, accumulate: bool) -> Ar
     return reshape(take(grad, index), tuple(source.shape))
 
 
-@op(node="PutBackward0", public=False, method=False, tangent=LINEAR)
+@op(node="PutBackward0", public=False, method=False, tangent=LINEAR, layout=PRESERVED)
 def cleared_places(self: Array, index: Array) -> Array:
     """A copy with zeros at places of the flattened array."""
     result = np.array(self, order="C")
