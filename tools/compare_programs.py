@@ -204,6 +204,7 @@ def main() -> int:
     warnings.simplefilter("ignore")  # those of a step are caught there; others come of looking
     for package in (torch, taper):
         package.set_warn_always(True)
+        package.func.jacfwd(package.sin)(package.ones(1))  # PyTorch warns of its own code, once
     kinds: collections.Counter[str] = collections.Counter()
     shown: collections.Counter[tuple[str, str]] = collections.Counter()
     failed, wrong, steps, begun = 0, 0, 0, time.monotonic()
