@@ -169,6 +169,7 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     outputs=("values", "indices"),
     nondifferentiable=(1,),
     returns=return_types.cummax,
+    complex_gradient=False,
     out=True,
     layout=ROW_MAJOR,
 )
@@ -186,6 +187,7 @@ def cummax(self: Array, dim: int) -> tuple[Array, Array]:
     outputs=("values", "indices"),
     nondifferentiable=(1,),
     returns=return_types.cummin,
+    complex_gradient=False,
     out=True,
     layout=ROW_MAJOR,
 )
