@@ -70,7 +70,7 @@ def part_for(source: ndarray, index: ndarray) -> ndarray:
     """The part of a source that an index speaks of, flat."""
     if source.shape != index.shape:
         source = source.reshape(source.shape or (1,))  # a 0-d source has one element for any index
-        source = source[tuple([slice(length) for length in index.shape])]
+        source = source[tuple([slice(length) for length in index.shape or (1,)])]
     return source.ravel()
 
 
