@@ -25,6 +25,21 @@ log = []
 def seen(value):
     log.append(value.detach().clone() if isinstance(value, torch.Tensor) else value)
 
+def first(value):
+    return value if isinstance(value, torch.Tensor) else first(value[0])
+
+def second(value, leaf):
+    grad, = torch.autograd.grad(value.square().sum().real, leaf, create_graph=True)
+    again = torch.autograd.grad(grad.abs().sum(), leaf, allow_unused=True)
+    # Which operators a second derivative is made of, and so its node, follows from the formula.
+    return value, grad.detach().contiguous(), again
+
+def trained(model, opt, steps):
+    for _ in range(steps):
+        opt.zero_grad()
+        model(torch.randn(5, 3)).square().mean().backward()
+        opt.step()
+
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, factor):
@@ -101,7 +116,10 @@ class Steps:
         weights = [weight for weight, _ in self.groups.values()]
         group = self.draw.choices(list(self.groups), weights)[0] if self.count > 2 else "create"
         text = self.filled(self.draw.choice(GROUPS[group][1]))
-        if group not in ("create", "module", "backward") and self.draw.random() < 0.12:
+        if (
+            group not in ("create", "module", "backward", "loss", "net", "train", "part")
+            and self.draw.random() < 0.12
+        ):
             text = f"with {self.filled('{mode}')}: {text}"
         return text
 

@@ -144,7 +144,8 @@ def filler(value: Any, which: dtypes.dtype, single: bool = False) -> Any:
         return bool(value)
     if isinstance(value, complex) and not which.is_complex:
         if value.imag:
-            raise _overflow("double" if single and which.itemsize == 2 else _c_name(which))
+            half = which.is_floating_point and which.itemsize == 2
+            raise _overflow("double" if single and half else _c_name(which))
         value = value.real
     if which.category == dtypes.INTEGER:
         if not _fits_filler(value, which):

@@ -27,6 +27,7 @@ import numpy as np
 from numpy import add, ndarray
 
 from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
 from taper.arrays.strides import broadcast_clash
 from taper.autograd import anomaly_mode as anomaly
@@ -447,7 +448,10 @@ def deliver(entry: Entry, node: Node, nr: int, grad: Any, tensors: bool) -> None
     elif entry[2] is not None and nr in entry[2]:
         add(present, grad, present)
     else:
-        grads[nr] = np.asarray(add(present, grad))
+        total = grads[nr] = np.asarray(add(present, grad))
+        steps = present.strides
+        if steps != total.strides and 0 not in steps:  # the first decides, as in PyTorch
+            grads[nr] = ELEMENTWISE(total, (present, grad))
         if len(grads) == 1:
             entry[2] = SUMMED
         else:

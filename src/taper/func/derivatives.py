@@ -6,8 +6,9 @@ from outside where an argument, or a tensor that the function has captured, requ
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from taper.autograd.backward import GradientEdge
 from taper.autograd.backward import grad as autograd_grad
 from taper.autograd.forward_ad import make_dual, unpack_dual
-from taper.autograd.state import DUAL, NO_GRAD, local
+from taper.autograd.state import DUAL, INFERENCE, NO_GRAD, local
 from taper.autograd.views import alias
 from taper.func.batching import (
     BatchedTensor,
@@ -232,20 +233,33 @@ def pull_back(
     if used and level.gateways:
         grads = [given[nr] for nr in used]
         chosen = [roots[nr] for nr in used]
-        found = autograd_grad(
-            chosen,
-            [GradientEdge(each, 0) for each in level.gateways],
-            grads,
-            retain_graph=retain,
-            create_graph=_must_record(chosen, grads),
-            allow_unused=True,
-        )
+        with _outside_inference():
+            found = autograd_grad(
+                chosen,
+                [GradientEdge(each, 0) for each in level.gateways],
+                grads,
+                retain_graph=retain,
+                create_graph=_must_record(chosen, grads),
+                allow_unused=True,
+            )
     results = []
     for gateway, each in zip(level.gateways, found, strict=True):
         if each is None:
             each = wrap(np.zeros(gateway._shape, gateway._dtype))
         results.append(level.leave(lowered(each, level.vmaps)))
     return results
+
+
+@contextlib.contextmanager
+def _outside_inference() -> Iterator[None]:
+    """A block whose results are ordinary tensors, since in PyTorch a level is open around it."""
+    state = local.state
+    mode = state.mode
+    state.mode &= ~INFERENCE
+    try:
+        yield
+    finally:
+        state.mode = mode
 
 
 def _must_record(outputs: Sequence[Tensor], grads: Sequence[Tensor]) -> bool:

@@ -260,6 +260,7 @@ def node_class(op: Op) -> Any:
             "_saves": bool(tensors or outputs),
             "_without_grad": frozenset(op.nondifferentiable),
             "_unseen_outputs": frozenset(op.nondifferentiable),
+            "_takes_real_part": op.name not in nodes.COMPLEX_STAYS,
         }
         members.update(nodes.saved_properties_of(op, tensors, outputs, plain))
         if op.node_name in ("CopyBackwards", "NotImplemented"):

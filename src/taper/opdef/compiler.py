@@ -487,7 +487,8 @@ def _add_node(source: Source, op: Op, unrecorded: str) -> None:
     if op.name not in _COPIES and all(param.kind != "indices" for param in op.params):
         source.add(f"if {_from_inference(op)}:\n    return {unrecorded}")
     if not op.complex_gradient:
-        source.add("if r.dtype is not FLOAT32 and r.dtype.kind == 'c':")
+        result = "r[0]" if len(op.outputs) > 1 else "r"
+        source.add(f"if {result}.dtype is not FLOAT32 and {result}.dtype.kind == 'c':")
         source.add(f"raise no_complex_gradient(OP_{op.name})", 2)
     source.add(f"node = N_{op.name}()")
     if not _records_natively(op):

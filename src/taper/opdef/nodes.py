@@ -40,6 +40,11 @@ SCALARS = frozenset(
     "alpha beta correction exponent input_scale lambd lower max max_val min min_val "
     "negative_slope ord other p scale self threshold upper value".split()
 )
+# Formulas of PyTorch's that do not take the real part of a gradient for a real input (§E18).
+COMPLEX_STAYS = frozenset(
+    "addr cumprod dist ldexp logaddexp mean_all mean_dim prod_all prod_dim sum_all sum_dim "
+    "where_self".split()
+)
 
 
 def release_packed(node: Any) -> None:

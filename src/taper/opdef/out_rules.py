@@ -173,6 +173,8 @@ _CASTABLE = {
     "torch.{name}: Expected {output} to be safely castable from {result} dtype, but got {output} "
     "with dtype {out}": "geqrf",
 }
+# These accumulate in the dtype of the tensor, and have no kernel for bool.
+_IN_OWN_DTYPE = frozenset(("cumprod_", "cumsum_"))
 _EXACT_TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
 OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.split()}
 
@@ -205,6 +207,10 @@ def refuse_cast_of(
     """Raise if the result is of a higher kind than what it shall be written into."""
     source, wanted = (dtypes.FROM_NUMPY[each.dtype] for each in (result, target))
     if dtypes.can_cast(source, wanted):
+        return
+    if name in _IN_OWN_DTYPE and wanted is dtypes.bool_:
+        if target.ndim and target.size:
+            raise dtypes.no_kernel(f"{name}out_cpu", wanted)
         return
     text = OWN_CASTS.get(
         name, "result type {result} can't be cast to the desired output type {out}"

@@ -236,13 +236,13 @@ def compute_into(
     pairs = [(each, result._array) for each, result in zip(outs, results, strict=True)]
     early = op is not None and op.name in RESIZED_FIRST
     for each, array in pairs if early else ():
-        warn_of_resize(each, array)
+        warn_of_resize(each._array.shape, array.shape)
     refuse_shared_output(op, label, outs, arguments)
     for each, array in pairs:
         if mode & INTERCEPT:
             announce_write(each)
         if not early:
-            warn_of_resize(each, array)
+            warn_of_resize(each._array.shape, array.shape)
         write_out(each, array)
     return out
 
@@ -265,13 +265,13 @@ def _check_outs(
             refuse_overlap(each._array)
 
 
-def warn_of_resize(out: Tensor, result: np.ndarray) -> None:
+def warn_of_resize(given: tuple[int, ...], required: tuple[int, ...]) -> None:
     """Warn that an `out=` tensor with elements has another shape than the result."""
-    if out._array.shape != result.shape and out._array.size:
+    if given != required and 0 not in given:
         warn_user(
             "An output with one or more elements was resized since it had shape "
-            f"{list(out._array.shape)}, which does not match the required output shape "
-            f"{list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+            f"{list(given)}, which does not match the required output shape "
+            f"{list(required)}. This behavior is deprecated, and in a future PyTorch "
             "release outputs will not be resized unless they have zero elements. You can "
             "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
             "t.resize_(0)."
