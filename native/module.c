@@ -18,8 +18,7 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
     ROW(record),
-    ROW_OF_ONE(count_incoming),
-    ROW(first_gradient),
+    ROW(run_pass),
     ROW(run_rule),
     ROW_OF_ONE(all_finite),
     ROW(threshold_backward),
@@ -41,5 +40,6 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
+    if (taper_ready_reached() < 0 || taper_ready_engine() < 0) return NULL;
     return PyModule_Create(&module);
 }

@@ -15,6 +15,7 @@ from taper.arrays import special_functions
 from taper.arrays.native import native
 from taper.autograd import engine
 from taper.autograd.provenance import is_internal
+from taper.autograd.state import local
 from taper.optim import packs, programs
 
 needs_native = pytest.mark.skipif(native is None, reason="the native module is not built, or off")
@@ -214,50 +215,68 @@ def test_one_of_two_is_selected():
     assert native.select(mask[:1], first, second) is None
 
 
-def graphs():
-    weight = taper.ones(2, requires_grad=True)
-    kept = taper.ones(2, requires_grad=True)
-    kept_node = (kept * 1).grad_fn.next_functions[0][0]
-    shared = weight * kept
-    yield [(shared * shared + shared).sum().grad_fn], kept_node
-    yield [taper.cat([weight, kept, weight]).grad_fn, shared.grad_fn], kept_node
-    yield [weight], kept_node
-    first, second = taper.stack([weight, kept]).unbind()
-    yield [(first * second).exp().grad_fn], kept_node
-
-
 @needs_native
-def test_edges_are_counted_alike():
-    for roots, _ in graphs():
-        python, natively = engine._count_in_python(roots), native.count_incoming(roots)
-        assert set(python[0]) == set(natively[0])
-        assert [python[0][node] for node in python[0]] == [natively[0][node] for node in python[0]]
-        assert set(python[1]) == set(natively[1])
-
-
-@needs_native
-def test_only_graphs_are_counted():
+def test_only_graphs_are_run():
+    task = engine.GraphTask(False, False, True)
+    task.look_around(local.state)
+    functions = engine.fit, engine.evaluate_leaf, engine.run_late_hooks
+    for roots in ([(object(), 0, None)], [5], 5, [(taper.ones(1, requires_grad=True), 0)]):
+        task.roots = roots
+        with pytest.raises(TypeError):
+            native.run_pass(task, local.state, *functions)
     with pytest.raises(TypeError):
-        native.count_incoming([object()])
-    with pytest.raises(TypeError):
-        native.count_incoming(())
+        native.run_pass(task, None, *functions)
 
 
-@needs_native
-def test_a_first_gradient_is_kept_only_if_nobody_else_has_it():
+class Returns(taper.autograd.Function):
+    """Has a gradient that a function makes, and keeps its address."""
+
+    @staticmethod
+    def forward(ctx, x, make):
+        ctx.make = make
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        made = ctx.make()
+        Returns.address = made.data_ptr()
+        return made, None
+
+
+@pytest.mark.parametrize("native_too", [True, False])
+def test_a_first_gradient_is_kept_only_if_nobody_else_has_it(native_too, monkeypatch):
+    if not native_too:
+        monkeypatch.setattr(engine, "run_pass", None)
+    held = []
+
+    def holding():
+        held.append(taper.full((2, 3), 2.0))
+        return held[-1]
+
+    makers = [
+        (True, lambda: taper.full((2, 3), 2.0)),
+        (True, lambda: taper.full((6,), 2.0).reshape(2, 3)),
+        (False, holding),
+        (False, lambda: holding().view(3, 2).view(2, 3)),
+        (False, lambda: taper.full((3, 2), 2.0).t()),
+        (False, lambda: taper.full((4, 3), 2.0)[:2]),
+        (False, lambda: taper.full((1,), 2.0).expand(2, 3)),
+    ]
+    for kept, make in makers:
+        leaf = taper.ones(2, 3, requires_grad=True)
+        Returns.apply(leaf, make).sum().backward()
+        assert leaf.grad.tolist() == [[2.0] * 3] * 2
+        assert leaf.grad.stride() == (3, 1)
+        assert (leaf.grad.data_ptr() == Returns.address) is kept
+        leaf.grad.zero_()
+        assert all(each.sum() == 12 for each in held)
+        Returns.apply(leaf, make).sum().backward()  # it has one now
+        assert leaf.grad.tolist() == [[2.0] * 3] * 2
+        assert leaf.grad.data_ptr() != Returns.address
     leaf = taper.ones(2, 3, requires_grad=True)
-    assert native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
-    assert leaf.grad.tolist() == taper.ones(2, 3).tolist()
-    assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])  # it has one now
-    leaf.grad = None
-    shared = np.ones((2, 3), np.float32)
-    assert not native.first_gradient(leaf, [shared])
-    assert not native.first_gradient(leaf, [np.ones((3, 2), np.float32).T])
-    assert not native.first_gradient(leaf, [np.ones((4, 3), np.float32)[:2]])
-    assert not native.first_gradient(leaf, [None])
-    assert not native.first_gradient(taper.ones(2, 3), [np.ones((2, 3), np.float32)])
-    leaf.register_hook(lambda grad: grad)
-    assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
+    result = Returns.apply(leaf, makers[0][1]).sum()
+    leaf.requires_grad_(False)
+    result.backward()
     assert leaf.grad is None
 
 

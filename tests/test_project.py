@@ -307,8 +307,6 @@ MOST_BODY_LINES = 40
 
 # Functions whose bodies are longer, and why.
 LONG_FUNCTIONS = {
-    ("taper.autograd.engine", "_loop"): "a call for each node or edge costs more than it hides",
-    ("taper.autograd.engine", "run_carefully"): "the order of hooks is the subject",
     ("taper.autograd.custom_forward", "apply_function"): "the order of steps is the subject",
     ("taper.autograd.backward", "grad"): "half of it checks arguments",
     ("taper.opdef.backward", "_formula_arguments"): "one case for each kind of value",
