@@ -17,6 +17,7 @@ static PyMethodDef methods[] = {
     ROW(know_frames),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
+    ROW(complete),
     ROW(record),
     ROW(run_pass),
     ROW(run_rule),

@@ -34,6 +34,7 @@ SEVERAL(know_leaves);
 SEVERAL(know_frames);
 ONE(wrap);
 ONE(user_frame);
+SEVERAL(complete);
 SEVERAL(record);
 SEVERAL(run_pass);
 SEVERAL(run_rule);

@@ -14,10 +14,11 @@ from taper.autograd.meta import UNSET, AutogradMeta, nobody
 from taper.autograd.node import Node
 from taper.autograd.state import State
 
-record: Callable[..., Any] | None = None  # the end of a recorded operation, see `opdef.compiler`
+complete: Callable[..., Any] | None = None  # see `opdef.recording.complete_in_python`
+record: Callable[..., Any] | None = None  # see `opdef.recording.record_in_python`
 run_pass: Callable[..., Any] | None = None  # see `engine.run_in_python`
 
 if native is not None:
     native.know_nodes(Node, State)
     native.know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)
-    record, run_pass = native.record, native.run_pass
+    complete, record, run_pass = native.complete, native.record, native.run_pass
