@@ -14,6 +14,7 @@ import taper
 from taper.arrays import special_functions
 from taper.arrays.native import native
 from taper.autograd import engine
+from taper.autograd.node import LEAF, Node
 from taper.autograd.provenance import is_internal
 from taper.autograd.state import local
 from taper.optim import packs, programs
@@ -229,19 +230,21 @@ def test_only_graphs_are_run():
         native.run_pass(task, None, *functions)
 
 
-class Returns(taper.autograd.Function):
-    """Has a gradient that a function makes, and keeps its address."""
+class Returns(Node):
+    """Gives the leaf that it leads to an array that a function makes, and keeps its address."""
 
-    @staticmethod
-    def forward(ctx, x, make):
-        ctx.make = make
-        return x * 1
+    _shape, _dtype, _extra, _sequence = (), np.dtype(np.float32), None, 5
 
-    @staticmethod
-    def backward(ctx, grad):
-        made = ctx.make()
-        Returns.address = made.data_ptr()
-        return made, None
+    def __init__(self, leaf, make):
+        self._edges, self._edge_nrs, self.make = (leaf,), (LEAF,), make
+
+    def _run(self, grads):
+        made = self.make()
+        self.address = made.ctypes.data
+        return (made,)
+
+    def run(self):
+        engine.run([(self, 0, np.ones((), np.float32))], engine.GraphTask(True, False, True))
 
 
 @pytest.mark.parametrize("native_too", [True, False])
@@ -250,35 +253,56 @@ def test_a_first_gradient_is_kept_only_if_nobody_else_has_it(native_too, monkeyp
         monkeypatch.setattr(engine, "run_pass", None)
     held = []
 
+    def full(*shape):
+        return np.full(shape, 2, np.float32)
+
     def holding():
-        held.append(taper.full((2, 3), 2.0))
+        held.append(full(2, 3))
         return held[-1]
 
     makers = [
-        (True, lambda: taper.full((2, 3), 2.0)),
-        (True, lambda: taper.full((6,), 2.0).reshape(2, 3)),
+        (True, lambda: full(2, 3)),
+        (True, lambda: full(6).reshape(2, 3)),
         (False, holding),
-        (False, lambda: holding().view(3, 2).view(2, 3)),
-        (False, lambda: taper.full((3, 2), 2.0).t()),
-        (False, lambda: taper.full((4, 3), 2.0)[:2]),
-        (False, lambda: taper.full((1,), 2.0).expand(2, 3)),
+        (False, lambda: holding().reshape(3, 2).reshape(2, 3)),
+        (False, lambda: full(3, 2).T),
+        (False, lambda: full(4, 3)[:2]),
+        (False, lambda: np.broadcast_to(full(1), (2, 3))),
     ]
     for kept, make in makers:
         leaf = taper.ones(2, 3, requires_grad=True)
-        Returns.apply(leaf, make).sum().backward()
+        node = Returns(leaf, make)
+        node.run()
         assert leaf.grad.tolist() == [[2.0] * 3] * 2
         assert leaf.grad.stride() == (3, 1)
-        assert (leaf.grad.data_ptr() == Returns.address) is kept
+        assert (leaf.grad.data_ptr() == node.address) is kept
         leaf.grad.zero_()
         assert all(each.sum() == 12 for each in held)
-        Returns.apply(leaf, make).sum().backward()  # it has one now
+        node.run()  # it has one now
         assert leaf.grad.tolist() == [[2.0] * 3] * 2
-        assert leaf.grad.data_ptr() != Returns.address
+        assert leaf.grad.data_ptr() != node.address
     leaf = taper.ones(2, 3, requires_grad=True)
-    result = Returns.apply(leaf, makers[0][1]).sum()
+    node = Returns(leaf, makers[0][1])
     leaf.requires_grad_(False)
-    result.backward()
+    node.run()
     assert leaf.grad is None
+
+
+@pytest.mark.parametrize("native_too", [True, False])
+def test_h10_a_hook_registered_while_its_node_runs_sees_what_the_node_returned(
+    native_too, monkeypatch
+):
+    if not native_too:
+        monkeypatch.setattr(engine, "run_pass", None)
+    leaf, seen = taper.ones(2, 3, requires_grad=True), []
+
+    def make():
+        node.register_hook(lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs)))
+        return np.full((2, 3), 2, np.float32)
+
+    node = Returns(leaf, make)
+    node.run()
+    assert seen == [([[2.0] * 3] * 2, ())]
 
 
 def test_threads_that_meet_in_a_fresh_leaf_lose_no_gradient():
