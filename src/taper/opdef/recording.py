@@ -41,7 +41,7 @@ from taper.opdef.text import (
     saved_properties,
     wanted_params,
 )
-from taper.tensor import Tensor, geometry, wrap
+from taper.tensor import Tensor, array_of, geometry, wrap
 
 # Properties that are attributes of the array: read in place, a call costs 0.2 us.
 _INLINE = {
@@ -341,24 +341,20 @@ def version_of(tensor: Any) -> int:
     return 0 if counter is None else counter.value
 
 
-def _array_of(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
-
-
 def _shape(value: Any) -> Any:
     """The shape of a tensor, the shapes of several, and (0,) for an optional one that is None."""
     if value is None:
         return (0,)
     if isinstance(value, list | tuple):
-        return [_array_of(each).shape for each in value]
-    return _array_of(value).shape
+        return [array_of(each).shape for each in value]
+    return array_of(value).shape
 
 
 PROPERTIES: dict[str, Any] = {
     "shape": _shape,
-    "dtype": lambda value: _array_of(value).dtype,
-    "ndim": lambda value: _array_of(value).ndim,
+    "dtype": lambda value: array_of(value).dtype,
+    "ndim": lambda value: array_of(value).ndim,
     "strides": lambda value: memory_of(value).strides,
-    "numel": lambda value: _array_of(value).size,
+    "numel": lambda value: array_of(value).size,
     "geometry": lambda value: geometry(value if type(value) is np.ndarray else memory_of(value)),
 }
