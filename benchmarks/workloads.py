@@ -188,7 +188,7 @@ def empty_module(torch: Any) -> dict[str, Any]:
     return {"module": Same(), "x": torch.ones(2)}
 
 
-# What the compiler of operators puts into every wrapper that records (`opdef.compiler`).
+# What every recorded operation does for the record of its line (`opdef.recording`), in Python.
 PROVENANCE = """frame = getframe(1)
         code = frame.f_code
         if code is not state.user_code:

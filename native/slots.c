@@ -75,7 +75,7 @@ PyObject *taper_know_nodes(PyObject *self, PyObject *const *args, Py_ssize_t cou
     const struct Slot of_state[] = {
         {"sequence", &known->of_state.sequence},
         {"user_code", &known->of_state.user_code},
-        {"mode", &known->of_state.mode},
+        {"current_node", &known->of_state.current_node},
     };
     if (count != 2 || !PyType_Check(args[0]) || !PyType_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "know_nodes(Node, State)");
@@ -106,18 +106,27 @@ PyObject *taper_know_leaves(PyObject *self, PyObject *const *args, Py_ssize_t co
         {"hooks", &known->of_meta.hooks},
         {"post_accumulate_hooks", &known->of_meta.post_accumulate_hooks},
         {"grad_dtype", &known->of_meta.grad_dtype},
+        {"former", &known->of_meta.former},
     };
-    if (count != 4 || !PyType_Check(args[0]))
-        return PyErr_Format(PyExc_TypeError, "know_leaves(AutogradMeta, nobody, UNSET, lock)");
-    PyObject *acquire = PyObject_GetAttrString(args[3], "acquire");
-    PyObject *release = acquire == NULL ? NULL : PyObject_GetAttrString(args[3], "release");
-    int found = release != NULL && FIND((PyTypeObject *)args[0], of_meta) == 0;
+    const struct Slot of_accumulate_grad[] = {{"variable", &known->of_accumulate_grad.variable}};
+    if (count != 5 || !PyType_Check(args[0]) || !PyType_Check(args[1]) || known->node == NULL ||
+        !PyType_IsSubtype((PyTypeObject *)args[1], known->node))
+        return PyErr_Format(PyExc_TypeError,
+                            "know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)");
+    PyObject *acquire = PyObject_GetAttrString(args[4], "acquire");
+    PyObject *release = acquire == NULL ? NULL : PyObject_GetAttrString(args[4], "release");
+    struct Known before = *known;
+    int found = release != NULL && FIND((PyTypeObject *)args[0], of_meta) == 0 &&
+                FIND((PyTypeObject *)args[1], of_accumulate_grad) == 0;
     if (found) {
         know(&known->acquire, acquire);
         know(&known->release, release);
         know((PyObject **)&known->meta, args[0]);
-        know(&known->nobody, args[1]);
-        know(&known->unset, args[2]);
+        know((PyObject **)&known->accumulate_grad, args[1]);
+        know(&known->nobody, args[2]);
+        know(&known->unset, args[3]);
+    } else {
+        *known = before;
     }
     Py_XDECREF(acquire);
     Py_XDECREF(release);

@@ -7,7 +7,7 @@
 
 /* What `know_...` functions of Python told: classes, and where their slots are. */
 struct Known {
-    PyTypeObject *tensor, *node, *state, *meta;
+    PyTypeObject *tensor, *node, *state, *meta, *accumulate_grad;
     PyObject *internal, *user_frame, *nobody, *unset, *acquire, *release, *zero, *leaf;
     struct {
         Py_ssize_t array, requires_grad, grad_fn, output_nr, counter, view, meta;
@@ -16,11 +16,14 @@ struct Known {
         Py_ssize_t edges, edge_nrs, status, extra, sequence, code, offset, shape, dtype;
     } of_node;
     struct {
-        Py_ssize_t sequence, user_code, mode;
+        Py_ssize_t sequence, user_code, current_node;
     } of_state;
     struct {
-        Py_ssize_t grad, accumulator, hooks, post_accumulate_hooks, grad_dtype;
+        Py_ssize_t grad, accumulator, hooks, post_accumulate_hooks, grad_dtype, former;
     } of_meta;
+    struct {
+        Py_ssize_t variable;
+    } of_accumulate_grad;
 };
 
 extern struct Known taper_known;
@@ -64,5 +67,13 @@ static inline PyObject *full_slot(PyObject *object, Py_ssize_t place, const char
 
 /* A tensor on an array, with or without a history. */
 PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *node);
+
+/* Whether a leaf may be reached as such: nobody holds its AccumulateGrad, it has the dtype and data
+ * of always; -1 with an error. */
+int taper_is_plain_leaf(PyObject *leaf);
+
+/* Let an array be the gradient of a leaf that has none: 1, or 0, with nothing done, if that is not
+ * all there is to do; -1 with an error.  The caller's reference stays the caller's. */
+int taper_take_first(PyObject *leaf, PyObject *grad);
 
 #endif

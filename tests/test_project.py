@@ -298,14 +298,11 @@ MOST_BODY_LINES = 40
 
 # Functions whose bodies are longer, and why.
 LONG_FUNCTIONS = {
-    ("taper.autograd.engine", "_loop"): "a call for each node or edge costs more than it hides",
-    ("taper.autograd.engine", "run_carefully"): "the order of hooks is the subject",
     ("taper.autograd.custom_forward", "apply_function"): "the order of steps is the subject",
     ("taper.autograd.backward", "grad"): "half of it checks arguments",
     ("taper.opdef.backward", "_formula_arguments"): "one case for each kind of value",
     ("taper.opdef.backward", "apply_source"): "the text of one function",
-    ("taper.opdef.compiler", "_add_saving"): "one case for each kind of value",
-    ("taper.opdef.compiler", "_add_edges"): "the text of one step",
+    ("taper.opdef.recording", "_add_saving"): "one case for each kind of value",
     ("taper.opdef.compiler", "wrapper_source"): "the text of one function",
     ("taper.opdef.nodes", "apply_slowly"): "the twin of generated text, in its order",
     ("taper.ops.index.embedding_bag", "functional_embedding_bag"): "half of it checks arguments",

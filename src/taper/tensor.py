@@ -74,14 +74,6 @@ class Tensor(TensorMethods):
     # `autograd.conjugate`.
     _change: Any = None
 
-    # A leaf stands in the graph for its AccumulateGrad, which is made when somebody asks for it:
-    # no edges, one output, runs as soon as it is ready (see `autograd.node.LEAF`).
-    _edges: tuple[Any, ...] = ()
-    _edge_nrs: tuple[int, ...] = ()
-    _output_count = 1
-    _sequence = 2**64 - 1
-    _extra = None
-
     # Binary operators of NumPy arrays and scalars give way to ours.
     __array_priority__ = 1000
 

@@ -79,6 +79,11 @@ def test_e12_a_set_sequence_number_changes_the_choice_between_ready_nodes(torch)
     a.grad_fn._set_sequence_nr(c.grad_fn._sequence_nr() + 5)
     c.sum().backward()
     assert ran == ["a", "b"]
+    a.grad_fn._set_sequence_nr(2**64 - 1)
+    assert error(lambda: a.grad_fn._set_sequence_nr(2**64)) == (
+        "OverflowError: int too big to convert"
+    )
+    assert a.grad_fn._sequence_nr() == 2**64 - 1
 
 
 def test_e12_an_accumulator_runs_as_soon_as_it_is_ready(torch):

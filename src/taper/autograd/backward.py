@@ -13,7 +13,8 @@ from taper import dtypes
 from taper.arrays.strides import empty_with, preserved_strides
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
-from taper.autograd.engine import GraphTask, expands_to, run
+from taper.autograd.engine import GraphTask, run
+from taper.autograd.fitting import expands_to
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local

@@ -217,6 +217,8 @@ class Node:
             raise TypeError("an integer is required")
         if sequence < 0:
             raise OverflowError("can't convert negative int to unsigned")
+        if sequence >= 2**64:
+            raise OverflowError("int too big to convert")
         self._sequence = sequence
 
     def __repr__(self) -> str:

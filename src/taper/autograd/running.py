@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from taper.autograd.accumulate import AccumulateGrad
-from taper.autograd.engine import GraphTask
+from taper.autograd.engine import GraphTask, count_incoming
 from taper.autograd.node import Node
 from taper.autograd.state import local
 
@@ -98,7 +98,7 @@ def current_graph_task_execution_order() -> list[Node]:
 def _order(task: GraphTask) -> list[Node]:
     """What the engine's loop does with a heap, without running anything (I3)."""
     roots = list(dict.fromkeys(node for node, _, _ in task.roots))
-    missing = _missing(roots)
+    missing = count_incoming(roots)
     tick = itertools.count()
     ready: list[tuple[int, int, Node]] = []
     for node in roots:
@@ -114,17 +114,3 @@ def _order(task: GraphTask) -> list[Node]:
                 if not missing[following] and task.will_run(following):
                     heappush(ready, (-following._sequence, next(tick), following))
     return order
-
-
-def _missing(roots: list[Node]) -> dict[Node, int]:
-    """For each node that can be reached: how many edges lead to it."""
-    missing = dict.fromkeys(roots, 0)
-    stack = list(roots)
-    while stack:
-        for following, _ in stack.pop().next_functions:
-            if following is not None:
-                if following not in missing:
-                    missing[following] = 0
-                    stack.append(following)
-                missing[following] += 1
-    return missing

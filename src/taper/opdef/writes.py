@@ -43,7 +43,8 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.opdef import Op
-from taper.opdef.nodes import TableNode, make_node, node_class_of
+from taper.opdef.backward import node_class
+from taper.opdef.nodes import TableNode
 from taper.opdef.operands import flat, refuse_saving
 from taper.opdef.out_rules import (
     OWN_CASTS,
@@ -55,6 +56,7 @@ from taper.opdef.out_rules import (
     refuse_shared_output,
     refuse_written_input,
 )
+from taper.opdef.recording import make_node
 from taper.tensor import Tensor, array_of, element_strides
 from taper.userwarning import warn_user
 
@@ -91,7 +93,7 @@ def run_inplace(
     node = None
     if record:
         replaced: dict[str, Any] = {}
-        if first in node_class_of(op).saved_tensor_names and any(needs.values()):
+        if first in node_class(op).saved_tensor_names and any(needs.values()):
             # The formula needs the value from before the write, with its history.
             replaced[first] = target.clone()
             if state.dual_level >= 0:

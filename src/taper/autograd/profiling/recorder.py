@@ -28,7 +28,7 @@ from taper.autograd import detours, interception
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.custom_forward import apply_function
 from taper.autograd.disturbances import new_lock, to_the_end
-from taper.autograd.engine import GraphTask, run_carefully
+from taper.autograd.engine import GraphTask, evaluate
 from taper.autograd.interception import Call
 from taper.autograd.node import Node
 from taper.autograd.profiler_util import BACKWARD_SCOPE, USER_SCOPE
@@ -136,12 +136,12 @@ class Recorder:
         record.start = perf_counter_ns()
         return record
 
-    def evaluate(self, node: Any, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
+    def evaluate(self, node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
         """What the engine does for one node: hooks, the node itself."""
-        name = "torch::autograd::AccumulateGrad" if isinstance(node, Tensor) else node.name()
-        record = self._node_record(f"autograd::engine::evaluate_function: {name}", node, 0)
+        name = f"autograd::engine::evaluate_function: {node.name()}"
+        record = self._node_record(name, node, 0)
         try:
-            return run_carefully(node, grads, task)
+            return evaluate(node, grads, task)
         finally:
             record.end = perf_counter_ns()
 
@@ -159,8 +159,8 @@ class Recorder:
             record.memory = sum(each.nbytes for each in fresh.values())
         return results
 
-    def _node_record(self, name: str, node: Any, scope: int) -> Record:
-        made = not isinstance(node, Tensor | AccumulateGrad)  # these belong to no operator
+    def _node_record(self, name: str, node: Node, scope: int) -> Record:
+        made = not isinstance(node, AccumulateGrad)  # which belongs to no operator
         record = Record(name, scope, node._sequence if made else -1)
         if made:
             # Sequence numbers are counted on each thread, but a node does not tell on which.

@@ -16,7 +16,7 @@ from taper.autograd.saved import pack_inputs, pack_outputs
 from taper.autograd.state import NO_GRAD, SAVED_HOOKS, local
 from taper.autograd.views import alias, requires_grad, set_history
 from taper.opdef import Op
-from taper.opdef.nodes import PROPERTIES, make_node
+from taper.opdef.recording import PROPERTIES, make_node
 from taper.opdef.writes import run_inplace
 from taper.ops.identity import (
     OpOverload,
