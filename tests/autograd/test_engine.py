@@ -426,3 +426,25 @@ def test_an_attribute_error_of_the_users_code_is_not_taken_for_a_freed_graph(tor
     y.register_hook(lambda grad: grad.no_such_thing)
     with pytest.raises(AttributeError, match="no_such_thing"):
         y.sum().backward()
+
+
+def test_e11_the_mode_after_a_pass_is_that_before_it(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    y, z = x * x, x * x
+    with torch.no_grad():
+        y.backward()
+        assert not torch.is_grad_enabled()
+        torch.autograd.grad(z, x)
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_e4_one_of_several_outputs_is_a_root(torch, number):
+    x = torch.tensor([1.0, 3.0], requires_grad=True)
+    torch.std_mean(x, correction=0)[number].backward()
+    assert values(x.grad) == [[-0.5, 0.5], [0.5, 0.5]][number]
+    rows = torch.zeros(2, 2, requires_grad=True)
+    rows.unbind()[number].backward(torch.tensor([3.0, 4.0]))
+    assert values(rows.grad[number]) == [3.0, 4.0]
+    assert values(rows.grad[1 - number]) == [0.0, 0.0]

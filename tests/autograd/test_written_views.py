@@ -149,3 +149,40 @@ def test_found_e14_retain_grad_of_a_view_whose_base_got_a_history_keeps_nothing(
     assert not view.retains_grad and not view.is_leaf
     (view * 2).sum().backward()
     assert view.grad is None and factor.grad.tolist() == [2, 0]
+
+
+def test_v4_a_view_gets_its_history_anew_once_for_each_write(torch):
+    w = torch.tensor(2.0, requires_grad=True)
+    base = torch.ones(3)
+    view = base[1:]
+    base.mul_(w)
+    with torch.no_grad():
+        assert view.requires_grad
+        assert not torch.is_grad_enabled()
+    node = view.grad_fn
+    assert view.grad_fn is node
+    base.mul_(w)
+    assert view.grad_fn is not node
+
+
+def test_v7_a_write_through_a_view_of_a_base_that_begins_inside_its_memory(torch):
+    w = torch.tensor(2.0, requires_grad=True)
+    base = torch.arange(6.0)[2:].detach()
+    view = base[1:2]
+    view.mul_(w)
+    (base * torch.tensor([1.0, 10.0, 100.0, 1000.0])).sum().backward()
+    assert values(w.grad) == 30.0
+    assert values(base) == [2.0, 6.0, 4.0, 5.0]
+
+
+def test_v7_the_node_of_a_written_base_has_its_place_in_the_order(torch):
+    w = torch.ones(2, requires_grad=True)
+    a = w * 1
+    a[0:1].mul_(2)
+    b = w * 3
+    assert b.grad_fn._sequence_nr() > a.grad_fn._sequence_nr()
+    ran = []
+    a.grad_fn.register_hook(lambda *grads: ran.append("a"))
+    b.grad_fn.register_hook(lambda *grads: ran.append("b"))
+    (a + b).sum().backward()
+    assert ran == ["b", "a"]
