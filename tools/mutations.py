@@ -147,6 +147,8 @@ def _inside(node: ast.AST, field: str, place: Place) -> Place:
 def _is_no_code(node: ast.AST) -> bool:
     """Whether a change would be seen by nobody but readers of messages and type checkers."""
     match node:
+        case ast.keyword(arg="strict"):  # of `zip`: what should not happen anyway
+            return True
         case ast.Raise() | ast.Import() | ast.ImportFrom():
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
@@ -215,6 +217,8 @@ def _is_answer(value: ast.expr) -> bool:
     """Whether an expression is a yes or no whose parts are changed anyway."""
     if isinstance(value, ast.Compare):
         return isinstance(value.ops[0], OPPOSITES)
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, bool)
     return isinstance(value, ast.BoolOp) or (
         isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
     )

@@ -387,7 +387,7 @@ def test_found_e17_a_gradient_that_several_share_is_copied_with_its_values(torch
     assert grad.sum().item() == y.grad.sum().item() == 15.0
 
 
-def test_e13_many_gradients_for_each_of_several_outputs_add_up(torch):
+def test_found_e13_many_gradients_for_each_of_several_outputs_add_up(torch):
     x = torch.zeros(2, 2, requires_grad=True)
     first, second = x.unbind()
     (first * 2 + second * 7 + first * 3 + second * 11 + first * 5 + second * 13).sum().backward()
@@ -400,7 +400,7 @@ def test_e13_many_gradients_for_each_of_several_outputs_add_up(torch):
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")
-def test_e16_under_create_graph_hooks_see_the_sum(torch):
+def test_found_e16_under_create_graph_hooks_see_the_sum(torch):
     x = torch.tensor(2.0, requires_grad=True)
     seen = []
     x.register_post_accumulate_grad_hook(lambda leaf: seen.append(values(leaf.grad)))
@@ -410,7 +410,7 @@ def test_e16_under_create_graph_hooks_see_the_sum(torch):
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")
-def test_e17_a_gradient_with_a_graph_has_the_strides_of_a_dense_leaf(torch):
+def test_found_e17_a_gradient_with_a_graph_has_the_strides_of_a_dense_leaf(torch):
     leaf = torch.ones(3, 2).t().requires_grad_()
     sparse = torch.ones(2, 4).as_strided((2, 2), (4, 2)).requires_grad_()
     for _ in range(2):
@@ -421,7 +421,7 @@ def test_e17_a_gradient_with_a_graph_has_the_strides_of_a_dense_leaf(torch):
     assert values(leaf.grad) == [[4.0] * 3] * 2
 
 
-def test_e17_a_sum_with_a_graph_keeps_the_strides_of_the_first_gradient(torch):
+def test_found_e17_a_sum_with_a_graph_keeps_the_strides_of_the_first_gradient(torch):
     x = torch.ones(2, 3, requires_grad=True)
     x.grad = torch.ones(3, 2).t()
     with warnings.catch_warnings():
@@ -431,7 +431,7 @@ def test_e17_a_sum_with_a_graph_keeps_the_strides_of_the_first_gradient(torch):
     assert x.grad.stride() == (1, 2)
 
 
-def test_e16_adding_to_a_gradient_is_a_write(torch):
+def test_found_e16_adding_to_a_gradient_is_a_write(torch):
     x = torch.ones(2, requires_grad=True)
     w = torch.ones(2, requires_grad=True)
     (x * 2).sum().backward()
@@ -442,7 +442,7 @@ def test_e16_adding_to_a_gradient_is_a_write(torch):
     assert "modified by an inplace operation" in error(y.backward)
 
 
-def test_e16_a_given_gradient_is_added_to_where_it_lies(torch):
+def test_found_e16_a_given_gradient_is_added_to_where_it_lies(torch):
     x = torch.ones(2, requires_grad=True)
     x.grad = torch.ones(1).expand(2)
     assert error((x * 2).sum().backward) == (

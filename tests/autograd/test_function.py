@@ -518,3 +518,19 @@ def test_found_d9_the_gradients_of_once_differentiable_share_a_node_with_an_edge
     assert found[0].grad_fn is found[1].grad_fn and found[2] is None
     assert [each.output_nr for each in found[:2]] == [0, 1]
     assert names(found[0].grad_fn) == ["torch::autograd::AccumulateGrad"] * 2 + ["None"]
+
+
+def test_found_f7_once_differentiable_switches_recording_off_for_one_call(torch):
+    inside = []
+    once = torch.autograd.function.once_differentiable
+
+    def backward(ctx, grad):
+        inside.append(torch.is_grad_enabled())
+        return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    y = function(torch, lambda ctx, x: x * 1, once(backward)).apply(x * 2) * 3
+    seen = []
+    x.register_hook(lambda grad: seen.append(torch.is_grad_enabled()))
+    torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert (inside, seen) == ([False], [True])

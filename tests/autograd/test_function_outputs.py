@@ -268,3 +268,11 @@ def test_found_e10_one_of_several_views_may_be_written_unrecorded(torch, marks):
     assert error(lambda: v * 2).startswith(
         "RuntimeError: Output 1 of Unbind is a view and its base"
     )
+
+
+def test_found_v10_views_that_a_function_returns_together_are_not_written(torch):
+    pair = function(torch, lambda ctx, x: (x[:1], x[1:]), lambda ctx, a, b: torch.cat([a, b]))
+    x = torch.ones(2, requires_grad=True) * 1
+    first, _ = pair.apply(x)
+    assert "is a view and is being modified inplace" in error(lambda: first.mul_(2))
+    assert "returns multiple views" in error(lambda: first.mul_(2))

@@ -367,7 +367,7 @@ def test_found_e3_a_leaf_that_is_one_no_more_may_have_changed_its_shape(torch):
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")
-def test_l2_under_create_graph_a_leaf_that_stops_to_require_grad_gets_none(torch):
+def test_found_l2_under_create_graph_a_leaf_that_stops_to_require_grad_gets_none(torch):
     x = torch.tensor(2.0, requires_grad=True)
     w = torch.tensor(3.0, requires_grad=True)
     y = x * w

@@ -344,7 +344,7 @@ def test_r10_threads_read_the_same_gradient(torch):
     assert all(each is x.grad for each in seen)
 
 
-def test_r2_a_deep_inner_pass_returns_what_it_was_asked_for(torch):
+def test_found_r2_a_deep_inner_pass_returns_what_it_was_asked_for(torch):
     class Down(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, level):
@@ -365,7 +365,7 @@ def test_r2_a_deep_inner_pass_returns_what_it_was_asked_for(torch):
     assert values(x.grad) == [2.0]
 
 
-def test_r4_no_node_runs_while_callbacks_do(torch):
+def test_found_r4_no_node_runs_while_callbacks_do(torch):
     seen = []
     engine = torch.autograd.Variable._execution_engine
 

@@ -548,3 +548,56 @@ def test_a_write_through_a_saved_output_is_counted(torch):
     assert y._version == data._version == 1
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0 instead"):
         y.sum().backward()
+
+
+def test_found_s13_the_pack_hook_runs_without_recording_and_the_packed_value_is_let_go(torch):
+    seen = []
+    a = torch.ones(2, requires_grad=True)
+
+    def pack(tensor):
+        seen.append((torch.is_grad_enabled(), (tensor * 2).requires_grad))
+        return tensor.tolist()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, torch.tensor):
+        x = a * 2
+        y = x * x
+    assert seen == [(False, False)] * 2
+    alive = weakref.ref(x)
+    del x
+    assert alive() is None
+    y.sum().backward()
+    assert values(a.grad) == [8.0, 8.0]
+
+
+def test_found_s15_what_is_unpacked_for_a_constant_is_a_constant(torch):
+    other = torch.tensor(5.0, requires_grad=True)
+    a = torch.tensor(2.0, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: None, lambda nothing: other):
+        y = a * torch.tensor(3.0)
+    (found,) = torch.autograd.grad(y, a, create_graph=True)
+    assert values(found) == 5.0
+    assert not found.requires_grad
+
+
+def test_found_s4_a_saved_output_knows_its_number_and_shares_the_version(torch):
+    matrix = torch.tensor([[2.0, 0.0], [0.0, 3.0]], requires_grad=True)
+    node = torch.linalg.eigh(matrix)[0].grad_fn
+    assert (node._saved_eigenvalues.output_nr, node._saved_eigenvectors.output_nr) == (0, 1)
+    y = matrix.exp()
+    saved = y.grad_fn._saved_result
+    y.detach().add_(1)
+    assert (saved._version, y._version) == (1, 1)
+
+
+def test_found_s11_a_raw_saved_tensor_remembers_the_version_that_was_saved(torch):
+    a = torch.tensor(2.0, requires_grad=True)
+    x = a * 2
+    y = x * x
+    x.add_(1)
+    y.grad_fn._raw_saved_other
+    assert "modified by an inplace operation" in error(lambda: y.grad_fn._saved_other)
+    z = a.exp()
+    node = z.grad_fn
+    z.add_(1)
+    node._raw_saved_result
+    assert "modified by an inplace operation" in error(lambda: node._saved_result)

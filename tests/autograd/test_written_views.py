@@ -151,7 +151,7 @@ def test_found_e14_retain_grad_of_a_view_whose_base_got_a_history_keeps_nothing(
     assert view.grad is None and factor.grad.tolist() == [2, 0]
 
 
-def test_v4_a_view_gets_its_history_anew_once_for_each_write(torch):
+def test_found_v4_a_view_gets_its_history_anew_once_for_each_write(torch):
     w = torch.tensor(2.0, requires_grad=True)
     base = torch.ones(3)
     view = base[1:]
@@ -165,7 +165,7 @@ def test_v4_a_view_gets_its_history_anew_once_for_each_write(torch):
     assert view.grad_fn is not node
 
 
-def test_v7_a_write_through_a_view_of_a_base_that_begins_inside_its_memory(torch):
+def test_found_v7_a_write_through_a_view_of_a_base_that_begins_inside_its_memory(torch):
     w = torch.tensor(2.0, requires_grad=True)
     base = torch.arange(6.0)[2:].detach()
     view = base[1:2]
@@ -175,7 +175,7 @@ def test_v7_a_write_through_a_view_of_a_base_that_begins_inside_its_memory(torch
     assert values(base) == [2.0, 6.0, 4.0, 5.0]
 
 
-def test_v7_the_node_of_a_written_base_has_its_place_in_the_order(torch):
+def test_found_v7_the_node_of_a_written_base_has_its_place_in_the_order(torch):
     w = torch.ones(2, requires_grad=True)
     a = w * 1
     a[0:1].mul_(2)
