@@ -49,8 +49,10 @@ class Collected:
     def __init__(self, work: Callable[[Collected, list[Any]], None]) -> None:
         self.work = work
         self.failed = False
+        self.everything: list[Any] = []
 
     def pytest_runtestloop(self, session: Any) -> bool:
+        self.everything = session.items
         self.work(self, thinned(session.items))
         return True
 

@@ -457,3 +457,12 @@ def test_found_e16_a_given_gradient_is_added_to_where_it_lies(torch):
         (x * 2).sum().backward()
     assert values(whole) == [[3.0, 1.0], [3.0, 1.0]]
     assert x.grad.stride() == (2,)
+
+
+def test_found_e12_a_sequence_number_may_be_zero_and_not_below(torch):
+    x = torch.ones(2, requires_grad=True) * 2
+    x.grad_fn._set_sequence_nr(0)
+    assert x.grad_fn._sequence_nr() == 0
+    assert error(lambda: x.grad_fn._set_sequence_nr(-1)) == (
+        "OverflowError: can't convert negative int to unsigned"
+    )

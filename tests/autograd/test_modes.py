@@ -443,3 +443,14 @@ def test_found_m2_a_block_of_set_grad_enabled_restores_what_was(torch):
     with torch.set_grad_enabled(False):
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()
+
+
+def test_found_m1_a_block_may_be_entered_again_inside_itself(torch):
+    block = torch.no_grad()
+    with block:
+        with torch.enable_grad():
+            with block:
+                assert not torch.is_grad_enabled()
+            assert torch.is_grad_enabled()
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()

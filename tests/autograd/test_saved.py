@@ -601,3 +601,39 @@ def test_found_s11_a_raw_saved_tensor_remembers_the_version_that_was_saved(torch
     z.add_(1)
     node._raw_saved_result
     assert "modified by an inplace operation" in error(lambda: node._saved_result)
+
+
+def test_found_s8_a_version_may_be_set_to_zero_and_not_below(torch):
+    x = torch.ones(2)
+    x.add_(1)
+    set_version = torch._C._autograd._unsafe_set_version_counter
+    set_version((x,), (0,))
+    assert x._version == 0
+    assert error(lambda: set_version((x,), (-1,))) == (
+        "RuntimeError: Cannot set a version_counter to a value below 0: -1"
+    )
+
+
+def test_found_s15_both_hooks_must_be_callable(torch):
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    text = "TypeError: _push_saved_tensors_default_hooks(): incompatible function arguments."
+    assert text in error(hooks(lambda tensor: tensor, 3).__enter__)
+    assert text in error(hooks(3, lambda tensor: tensor).__enter__)
+    x = torch.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+
+
+def test_found_s18_hooks_that_were_pushed_by_hand_are_popped_one_by_one(torch):
+    x = torch.tensor([2.0], requires_grad=True)
+    push = torch._C._autograd._push_saved_tensors_default_hooks
+    pop = torch._C._autograd._pop_saved_tensors_default_hooks
+    seen = []
+    for name in "ab":
+        push(lambda t, name=name: seen.append(name) or t, lambda t: t)
+    x.exp()
+    pop()
+    x.exp()
+    pop()
+    x.exp()
+    assert seen == ["b", "a"]
