@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import taper
-from files.forgery import Call, Name, archive, checkpoint, pickled, tensor
+from files.forgery import Call, Name, archive, checkpoint, pickled, storage, tensor
 from taper import serialization
 from taper.files import key_tables, numpy_values, plain_classes
 
@@ -367,3 +367,30 @@ def test_an_expanded_negative_view_is_not_computed():
 def test_sizes_are_integers_and_nothing_like_them(size):
     refused(checkpoint(tensor(size=size)), "sizes must be integers")
     refused(checkpoint(tensor(size=(1,), stride=size)), "strides must be integers")
+
+
+ATTRIBUTES = {f"name{number}": None for number in range(2000)}
+COPIES = {
+    "bytearray": lambda: Call(Name("__builtin__", "bytearray"), MANY_BYTES),
+    "Counter": lambda: Call(Name("collections", "Counter"), ATTRIBUTES),
+    "Size": lambda: Call(Name("torch", "Size"), LENGTHS),
+    "the attributes of a parameter": lambda: Call(WITH_STATE, ONE, True, None, ATTRIBUTES),
+    "the attributes of a tensor": lambda: typed_tensor(ATTRIBUTES),
+    "a negative tensor": lambda: Call(REBUILD, LARGE, 0, (1,), (1,), False, None, {"neg": True}),
+}
+MANY_BYTES, LENGTHS = b"x" * 50_000, (1,) * 2000
+ONE, LARGE = tensor(), storage("1", numel=25_000)
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_one_value_is_not_copied_again_and_again_into(name):
+    storages = {"0": bytes(16), "1": bytes(100_000)}
+    taper.load(checkpoint(COPIES[name](), storages))
+    file = checkpoint([COPIES[name]() for _ in range(1000)], storages)
+    refused(file, "copies far more than it contains")
+
+
+def test_one_dict_is_not_set_as_attributes_again_and_again():
+    made = b"ccollections\nOrderedDict\n)Rh\0b"
+    names = pickled(ATTRIBUTES)[2:-1]  # which puts it into the memo as number 0
+    refused(opcodes(b"](" + names + made * 1000 + b"e."), "copies far more than it contains")
