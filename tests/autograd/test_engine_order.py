@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from autograd_probe import error, values
+from autograd_probe import error, function, values
 
 
 def noting(torch, ran):
@@ -466,3 +466,34 @@ def test_found_e12_a_sequence_number_may_be_zero_and_not_below(torch):
     assert error(lambda: x.grad_fn._set_sequence_nr(-1)) == (
         "OverflowError: can't convert negative int to unsigned"
     )
+
+
+def test_found_e24_a_leaf_and_its_edge_are_one_place_for_gradients(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    edge = torch.autograd.graph.get_gradient_edge(x)
+    torch.autograd.backward([edge, x * 3, x * x], [torch.tensor(10.0), None, None])
+    assert values(x.grad) == 17.0
+    seen = []
+    edge.node.register_prehook(lambda grads: seen.append(values(grads[0])))
+    torch.autograd.backward([edge, x * 3, x * x], [torch.tensor(10.0), None, None])
+    assert (values(x.grad), seen) == (34.0, [17.0])
+    (found,) = torch.autograd.grad([edge, x * 3], [x], [torch.tensor(1.0), None])
+    assert values(found) == 4.0
+
+
+def test_found_e15_nodes_pass_an_undefined_gradient_on(torch):
+    stop = function(torch, lambda ctx, x: x * 1, lambda ctx, grad: None)
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    (stop.apply(x * w) + x).sum().backward()
+    assert values(x.grad) == [1.0, 1.0]
+    assert w.grad is None
+
+
+def test_found_e18_dimensions_that_were_broadcast_are_summed_wherever_they_are(torch):
+    x = torch.ones(2, 1, 3, 1, requires_grad=True)
+    (x * torch.ones(5, 2, 4, 3, 6)).sum().backward()
+    assert values(x.grad) == [[[[120.0]] * 3]] * 2
+    y = torch.ones(1, 3, requires_grad=True)
+    (y * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert values(y.grad) == [[3.0, 5.0, 7.0]]

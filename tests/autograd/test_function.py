@@ -534,3 +534,30 @@ def test_found_f7_once_differentiable_switches_recording_off_for_one_call(torch)
     x.register_hook(lambda grad: seen.append(torch.is_grad_enabled()))
     torch.autograd.grad(y.sum(), x, create_graph=True)
     assert (inside, seen) == ([False], [True])
+
+
+def test_found_f7_the_mode_of_a_backward_that_is_called_alone_is_the_callers(torch):
+    seen = []
+
+    def backward(ctx, grad):
+        seen.append(torch.is_grad_enabled())
+        return grad * 1
+
+    x = torch.ones(2, requires_grad=True)
+    y = function(torch, lambda ctx, x: x * 1, backward).apply(x)
+    y.grad_fn.apply(torch.ones(2))
+    y.backward(torch.ones(2))
+    assert seen == [True, False]
+    assert torch.is_grad_enabled()
+
+
+def test_found_h10_a_hook_registered_while_the_node_runs_sees_no_gradients(torch):
+    seen = []
+
+    def backward(ctx, grad):
+        ctx.register_hook(lambda results, grads: seen.append((values(results[0]), len(grads))))
+        return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    function(torch, lambda ctx, x: x * 1, backward).apply(x).sum().backward()
+    assert seen == [([2.0, 2.0], 0)]

@@ -186,3 +186,30 @@ def test_found_v7_the_node_of_a_written_base_has_its_place_in_the_order(torch):
     b.grad_fn.register_hook(lambda *grads: ran.append("b"))
     (a + b).sum().backward()
     assert ran == ["b", "a"]
+
+
+def test_found_v7_a_written_base_is_freed_with_the_graph(torch):
+    w = torch.tensor(2.0, requires_grad=True)
+    x = torch.ones(3, requires_grad=True) * 1
+    x[1:].mul_(w)
+    x.sum().backward()
+    assert "second time" in error(x.sum().backward)
+
+
+def test_found_v4_a_written_view_is_made_anew_step_by_step_if_told_so(torch):
+    with torch.autograd._force_original_view_tracking(True):
+        w = torch.tensor(2.0, requires_grad=True)
+        base = torch.ones(2, 3)
+        view = base.t()[1:]
+        base.mul_(w)
+        assert view.grad_fn.name() == "SliceBackward0"
+        view.sum().backward()
+    assert values(w.grad) == 4.0
+
+
+def test_found_v10_a_view_of_a_view_made_without_grad_mode_may_not_be_written(torch):
+    x = torch.ones(3, requires_grad=True) * 1
+    with torch.no_grad():
+        v = x[1:]
+    u = v[1:]
+    assert "no_grad" in error(lambda: u.mul_(2))
