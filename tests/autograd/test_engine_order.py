@@ -440,6 +440,8 @@ def test_found_e16_adding_to_a_gradient_is_a_write(torch):
     (x * 3).sum().backward()
     assert x.grad._version == 1
     assert "modified by an inplace operation" in error(y.backward)
+    (x * 4).sum().backward()
+    assert (x.grad._version, values(x.grad)) == (2, [9.0, 9.0])
 
 
 def test_found_e16_a_given_gradient_is_added_to_where_it_lies(torch):
@@ -497,3 +499,22 @@ def test_found_e18_dimensions_that_were_broadcast_are_summed_wherever_they_are(t
     y = torch.ones(1, 3, requires_grad=True)
     (y * torch.arange(6.0).reshape(2, 3)).sum().backward()
     assert values(y.grad) == [[3.0, 5.0, 7.0]]
+
+
+def test_found_e18_a_gradient_of_the_right_shape_is_cast_to_the_dtype_of_the_input(torch):
+    wide = function(torch, lambda ctx, x: x * 1, lambda ctx, grad: grad.double() * 3)
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    y = x * 1
+    y.register_hook(lambda grad: seen.append(grad.dtype))
+    (wide.apply(x) + wide.apply(y)).sum().backward()
+    assert (seen, x.grad.dtype, values(x.grad)) == ([torch.float32], torch.float32, [6.0, 6.0])
+
+
+def test_found_e18_the_gradient_of_a_broadcast_row_can_be_differentiated(torch):
+    x = torch.arange(6.0).reshape(3, 2)
+    row = torch.ones(2, requires_grad=True)
+    (first,) = torch.autograd.grad(((x + row) ** 3).sum(), row, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), row)
+    assert values(first) == [105.0, 168.0]
+    assert values(second) == [54.0, 72.0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections import OrderedDict
 
 import pytest
 
@@ -573,37 +572,3 @@ def test_found_d2_hooks_of_a_list_see_the_gradients_of_all_its_tensors(torch):
         )
         result.sum().backward()
         assert seen == [[False, False]]
-
-
-def test_found_h1_a_block_of_a_handle_removes_the_hook(torch):
-    x = torch.ones(2, requires_grad=True)
-    seen = []
-    with x.register_hook(seen.append) as handle:
-        assert handle.id in x._backward_hooks
-        (x * 2).sum().backward()
-    (x * 2).sum().backward()
-    assert len(seen) == 1
-
-
-def test_found_h1_a_handle_can_be_pickled_with_its_hooks(torch):
-    hooks, more = OrderedDict(), OrderedDict()
-    handle = torch.utils.hooks.RemovableHandle(hooks, extra_dict=more)
-    hooks[handle.id] = more[handle.id] = print
-    other = torch.utils.hooks.RemovableHandle(OrderedDict())
-    other.__setstate__(handle.__getstate__())
-    assert other.id == handle.id
-    other.remove()
-    assert (len(hooks), len(more)) == (0, 0)
-
-
-def test_found_h8_the_handle_of_a_hook_on_several_tensors_can_be_pickled(torch):
-    x = torch.ones(2, requires_grad=True)
-    seen = []
-    handle = torch.autograd.graph.register_multi_grad_hook((x, x * 1), seen.append)
-    state = handle.__getstate__()
-    assert len(state) == 2
-    other = type(handle)(())
-    other.__setstate__(state)
-    other.remove()
-    (x * 1).sum().backward()
-    assert seen == []

@@ -158,8 +158,8 @@ def test_found_v4_a_view_gets_its_history_anew_once_for_each_write(torch):
     base.mul_(w)
     with torch.no_grad():
         assert view.requires_grad
+        node = view.grad_fn
         assert not torch.is_grad_enabled()
-    node = view.grad_fn
     assert view.grad_fn is node
     base.mul_(w)
     assert view.grad_fn is not node
