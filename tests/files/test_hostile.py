@@ -456,3 +456,21 @@ def test_one_storage_has_one_size(new):
         RuntimeError, match=r"record size \(16 bytes\) does not match expected size"
     ):
         taper.load(file)
+
+
+# --- pickles that other programs may write -----------------------------------------------------
+
+
+def test_whole_numbers_of_any_size_come_back():
+    numbers = [
+        sign * (1 << power) for power in (0, 7, 8, 15, 16, 31, 32, 40, 63, 70) for sign in (1, -1)
+    ]
+    file = io.BytesIO()
+    taper.save(numbers, file)
+    file.seek(0)
+    assert taper.load(file) == numbers
+
+
+def test_places_of_the_memo_may_be_taken_in_any_order():
+    data = b"](K\1q\3K\2q\1h\3h\1K\5q\3h\3e."
+    assert taper.load(opcodes(data)) == [1, 2, 1, 2, 5, 5]
