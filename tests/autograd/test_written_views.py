@@ -213,3 +213,70 @@ def test_found_v10_a_view_of_a_view_made_without_grad_mode_may_not_be_written(to
         v = x[1:]
     u = v[1:]
     assert "no_grad" in error(lambda: u.mul_(2))
+
+
+# --- writes of float32, which take a short way where nothing is recorded ----------------------
+
+WRITES = {
+    "mul_": lambda x, w: x.mul_(w),
+    "add_": lambda x, w: x.add_(w, alpha=2),
+    "addcmul_": lambda x, w: x.addcmul_(w, w),
+    "addcdiv_": lambda x, w: x.addcdiv_(w.detach(), w),
+    "lerp_": lambda x, w: x.lerp_(w, 0.25),
+    "pow_": lambda x, w: x.pow_(w),
+    "exp_": lambda x, w: x.mul_(w).exp_(),
+}
+GRADIENTS = {
+    "mul_": 2.0,
+    "add_": 2.0,
+    "addcmul_": 6.0,
+    "addcdiv_": -1 / 3,
+    "lerp_": 0.25,
+    "pow_": 5.545177,
+    "exp_": 806.85759,
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_found_v1_a_write_with_what_requires_grad_is_recorded(torch, name):
+    x = torch.full((2,), 2.0)
+    w = torch.tensor([3.0, 3.0], requires_grad=True)
+    assert WRITES[name](x, w) is x
+    assert x.requires_grad
+    x.sum().backward()
+    assert values(w.grad) == pytest.approx([GRADIENTS[name]] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_found_v1_a_leaf_that_requires_grad_is_not_written(torch, name):
+    x = torch.full((2,), 2.0, requires_grad=True)
+    text = (
+        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
+    )
+    assert error(lambda: WRITES[name](x, torch.ones(2))) == text
+    assert (values(x), x._version) == ([2.0, 2.0], 0)
+    with torch.no_grad():
+        WRITES[name](x, torch.ones(2))
+    assert x.requires_grad
+    assert x._version == (2 if name == "exp_" else 1)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_found_i4_an_inference_tensor_is_not_written_outside(torch, name):
+    with torch.inference_mode():
+        x = torch.full((2,), 2.0)
+    assert "Inplace update to inference tensor outside InferenceMode" in error(
+        lambda: WRITES[name](x, torch.ones(2))
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in WRITES if name != "exp_"])
+def test_found_v20_a_tensor_that_is_written_and_read_elsewhere_is_refused(torch, name):
+    whole = torch.arange(1.0, 5.0)
+    assert "some elements of the input tensor and the written-to tensor refer to a single" in error(
+        lambda: WRITES[name](whole[1:], whole[:-1])
+    )
+    assert "more than one element of the written-to tensor refers to a single" in error(
+        lambda: WRITES[name](torch.ones(1).expand(3), torch.ones(3))
+    )
+    assert values(whole) == [1.0, 2.0, 3.0, 4.0]
