@@ -153,3 +153,30 @@ def test_found_h5_the_node_of_a_leaf_is_the_current_one_in_its_hooks(torch):
     x.register_post_accumulate_grad_hook(note)
     (x * 2).sum().backward()
     assert seen == ["torch::autograd::AccumulateGrad"] * 2
+
+
+def test_found_h1_a_handle_of_an_old_pickle_has_two_parts(torch):
+    handle = torch.utils.hooks.RemovableHandle(OrderedDict())
+    handle.__setstate__((None, 3))
+    assert handle.id == 3
+    handle.remove()
+
+
+def test_found_r9_a_switch_is_set_when_it_is_made(torch):
+    switch, ask = torch.autograd.grad_mode.set_multithreading_enabled, torch._C
+    block = switch(False)
+    assert not ask._is_multithreading_enabled()
+    switch(True)
+    with block:
+        assert ask._is_multithreading_enabled()
+    assert ask._is_multithreading_enabled()
+
+
+def test_found_m7_view_replay_is_set_again_when_its_block_begins(torch):
+    ask = torch._C._is_view_replay_enabled
+    block = torch.autograd._force_original_view_tracking(True)
+    torch.autograd._force_original_view_tracking(False)
+    assert not ask()
+    with block:
+        assert ask()
+    assert not ask()
