@@ -308,8 +308,8 @@ def tried(mutants: list[Mutant], coverage: Coverage, options: Any) -> dict[Any, 
 
 def harmless() -> set[tuple[str, str, str]]:
     lines = HARMLESS.read_text(encoding="utf-8").splitlines() if HARMLESS.exists() else []
-    parts = [line.split(" | ") for line in lines if line and not line.startswith("#")]
-    return {(path, function, change) for path, function, change, *_ in parts}
+    judged = [line.rpartition(" | ")[0] for line in lines if line and not line.startswith("#")]
+    return {tuple(line.split(" | ", 2)) for line in judged}  # type: ignore[misc]
 
 
 def report(mutants: list[Mutant], verdicts: dict[Any, str]) -> int:

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from autograd_probe import error, values
+from autograd_probe import error, function, values
 
 
 def test_s7_integer_outputs_are_checked_and_have_no_history(torch):
@@ -226,3 +226,19 @@ def test_found_s18_hooks_that_were_pushed_by_hand_are_popped_one_by_one(torch):
     pop()
     x.exp()
     assert seen == ["b", "a"]
+
+
+def test_found_s7_a_tensor_may_be_written_before_it_is_saved(torch):
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(factor)
+        return x * factor
+
+    factor = torch.ones(2)
+    factor.add_(1)
+    x = torch.ones(2, requires_grad=True)
+    times = function(torch, forward, lambda ctx, grad: (grad * ctx.saved_tensors[0], None))
+    times.apply(x, factor).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+    y = times.apply(x, factor)
+    factor.add_(1)
+    assert "is at version 2; expected version 1 instead" in error(y.sum().backward)
