@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import taper
-from files.forgery import Call, Name, archive, checkpoint, pickled, tensor
+from files.forgery import Call, Name, Reference, archive, checkpoint, pickled, storage, tensor
 from taper import serialization
 from taper.files import key_tables, numpy_values, plain_classes
 
@@ -367,3 +367,110 @@ def test_an_expanded_negative_view_is_not_computed():
 def test_sizes_are_integers_and_nothing_like_them(size):
     refused(checkpoint(tensor(size=size)), "sizes must be integers")
     refused(checkpoint(tensor(size=(1,), stride=size)), "strides must be integers")
+
+
+ATTRIBUTES = {f"name{number}": None for number in range(2000)}
+COPIES = {
+    "bytearray": lambda: Call(Name("__builtin__", "bytearray"), MANY_BYTES),
+    "Counter": lambda: Call(Name("collections", "Counter"), ATTRIBUTES),
+    "Size": lambda: Call(Name("torch", "Size"), LENGTHS),
+    "the attributes of a parameter": lambda: Call(WITH_STATE, ONE, True, None, ATTRIBUTES),
+    "the attributes of a tensor": lambda: typed_tensor(ATTRIBUTES),
+    "a negative tensor": lambda: Call(REBUILD, LARGE, 0, (1,), (1,), False, None, {"neg": True}),
+}
+MANY_BYTES, LENGTHS = b"x" * 50_000, (1,) * 2000
+ONE, LARGE = tensor(), storage("1", numel=25_000)
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_one_value_is_not_copied_again_and_again_into(name):
+    storages = {"0": bytes(16), "1": bytes(100_000)}
+    taper.load(checkpoint(COPIES[name](), storages))
+    file = checkpoint([COPIES[name]() for _ in range(1000)], storages)
+    refused(file, "copies far more than it contains")
+
+
+def test_one_dict_is_not_set_as_attributes_again_and_again():
+    made = b"ccollections\nOrderedDict\n)Rh\0b"
+    names = pickled(ATTRIBUTES)[2:-1]  # which puts it into the memo as number 0
+    refused(opcodes(b"](" + names + made * 1000 + b"e."), "copies far more than it contains")
+
+
+# --- checkpoints of the old format -------------------------------------------------------------
+
+
+def old(value, content: bytes, count: int, little: bool = True) -> io.BytesIO:
+    """An old checkpoint with one storage, whose key is "0"."""
+    parts = [0x1950A86A20F9469CFC6C, 1001, {"little_endian": little}, value, ["0"]]
+    return io.BytesIO(b"".join(map(pickled, parts)) + struct.pack("<q", count) + content)
+
+
+def part_of(view, numel: int = 4, size: tuple[int, ...] = (2,), kind: str = "FloatStorage"):
+    """A tensor on a part of the storage, as (key, offset, number of elements)."""
+    reference = Reference("storage", Name("torch", kind), "0", "cpu", numel, view)
+    return Call(REBUILD, reference, 0, size, (1,), False, None)
+
+
+def test_numbers_of_a_machine_with_the_other_byte_order_are_turned():
+    file = old(part_of(None), struct.pack(">4f", 1.5, 2, 3, 4), 4, little=False)
+    assert taper.load(file).tolist() == [1.5, 2.0]
+    file = old(part_of(None, kind="ByteStorage"), bytes([1, 2, 3, 4]), 4, little=False)
+    assert taper.load(file).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("offset", "numel"), [(0, 2), (1, 3), (2, 2), (0, 4)])
+def test_a_tensor_may_lie_on_a_part_of_a_storage(offset, numel):
+    found = taper.load(old(part_of(("1", offset, numel)), struct.pack("<4f", 0, 1, 2, 3), 4))
+    assert found.tolist() == [offset, offset + 1]
+
+
+@pytest.mark.parametrize(
+    "view", [("1", -1, 2), ("1", 0, -1), ("1", 0, 5), ("1", 3, 2), ("1", 5, 0)]
+)
+def test_a_part_beyond_its_storage_is_refused(view):
+    refused(old(part_of(view), bytes(16), 4), "a part of a storage must lie in it")
+
+
+@pytest.mark.parametrize("view", [("1", 0), ("1", 0, 2.0), ("1", "0", 2), ["1", 0, 2], 3])
+def test_a_part_that_is_not_named_by_three_is_refused(view):
+    refused(old(part_of(view), bytes(16), 4), "is named by its key, offset and size")
+
+
+def test_an_empty_part_is_a_part():
+    found = taper.load(old(part_of(("1", 4, 0), size=(0,)), bytes(16), 4))
+    assert found.tolist() == []
+
+
+def test_truth_values_of_an_old_file_are_checked():
+    content = bytes([0, 1, 1, 0])
+    assert taper.load(old(part_of(None, kind="BoolStorage"), content, 4)).tolist() == [False, True]
+    with pytest.raises(RuntimeError, match="bytes that are neither 0 nor 1"):
+        taper.load(old(part_of(None, kind="BoolStorage"), bytes([0, 2, 1, 0]), 4))
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_one_storage_has_one_size(new):
+    value = [part_of(None), part_of(None, numel=3)]
+    file = checkpoint(value, {"0": bytes(16)}) if new else old(value, bytes(16), 4)
+    with pytest.raises(
+        RuntimeError, match=r"record size \(16 bytes\) does not match expected size"
+    ):
+        taper.load(file)
+
+
+# --- pickles that other programs may write -----------------------------------------------------
+
+
+def test_whole_numbers_of_any_size_come_back():
+    numbers = [
+        sign * (1 << power) for power in (0, 7, 8, 15, 16, 31, 32, 40, 63, 70) for sign in (1, -1)
+    ]
+    file = io.BytesIO()
+    taper.save(numbers, file)
+    file.seek(0)
+    assert taper.load(file) == numbers
+
+
+def test_places_of_the_memo_may_be_taken_in_any_order():
+    data = b"](K\1q\3K\2q\1h\3h\1K\5q\3h\3e."
+    assert taper.load(opcodes(data)) == [1, 2, 1, 2, 5, 5]

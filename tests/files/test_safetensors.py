@@ -207,3 +207,9 @@ def test_dtypes_that_taper_does_not_have_are_named(path, dtype):
 def test_bytes_that_are_no_truth_values_are_refused(path):
     with pytest.raises(RuntimeError, match="neither 0 nor 1"):
         files.load_safetensors(forge(path, {"a": tensor(0, 2, dtype="BOOL")}, b"\1\2"))
+
+
+@pytest.mark.parametrize("name", ["a", "ab", "abc", "abcdefgh"])
+def test_the_numbers_begin_at_a_multiple_of_eight(name, path):
+    header, elements = save({name: taper.ones(3)}, path)
+    assert (len(header) % 8, len(elements)) == (0, 12)

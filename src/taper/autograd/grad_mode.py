@@ -315,7 +315,7 @@ class _Switch:
         setattr(local.state, self._attribute, bool(mode))
 
     def __enter__(self) -> None:
-        setattr(local.state, self._attribute, bool(self.mode))
+        pass
 
     def __exit__(self, *exception: object) -> None:
         setattr(local.state, self._attribute, self._before)
@@ -348,6 +348,9 @@ class _force_original_view_tracking(_Switch):
     """Regenerate the history of views by running their view operations again."""
 
     _attribute = "view_replay"
+
+    def __enter__(self) -> None:
+        local.state.view_replay = bool(self.mode)
 
 
 class enforce_grad_layout_policy(_Switch):

@@ -55,7 +55,8 @@ class RemovableHandle:
         hooks = state[0] if state[0] is not None else OrderedDict()
         self.hooks_dict_ref = weakref.ref(hooks)
         self.id = state[1]
-        self.extra_dict_ref = tuple(weakref.ref(each) for each in state[2] if each is not None)
+        extras = state[2] if len(state) > 2 else ()  # old pickles have two parts
+        self.extra_dict_ref = tuple(weakref.ref(each) for each in extras if each is not None)
 
     def __enter__(self) -> RemovableHandle:
         return self
