@@ -76,7 +76,7 @@ def save_for_ever(library: str, path: Path) -> None:
 
 
 def survived(path: Path) -> bool:
-    """Whether the file holds one of the two states, whole."""
+    """Return whether the file holds one of the two states, whole."""
     torch: Any = importlib.import_module("taper")
     found = torch.load(path)
     value = found["layers.0.weight"][0, 0].item()
@@ -84,7 +84,7 @@ def survived(path: Path) -> bool:
 
 
 def kills(count: int, folder: Path) -> int:
-    """How many of the files were whole after a kill."""
+    """Return how many of the files were whole after a kill."""
     path = folder / "killed.pt"
     torch: Any = importlib.import_module("taper")
     torch.save(state_dict(torch, KILL_SIZE, 1.0), path)

@@ -24,7 +24,7 @@ STEPS = 20
 
 
 def megabytes() -> float:
-    """The largest resident set of this process so far."""
+    """Return the largest resident set of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -36,7 +36,7 @@ scatter_add(x, 0, i, y) | reciprocal(p) | isclose(x, y) | t(m) | roll(x, 3) | is
 
 
 def operands(size: int) -> Any:
-    """The names that the statements use, as a function of the library."""
+    """Return the names that the statements use, as a function of the library."""
 
     def make(torch: Any) -> dict[str, Any]:
         torch.manual_seed(0)
@@ -63,7 +63,7 @@ def operands(size: int) -> Any:
 
 
 def operator_workloads() -> list[Workload]:
-    """A row for each operator and size; without recording, as in evaluation."""
+    """Return a row for each operator and size; without recording, as in evaluation."""
     calls = [each.strip() for each in OPERATORS.split("|") if each.strip()]
     return [
         Workload(

@@ -123,7 +123,7 @@ def summary(workload: Workload, pairs: list[tuple[dict[str, Any], dict[str, Any]
 
 
 def table(rows: Sequence[Row], libraries: tuple[str, str]) -> str:
-    """The rows as aligned text, times in microseconds."""
+    """Return the rows as aligned text, times in microseconds."""
 
     def microseconds(seconds: float | None) -> str:
         return "-" if seconds is None else f"{seconds * 1e6:.2f}"

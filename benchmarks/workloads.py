@@ -30,7 +30,7 @@ class Workload:
     quick: bool = True  # part of a --quick run
 
     def build(self, torch: Any) -> Callable[[int], float]:
-        """A function that runs the statement n times and returns the seconds of one run."""
+        """Return a function that runs the statement n times and returns the seconds of one run."""
         names = {**self.make(torch), "torch": torch}
         exec(self._source(), names)
         measure = names["measure"]
@@ -69,7 +69,7 @@ def measure(repetitions):
 
 
 def small_matrices(torch: Any) -> dict[str, Any]:
-    """Two 5x5 matrices that require gradients: the overhead is all there is."""
+    """Return two 5x5 matrices that require gradients: the overhead is all there is."""
     torch.manual_seed(0)
     return {
         "a": torch.randn(5, 5, requires_grad=True),
@@ -92,7 +92,7 @@ def multiplication_chain(torch: Any) -> dict[str, Any]:
 
 
 def variance_fit(torch: Any) -> dict[str, Any]:
-    """The notes' example: fit a 5x5 weight by the variance of sigmoid(w @ x + b) - label."""
+    """Return the notes' example: fit a 5x5 weight by the variance of sigmoid(w @ x + b) - label."""
     torch.manual_seed(0)
     x = torch.ones(5)
     w = torch.randn(5, 5, requires_grad=True)
@@ -111,7 +111,7 @@ def variance_fit(torch: Any) -> dict[str, Any]:
 
 
 def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str, Any]]:
-    """A multi-layer perceptron trained by cross-entropy and Adam."""
+    """Return a multi-layer perceptron trained by cross-entropy and Adam."""
 
     def make(torch: Any) -> dict[str, Any]:
         torch.manual_seed(0)
@@ -135,7 +135,7 @@ def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str,
 
 
 def language_model(torch: Any) -> dict[str, Any]:
-    """A GPT of two blocks of 64, four heads, on 16 sequences of 64 characters; AdamW."""
+    """Return a GPT of two blocks of 64, four heads, on 16 sequences of 64 characters; AdamW."""
     torch.manual_seed(0)
     nn, width, length, alphabet = torch.nn, 64, 64, 65
 
@@ -171,7 +171,7 @@ def language_model(torch: Any) -> dict[str, Any]:
 
 
 def many_small_parameters(torch: Any) -> dict[str, Any]:
-    """An optimizer with nothing to compute: 100 parameters of 4x4, gradients at hand."""
+    """Return an optimizer with nothing to compute: 100 parameters of 4x4, gradients at hand."""
     parameters = [torch.nn.Parameter(torch.ones(4, 4)) for _ in range(100)]
     for each in parameters:
         each.grad = torch.ones(4, 4)
@@ -179,7 +179,7 @@ def many_small_parameters(torch: Any) -> dict[str, Any]:
 
 
 def empty_module(torch: Any) -> dict[str, Any]:
-    """A module whose forward does nothing: what is left is the call."""
+    """Return a module whose forward does nothing: what is left is the call."""
 
     class Same(torch.nn.Module):
         def forward(self, x: Any) -> Any:

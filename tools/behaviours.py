@@ -70,7 +70,7 @@ def all_ids() -> list[str]:
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     tests = covered()
     lines = [
         "# Behaviours of autograd and their tests",

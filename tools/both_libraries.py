@@ -72,7 +72,7 @@ def twin_of_name(value: Any) -> Any:
 
 
 def at_path(root: Any, path: str) -> Any:
-    """The object at a dotted path, or None where taper has no such name."""
+    """Return the object at a dotted path, or None where taper has no such name."""
     for name in path.split("."):
         try:
             root = getattr(root, name, None)
@@ -143,7 +143,7 @@ def attempt(call: Callable[[], Any]) -> Outcome:
 
 
 def first_line(message: object) -> str:
-    """The first line of a text, without the C++ place where PyTorch raised or warned."""
+    """Return the first line of a text, without the C++ place where PyTorch raised or warned."""
     lines = str(message).strip().splitlines() or [""]
     return lines[0].split(" (Triggered")[0].split(" Exception raised from")[0].strip()
 
@@ -168,7 +168,7 @@ def array_of(tensor: Any) -> np.ndarray:
 
 
 def far(ours: Any, theirs: Any, factor: float = 1.0, own_scale: bool = False) -> str:
-    """Where two tensors of one shape differ by more than rounding, or an empty text.
+    """Return where two tensors of one shape differ by more than rounding, or an empty text.
 
     The bound is relative to the largest element; with `own_scale` to each element by itself.
     """
@@ -216,7 +216,7 @@ FLAGS = ("requires_grad", "is_leaf", "is_conj", "is_neg", "is_inference", "node"
 
 
 def flag(tensor: Any, name: str) -> Any:
-    """A property of a tensor, or what asking for it raises."""
+    """Return a property of a tensor, or what asking for it raises."""
     try:
         if name == "node":
             return type(tensor.grad_fn).__name__
@@ -229,7 +229,7 @@ def flag(tensor: Any, name: str) -> Any:
 def tensor_differences(
     ours: Any, theirs: Any, own_scale: bool = False, values: bool = True, factor: float = 1.0
 ) -> Iterator[Difference]:
-    """All in which two tensors differ, worst first."""
+    """Yield all in which two tensors differ, worst first."""
     for name in ("dtype", "shape"):
         mine, expected = getattr(ours, name), getattr(theirs, name)
         if str(mine).replace("taper", "torch") != str(expected):
@@ -251,7 +251,7 @@ def tensor_differences(
 
 
 def differences(ours: Any, theirs: Any, **options: Any) -> Iterator[Difference]:
-    """All in which two results differ: tensors, numbers, and collections of them."""
+    """Yield all in which two results differ: tensors, numbers, and collections of them."""
     if is_tensor(ours) and is_tensor(theirs):
         yield from tensor_differences(ours, theirs, **options)
     elif isinstance(theirs, list | tuple) and isinstance(ours, list | tuple):
@@ -275,7 +275,7 @@ def differences(ours: Any, theirs: Any, **options: Any) -> Iterator[Difference]:
 
 
 def outcome_differences(ours: Outcome, theirs: Outcome, **options: Any) -> Iterator[Difference]:
-    """All in which two outcomes differ, with the errors and the warnings."""
+    """Yield all in which two outcomes differ, with the errors and the warnings."""
     if ours.error is not None or theirs.error is not None:
         mine, expected = (
             "result" if each is None else f"{type(each).__name__}: {first_line(each)}"

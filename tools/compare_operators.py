@@ -117,7 +117,7 @@ class Comparison:
                 self.compare("", where, theirs, self.ours, sample)
 
     def samples(self, count: int, dtype: torch.dtype, grad: bool = False) -> list[Any]:
-        """The first samples of a dtype, drawn before a run sets the seed again."""
+        """Return the first samples of a dtype, drawn before a run sets the seed again."""
         torch.manual_seed(self.seed)
         found = self.op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=False)
         return list(islice(found, count))

@@ -103,7 +103,7 @@ class Program:
         )
 
     def tensor_seen(self, ours: Any, theirs: Any) -> Iterator[Difference]:
-        """All that can be seen of a variable, and of its gradient."""
+        """Yield all that can be seen of a variable, and of its gradient."""
         yield from differences(ours, theirs, factor=10.0)
         if not is_tensor(theirs) or not is_tensor(ours):
             return
@@ -135,7 +135,7 @@ class Program:
 
 
 def new_version(tensor: Any, first: dict[int, tuple[Any, Any]]) -> Any:
-    """How often a tensor was written since it was first seen.
+    """Return how often a tensor was written since it was first seen.
 
     What the version is by then tells how PyTorch computes a result, not what the result is.
     """
@@ -145,7 +145,7 @@ def new_version(tensor: Any, first: dict[int, tuple[Any, Any]]) -> Any:
 
 
 def shortest(seed: int, lines: list[str], kinds: set[str]) -> tuple[list[str], list[Difference]]:
-    """The program without the lines that the difference does not need."""
+    """Return the program without the lines that the difference does not need."""
     kept, found = lines, None
     for number in reversed(range(len(lines))):
         fewer = [line for line in kept if line is not lines[number]]

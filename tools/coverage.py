@@ -83,7 +83,7 @@ class Name(NamedTuple):
 
 
 def known_names() -> dict[str, list[Name]]:
-    """The names of each area, in the order of the file."""
+    """Return the names of each area, in the order of the file."""
     found: dict[str, list[Name]] = {}
     area = ""
     for line in NAMES.read_text().splitlines():
@@ -110,7 +110,7 @@ def counterpart(area: str) -> Any:
 
 
 def is_there(owner: Any, name: Name) -> bool:
-    """Whether taper has the name, and as the same sort of thing."""
+    """Return whether taper has the name, and as the same sort of thing."""
     try:
         value = getattr(owner, name.name)
     except AttributeError:
@@ -129,7 +129,7 @@ def missing() -> dict[str, list[Name]]:
 
 
 def reason(name: Name) -> str | None:
-    """The subject that taper leaves out and that the name belongs to."""
+    """Return the subject that taper leaves out and that the name belongs to."""
     full = f"{name.area}.{name.name}"
     for subject, patterns in REFUSED.items():
         if any(re.fullmatch(pattern, full) for pattern in patterns.split()):
@@ -138,7 +138,7 @@ def reason(name: Name) -> str | None:
 
 
 def summary(lacking: dict[str, list[Name]]) -> Iterator[str]:
-    """The table of numbers, one row an area."""
+    """Yield the table of numbers, one row an area."""
     yield "| area | names | present | missing | of these on purpose |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     total = [0, 0, 0, 0]
@@ -152,7 +152,7 @@ def summary(lacking: dict[str, list[Name]]) -> Iterator[str]:
 
 
 def paragraph(title: str, names: list[Name]) -> Iterator[str]:
-    """A list entry with names and their ranks."""
+    """Yield a list entry with names and their ranks."""
     texts = [f"`{each.name}`" + (f" ({each.rank})" if each.rank else "") for each in names]
     yield textwrap.fill(
         f"- {title}: {', '.join(texts)}", 100, subsequent_indent="  ", break_on_hyphens=False
@@ -160,7 +160,7 @@ def paragraph(title: str, names: list[Name]) -> Iterator[str]:
 
 
 def section(area: str, names: list[Name]) -> Iterator[str]:
-    """What an area lacks, the unexplained first."""
+    """Yield what an area lacks, the unexplained first."""
     groups: dict[str | None, list[Name]] = {None: []}
     groups.update({subject: [] for subject in REFUSED})
     for each in names:
@@ -172,7 +172,7 @@ def section(area: str, names: list[Name]) -> Iterator[str]:
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     lacking = missing()
     lines = [HEAD, *summary(lacking)]
     for area, names in lacking.items():

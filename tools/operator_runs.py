@@ -24,7 +24,7 @@ import taper
 
 
 def seeded(package: Any) -> Callable[..., Any]:
-    """What the samples of random operators call for a fixed seed."""
+    """Return what the samples of random operators call for a fixed seed."""
 
     def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         package.manual_seed(42)
@@ -57,7 +57,7 @@ def twin_of_operator(op: Any) -> Callable[..., Any] | None:
 
 
 def on_clone(function: Any) -> Callable[..., Any]:
-    """An in-place function on a copy of its first argument, which may be a leaf."""
+    """Return an in-place function on a copy of its first argument, which may be a leaf."""
     return lambda first, *args, **kwargs: function(first.clone(), *args, **kwargs)
 
 
@@ -108,7 +108,7 @@ class Sample:
         return [each for each in wanted if not is_hidden_view(each)]
 
     def precise(self) -> Sample:
-        """The sample in double precision."""
+        """Return the sample in double precision."""
 
         def widen(value: Any) -> Any:
             if isinstance(value, list | tuple) and type(value) in (list, tuple):

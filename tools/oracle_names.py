@@ -43,12 +43,12 @@ def ranks() -> dict[str, list[str]]:
 
 
 def area_object(area: str) -> Any:
-    """The module, or the class Tensor."""
+    """Return the module, or the class Tensor."""
     return torch.Tensor if area == "torch.Tensor" else importlib.import_module(area)
 
 
 def is_its_own(area: str, name: str, value: Any) -> bool:
-    """Whether a name is the area's and documented, and not just imported there for use."""
+    """Return whether a name is the area's and documented, and not just imported there for use."""
     if area in ("torch", "torch.Tensor"):
         return name != "TYPE_CHECKING"
     if not callable(value) or not value.__doc__ or "torch_function" in name:
@@ -59,7 +59,7 @@ def is_its_own(area: str, name: str, value: Any) -> bool:
 
 
 def names_of(area: str) -> list[str]:
-    """The public names: the module's own list, or else what it has of its own."""
+    """Return the public names: the module's own list, or else what it has of its own."""
     owner = area_object(area)
     public = getattr(owner, "__all__", None)
     if public is None or area in LISTS_TO_IGNORE:
@@ -81,7 +81,7 @@ def kind_of(area: str, value: Any) -> str:
 
 
 def render() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     ranked = ranks()
     lines = [
         "# Public names of PyTorch 2.13: name, what it is, rank if it has one.",

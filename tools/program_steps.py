@@ -65,7 +65,7 @@ class Net(nn.Module):
 
 
 def read_sections() -> tuple[dict[str, tuple[int, list[str]]], dict[str, list[str]]]:
-    """The groups of steps with their weights, and the holes with what may stand in them."""
+    """Return the groups of steps with their weights, and the holes with what may stand in them."""
     steps: dict[str, tuple[int, list[str]]] = {}
     holes: dict[str, list[str]] = {}
     current: list[str] = []
@@ -127,7 +127,7 @@ class Steps:
         return self.tensor(name)
 
     def tensor(self, kind: str) -> str:
-        """The name of a tensor of a kind, of any kind where there is none."""
+        """Return the name of a tensor of a kind, of any kind where there is none."""
         tests: dict[str, Callable[[Any], bool]] = {
             "a": lambda each: True,
             "x": lambda each: each.is_floating_point() or each.is_complex(),

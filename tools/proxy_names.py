@@ -24,7 +24,7 @@ def word(name: coverage.Name, keys: dict[str, int]) -> str:
 
 
 def lines() -> Iterator[str]:
-    """The file."""
+    """Yield the file."""
     yield HEAD
     keys = {subject: key for key, subject in enumerate(coverage.REFUSED)}
     for subject, key in keys.items():

@@ -108,7 +108,7 @@ class Types:
         self.imports: set[str] = set()
 
     def text(self, annotation: Any, names: dict[str, Any]) -> str:
-        """The type an annotation means in a module with these names."""
+        """Return the type an annotation means in a module with these names."""
         if annotation is inspect.Parameter.empty:
             return "Any"
         if not isinstance(annotation, str):
@@ -166,7 +166,7 @@ class Types:
 
 
 def is_operator(function: Any) -> bool:
-    """Whether it is a function made by the table, and no composite of such functions."""
+    """Return whether it is a function made by the table, and no composite of such functions."""
     return isinstance(getattr(function, "__wrapped__", None), Op)
 
 
@@ -277,7 +277,7 @@ class Function:
         return meaning.replace("Sequence[Tensor]", "Tensor | Sequence[Tensor]") if many else meaning
 
     def result(self) -> str:
-        """The type of what it returns."""
+        """Return the type of what it returns."""
         if self.in_place or (self.name in BINARY and self.name.startswith("__i")):
             return "Self" if self.method else "Tensor"
         if self.name in BINARY:
@@ -305,7 +305,7 @@ class Function:
 
 
 def with_or_without_indices(signature: inspect.Signature) -> Iterator[inspect.Signature]:
-    """The ways to call a function that gives indices, too, if it is told so."""
+    """Yield the ways to call a function that gives indices, too, if it is told so."""
     parameters = list(signature.parameters.values())
     place = [each.name for each in parameters].index("return_indices")
     kinds = {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, Tensor]", "bool": "Any"}
@@ -321,7 +321,7 @@ def with_or_without_indices(signature: inspect.Signature) -> Iterator[inspect.Si
 
 
 def documentation(function: Any) -> str:
-    """The docstring as the body of a function of a stub; "" if there is none."""
+    """Return the docstring as the body of a function of a stub; "" if there is none."""
     text = inspect.getdoc(function)
     if not text:
         return ""

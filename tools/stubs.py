@@ -105,7 +105,7 @@ INTERNAL = {"pickling"}
 
 
 def tensor_methods(types: Types) -> Iterator[str]:
-    """The lines of what the package puts on Tensor after `tensor.py` has made the class."""
+    """Yield the lines of what the package puts on Tensor after `tensor.py` has made the class."""
     for name in sorted(vars(Tensor)):
         value = vars(Tensor)[name]
         if isinstance(value, property):
@@ -117,7 +117,7 @@ def tensor_methods(types: Types) -> Iterator[str]:
 
 
 def is_known(name: str, method: Any) -> bool:
-    """Whether a checker sees the method elsewhere: in `tensor.py`, or as every object's."""
+    """Return whether a checker sees the method elsewhere: in `tensor.py`, or as every object's."""
     return method.__module__ == "taper.tensor" or name in OF_EVERY_OBJECT
 
 
@@ -156,7 +156,7 @@ def imports_of(module: Any) -> Iterator[tuple[str, str, str | None]]:
 
 
 def named_tuples() -> Iterator[str]:
-    """The classes of several results."""
+    """Yield the classes of several results."""
     for name in sorted({*vars(return_types), *return_types._ON_FIRST_USE}):
         fields = getattr(getattr(return_types, name), "__match_args__", None)
         if fields is None:
@@ -168,7 +168,7 @@ def named_tuples() -> Iterator[str]:
 
 
 def functions(types: Types) -> Iterator[str]:
-    """The lines of the functions of the table."""
+    """Yield the lines of the functions of the table."""
     for name, function in sorted(taper._loaded_functions().items()):
         yield from Function(types, name, function, method=False).lines()
 
@@ -183,7 +183,7 @@ def constants() -> Iterator[str]:
 
 
 def listed(types: Types, module: Any) -> Iterator[str]:
-    """The lines of a module that lists names which are defined elsewhere."""
+    """Yield the lines of a module that lists names which are defined elsewhere."""
     inside = [name for name in dir(module) if name[0] != "_" and is_submodule(module, name)]
     types.imports.update(f"from {module.__name__} import {name} as {name}" for name in inside)
     explicit = {alias or name: source for source, name, alias in imports_of(module)}
@@ -200,13 +200,13 @@ def listed(types: Types, module: Any) -> Iterator[str]:
 
 
 def is_submodule(package: Any, name: str) -> bool:
-    """Whether the name is a module of the package, perhaps imported only now."""
+    """Return whether the name is a module of the package, perhaps imported only now."""
     value = getattr(package, name)
     return inspect.ismodule(value) and value.__name__ == f"{package.__name__}.{name}"
 
 
 def render(subject: str, lines: Callable[[Types], Iterator[str]]) -> str:
-    """The text of a stub."""
+    """Return the text of a stub."""
     types = Types()
     body = "\n".join(lines(types))
     imports = types.imports | set(COMMON.split("\n")[1:-1] if body else ())

@@ -144,7 +144,7 @@ def __dir__() -> list[str]:
 
 
 def _loaded_functions() -> dict[str, _Any]:
-    """The public functions of the operator table, of the families that are loaded."""
+    """Return the public functions of the operator table, of the families that are loaded."""
     public = {name: entry.function for name, entry in _registry.items() if entry.public}
     return public | _composites
 

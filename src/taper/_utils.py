@@ -12,7 +12,7 @@ __all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements in one vector; of a single tensor it is a view.
+    """Return all elements in one vector; of a single tensor it is a view.
 
     >>> import taper
     >>> from taper._utils import _flatten_dense_tensors

@@ -22,7 +22,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of devices: 0."""
+    """Return the number of devices: 0."""
     return 0
 
 

@@ -146,7 +146,7 @@ _state = _ThreadState()
 
 
 def get_default_device() -> device:
-    """The device that tensors of this thread are made on.
+    """Return the device that tensors of this thread are made on.
 
     >>> import taper
     >>> taper.get_default_device()

@@ -110,7 +110,7 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def _opened(capsule: Any) -> tuple[bytes, Any, int]:
-    """The name, the structure and its address of a capsule that nobody has used yet."""
+    """Return the name, the structure and its address of a capsule that nobody has used yet."""
     for name, form in _FORMS:
         if _is_valid(capsule, name):
             address = _pointer(capsule, name)
@@ -178,7 +178,7 @@ def dlpack_device(self: Tensor) -> tuple[Any, int]:
 
 
 def to_dlpack(tensor: Tensor, /) -> Any:
-    """The tensor's memory as an unversioned capsule; `from_dlpack` reads tensors directly.
+    """Return the tensor's memory as an unversioned capsule; `from_dlpack` reads tensors directly.
 
     >>> import taper
     >>> taper.from_dlpack(taper.to_dlpack(taper.tensor([1, 2])))
@@ -233,7 +233,7 @@ def _geometry(tensor: Any) -> tuple[tuple[int, ...], tuple[int, ...], dtypes.dty
 
 
 def _consumed(capsule: Any) -> Tensor:
-    """A tensor on the memory of a capsule, which is used up."""
+    """Return a tensor on the memory of a capsule, which is used up."""
     name, managed, address = _opened(capsule)
     if name == b"dltensor_versioned" and managed.version.major > 1:
         raise BufferError(
@@ -251,7 +251,7 @@ def _consumed(capsule: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of an array of another library, or of a DLPack capsule.
+    """Return a tensor on the memory of an array of another library, or of a DLPack capsule.
 
     >>> import numpy, taper
     >>> taper.from_dlpack(numpy.array([1, 2]))

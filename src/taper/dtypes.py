@@ -69,7 +69,7 @@ class dtype(_Immutable):
         raise TypeError("cannot create 'torch.dtype' instances")
 
     def to_real(self) -> dtype:
-        """The dtype of the real part.
+        """Return the dtype of the real part.
 
         >>> import taper
         >>> taper.complex128.to_real()
@@ -78,7 +78,7 @@ class dtype(_Immutable):
         return _REAL.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts are of this dtype.
+        """Return the complex dtype whose parts are of this dtype.
 
         >>> import taper
         >>> taper.float64.to_complex()
@@ -159,7 +159,7 @@ _FROM_PYTHON: dict[type, dtype] = {bool: bool_, int: int64, float: float64, comp
 
 
 def as_dtype(value: Any, function: str, argument: str, position: int = 0) -> dtype:
-    """The dtype a caller named: a dtype, or one of the types bool, int, float and complex.
+    """Return the dtype a caller named: a dtype, or one of the types bool, int, float and complex.
 
     `function`, `argument` and `position` (0 for a keyword) are what the error says.
     """
@@ -175,7 +175,7 @@ def as_dtype(value: Any, function: str, argument: str, position: int = 0) -> dty
 
 
 def of_array(array: np.ndarray[Any, Any]) -> dtype:
-    """The dtype of an array's elements, with the errors of ``torch.from_numpy``.
+    """Return the dtype of an array's elements, with the errors of ``torch.from_numpy``.
 
     Differs: an array of ``ml_dtypes.bfloat16`` is accepted.
     """
@@ -221,7 +221,7 @@ object.__setattr__(default, "float_numpy", float32.numpy)
 
 
 def get_default_dtype() -> dtype:
-    """The floating point dtype of tensors made from Python floats.
+    """Return the floating point dtype of tensors made from Python floats.
 
     >>> import taper
     >>> taper.get_default_dtype()
@@ -253,7 +253,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def _promoted(first: dtype, second: dtype) -> dtype | None:
-    """The rule behind the table of `promote_types`; None where PyTorch has no answer."""
+    """Return the rule behind the table of `promote_types`; None where PyTorch has no answer."""
     if first is second:
         return first
     low, high = sorted((first, second), key=operator.attrgetter("category", "itemsize"))
@@ -288,7 +288,7 @@ def _promote(first: dtype, second: dtype) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds the values of both, by PyTorch's table.
+    """Return the smallest dtype that holds the values of both, by PyTorch's table.
 
     >>> import taper
     >>> taper.promote_types(taper.int64, taper.float16)
@@ -311,7 +311,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 def number_category(number: object) -> int:
-    """The category of a Python or NumPy number.
+    """Return the category of a Python or NumPy number.
 
     NumPy's numbers count as Python's do; ``numpy.bool`` is a float, as PyTorch takes it.
     """
@@ -358,7 +358,7 @@ def _outranked(strong: dtype | None, weak: dtype | None) -> dtype | None:
 
 
 def result_type(operands: Iterable[Any]) -> dtype:
-    """The dtype of an operation on arrays and Python numbers.
+    """Return the dtype of an operation on arrays and Python numbers.
 
     Arrays with dimensions decide; 0-d arrays, and below them Python numbers, count only if their
     category (bool, integer, floating, complex) is higher.
@@ -383,12 +383,12 @@ def result_type(operands: Iterable[Any]) -> dtype:
 
 
 def scalar_type_name(which: dtype) -> str:
-    """PyTorch's name of a dtype in error texts: 'Float' for float32, 'Long' for int64."""
+    """Return PyTorch's name of a dtype in error texts: 'Float' for float32, 'Long' for int64."""
     return which.scalar_type
 
 
 def type_name(which: dtype) -> str:
-    """What ``Tensor.type()`` returns: 'torch.FloatTensor' for float32."""
+    """Return what ``Tensor.type()`` returns: 'torch.FloatTensor' for float32."""
     return f"torch.{which.scalar_type}Tensor"
 
 
@@ -509,6 +509,6 @@ C_NAMES = {
 
 
 def no_kernel(kernel: str, which: dtype | np.dtype[Any]) -> NotImplementedError:
-    """The error of PyTorch's `kernel` for a dtype that it does not know."""
+    """Return the error of PyTorch's `kernel` for a dtype that it does not know."""
     known = FROM_NUMPY[which] if isinstance(which, np.dtype) else which
     return NotImplementedError(f"\"{kernel}\" not implemented for '{known.scalar_type}'")

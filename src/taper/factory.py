@@ -45,7 +45,7 @@ NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can req
 
 
 def shape_of(function: str, sizes: Sequence[Any], size: Any = None) -> Shape:
-    """The shape that the positional `sizes` or the keyword `size` give."""
+    """Return the shape that the positional `sizes` or the keyword `size` give."""
     if size is not None:
         if sizes:
             raise TypeError(f"{function}() got multiple values for argument 'size'")
@@ -70,7 +70,7 @@ def _is_integer_array(value: Any) -> bool:
 
 
 def shape_argument(function: str, name: str, position: int, value: Any) -> Shape:
-    """An argument that must be a tuple or list of integers; position 0 is a keyword."""
+    """Return an argument that must be a tuple or list of integers; position 0 is a keyword."""
     if not isinstance(value, (list, tuple)):
         refuse(function, name, position, "tuple of ints", value)
     return integers(function, name, value, position)
@@ -88,7 +88,7 @@ def is_integer(value: Any) -> bool:
 
 
 def integer(function: str, name: str, position: int, value: Any) -> int:
-    """An argument that must be an integer."""
+    """Return an argument that must be an integer."""
     if type(value) is int:
         return value
     if not is_integer(value):
@@ -97,7 +97,7 @@ def integer(function: str, name: str, position: int, value: Any) -> int:
 
 
 def number(function: str, name: str, position: int, value: Any) -> Any:
-    """An argument that must be a number: a Python number for it."""
+    """Return an argument that must be a number: a Python number for it."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, np.generic):
@@ -117,7 +117,7 @@ def refuse(function: str, name: str, position: int, wanted: str, value: Any) -> 
 
 
 def tensor_argument(function: str, name: str, value: Any) -> np.ndarray:
-    """The array of a first argument that must be a Tensor."""
+    """Return the array of a first argument that must be a Tensor."""
     if not isinstance(value, Tensor):
         refuse(function, name, 1, "Tensor", value)
     return value._array
@@ -178,7 +178,7 @@ _LARGE = 2**28  # elements; below that NumPy's own error is as quick
 
 
 def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarray:
-    """A new array of a shape that the user gave, uninitialised or filled with one number."""
+    """Return a new array of a shape that the user gave, uninitialised or filled with one number."""
     if shape and min(shape) < 0:
         negative = next(length for length in shape if length < 0)
         raise RuntimeError(
@@ -215,7 +215,7 @@ def refuse_size(shape: Shape, dtype: np.dtype[Any]) -> None:
 
 
 def no_memory(error: MemoryError) -> RuntimeError:
-    """PyTorch's words for memory that NumPy, or Python, did not get."""
+    """Return PyTorch's words for memory that NumPy, or Python, did not get."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return RuntimeError("std::bad_alloc")
@@ -252,7 +252,7 @@ def array_like(
 
 
 def finish(array: np.ndarray, requires_grad: Any = False) -> Tensor:
-    """A new leaf on `array`; made in inference mode it is an inference tensor."""
+    """Return a new leaf on `array`; made in inference mode it is an inference tensor."""
     made = wrap(array)
     if local.state.mode & INFERENCE:
         made._counter = INFERENCE_COUNTER

@@ -37,17 +37,17 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[], None]] = []
 
     def done(self) -> bool:
-        """Whether the value, or an error in its place, is there."""
+        """Return whether the value, or an error in its place, is there."""
         return self._is_done
 
     def wait(self) -> T:
-        """The value, once it is there; raises the error that was set in its place."""
+        """Return the value, once it is there; raises the error that was set in its place."""
         with self._lock:
             self._lock.wait_for(self.done)
         return self.value()
 
     def value(self) -> T:
-        """The value, which must be there."""
+        """Return the value, which must be there."""
         if not self._is_done:
             raise RuntimeError("value() of a Future that is not done: use wait()")
         if self._error is not None:
@@ -85,7 +85,7 @@ class Future(Generic[T]):
         callback()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """The future of what the callback makes of this one when it is done."""
+        """Return the future of what the callback makes of this one when it is done."""
         if not callable(callback):
             raise TypeError(f"then(): the callback must be callable, not {type(callback).__name__}")
         result: Future[S] = Future()
@@ -120,7 +120,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """The future of the list of futures, all done; of the first error if one has any.
+    """Return the future of the list of futures, all done; of the first error if one has any.
 
     >>> import taper
     >>> future = taper.futures.Future()
@@ -149,7 +149,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The values of all futures, once they are there.
+    """Return the values of all futures, once they are there.
 
     >>> import taper
     >>> future = taper.futures.Future()

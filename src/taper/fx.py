@@ -21,7 +21,7 @@ class _Absent:
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """The function itself: nothing is traced.
+    """Return the function itself: nothing is traced.
 
     >>> import taper
     >>> taper.fx.wrap(len) is len

@@ -33,7 +33,7 @@ _folder: str | None = None
 
 
 def get_dir() -> str:
-    """The folder of the hub, `checkpoints` inside it holds the files of weights.
+    """Return the folder of the hub, `checkpoints` inside it holds the files of weights.
 
     It is what `set_dir` was given, or `$TORCH_HOME/hub`, or `torch/hub` in the user's cache.
 
@@ -134,7 +134,7 @@ def list(
     trust_repo: bool | str | None = "check",
     verbose: bool = True,
 ) -> Any:
-    """The functions of the file `hubconf.py` in a local folder.
+    """Return the functions of the file `hubconf.py` in a local folder.
 
     >>> import taper
     >>> taper.hub.list("pytorch/vision")
@@ -152,7 +152,7 @@ def help(
     skip_validation: bool = False,
     trust_repo: bool | str | None = "check",
 ) -> Any:
-    """The docstring of a function of the file `hubconf.py` in a local folder.
+    """Return the docstring of a function of the file `hubconf.py` in a local folder.
 
     >>> import taper
     >>> taper.hub.help("pytorch/vision", "resnet18")
@@ -208,5 +208,5 @@ def _entry(conf: ModuleType, model: str) -> Callable[..., Any]:
 
 
 def _is_installed(package: str) -> bool:
-    """Whether it can be imported; `torch` can where taper stands in for it."""
+    """Return whether it can be imported; `torch` can where taper stands in for it."""
     return package in sys.modules or importlib.util.find_spec(package) is not None

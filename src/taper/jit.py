@@ -59,7 +59,7 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Any:
-    """The function, module or class itself: it runs as Python.
+    """Return the function, module or class itself: it runs as Python.
 
     >>> import taper
     >>> @taper.jit.script
@@ -72,27 +72,27 @@ def script(
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
+    """Return the method itself."""
     return fn
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself."""
+    """Return the function itself."""
     return fn
 
 
 def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
+    """Return the method itself."""
     return fn
 
 
 def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
+    """Return the method itself."""
     return fn
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """The function itself, or without one a decorator."""
+    """Return the function itself, or without one a decorator."""
     return drop if callable(drop) else functools.partial(_itself)
 
 
@@ -101,12 +101,12 @@ def _itself(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def interface(obj: Any) -> Any:
-    """The class itself."""
+    """Return the class itself."""
     return obj
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value itself."""
+    """Return the value itself."""
     return the_value
 
 

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the values is of a class that takes functions into its own hands.
+    """Return whether one of the values is of a class that takes functions into its own hands.
 
     >>> import taper
     >>> taper.overrides.has_torch_function((taper.ones(2), 3))
@@ -36,7 +36,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def _asked(values: Iterable[Any]) -> list[Any]:
-    """A value of each class to ask, subclasses before the classes they are of."""
+    """Return a value of each class to ask, subclasses before the classes they are of."""
     found: list[Any] = []
     for each in () if is_off() else values:
         kind = type(each)
@@ -107,7 +107,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether a value is a tensor or of a class with `__torch_function__`.
+    """Return whether a value is a tensor or of a class with `__torch_function__`.
 
     >>> import taper
     >>> taper.overrides.is_tensor_like(taper.ones(2)), taper.overrides.is_tensor_like(3)

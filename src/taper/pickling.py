@@ -56,7 +56,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Tensor:
-    """A leaf on the memory of a storage."""
+    """Return a leaf on the memory of a storage."""
     array = on_bytes(
         storage._memory, storage.dtype.numpy, storage_offset, tuple(size), tuple(stride)
     )
@@ -69,7 +69,7 @@ def _rebuild_tensor_v2(
 def _rebuild_from_type_v2(
     function: Any, new_type: type[Tensor], arguments: tuple[Any, ...], state: Any
 ) -> Any:
-    """A rebuilt tensor in its class and with its Python attributes."""
+    """Return a rebuilt tensor in its class and with its Python attributes."""
     made = function(*arguments)
     made.__class__ = new_type
     if state:
@@ -102,7 +102,7 @@ def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 
 def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
-    """A leaf with a copy of the storage, of the gradient and of the Python attributes."""
+    """Return a leaf with a copy of the storage, of the gradient and of the Python attributes."""
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:

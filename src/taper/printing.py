@@ -71,7 +71,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The print options in force, as a dictionary for `set_printoptions`.
+    """Return the print options in force, as a dictionary for `set_printoptions`.
 
     >>> from taper.printing import get_printoptions
     >>> get_printoptions()
@@ -167,7 +167,7 @@ def _element_text(values: np.ndarray) -> tuple[_ElementText, int]:
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """The elements that a summary shows."""
+    """Return the elements that a summary shows."""
     count = options.edgeitems
     for dim, size in enumerate(values.shape):
         if size > 2 * count:
@@ -218,7 +218,7 @@ def _contents(values: np.ndarray, indent: int) -> str:
 
 
 def _shows_dtype(which: dtypes.dtype, empty: bool) -> bool:
-    """Whether the elements alone do not tell the dtype."""
+    """Return whether the elements alone do not tell the dtype."""
     if empty:
         return which is not dtypes.default.float
     if which.is_complex:
@@ -251,7 +251,7 @@ def tensor_repr(
     name: str = "tensor",
     contents: str | None = None,
 ) -> str:
-    """The ``repr`` of a tensor with these elements.
+    """Return the ``repr`` of a tensor with these elements.
 
     `grad_fn_name` wins over `requires_grad`; `tangent` is the tangent's text in an f-string;
     `name` is the class of a subclass; `contents` replaces the text of the elements.
@@ -282,7 +282,7 @@ def tensor_repr(
 
 
 def format_scalar(array: np.ndarray, spec: str) -> str:
-    """The text of a 0-d tensor in an f-string: that of the Python number it holds.
+    """Return the text of a 0-d tensor in an f-string: that of the Python number it holds.
 
     >>> import numpy
     >>> from taper.printing import format_scalar

@@ -48,7 +48,7 @@ class Generator(generators.Generator):
     __slots__ = ("__weakref__",)
 
     def get_state(self) -> Tensor:  # type: ignore[override]
-        """The whole state as a tensor of 5056 bytes; PyTorch restores it, too.
+        """Return the whole state as a tensor of 5056 bytes; PyTorch restores it, too.
 
         >>> import taper
         >>> taper.Generator().get_state().shape
@@ -72,7 +72,7 @@ class Generator(generators.Generator):
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that goes on from the same state, independently.
+        """Return a new generator that goes on from the same state, independently.
 
         >>> import taper
         >>> taper.Generator().manual_seed(3).clone_state().initial_seed()
@@ -92,7 +92,7 @@ generators.default_generator = default_generator
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator.
+    """Return the state of the default generator.
 
     >>> import taper
     >>> taper.get_rng_state().dtype

@@ -45,7 +45,7 @@ class _ReturnType(tuple[Any, ...]):
 
 
 def named_tuple(name: str, *fields: str) -> Any:
-    """The class of results called `fields`; `name` is its attribute of this module."""
+    """Return the class of results called `fields`; `name` is its attribute of this module."""
     members: dict[str, Any] = {
         "__slots__": (),
         "__match_args__": fields,

@@ -51,7 +51,7 @@ def _blas_function(action: str) -> Callable[..., Any] | None:
 
 
 def get_num_threads() -> int:
-    """How many threads matrix products use.
+    """Return how many threads matrix products use.
 
     >>> import taper
     >>> taper.get_num_threads() >= 1
@@ -84,7 +84,7 @@ def set_num_threads(nthreads: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """How many operations PyTorch would run side by side; here one after the other.
+    """Return how many operations PyTorch would run side by side; here one after the other.
 
     >>> import taper
     >>> taper.get_num_interop_threads() >= 1
@@ -143,7 +143,7 @@ def set_fill_uninitialized(mode: bool) -> None:
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on.
+    """Return whether `use_deterministic_algorithms` is on.
 
     >>> import taper
     >>> taper.are_deterministic_algorithms_enabled()
@@ -153,7 +153,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on with `warn_only`.
+    """Return whether `use_deterministic_algorithms` is on with `warn_only`.
 
     >>> import taper
     >>> taper.is_deterministic_algorithms_warn_only_enabled()
@@ -202,7 +202,7 @@ def get_deterministic_debug_mode() -> int:
 
 
 def get_float32_matmul_precision() -> str:
-    """The precision asked for in products of float32 matrices.
+    """Return the precision asked for in products of float32 matrices.
 
     >>> import taper
     >>> taper.get_float32_matmul_precision()
@@ -231,7 +231,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def is_matmul_precision_set() -> bool:
-    """Whether somebody has asked for a precision, be it the one that was there."""
+    """Return whether somebody has asked for a precision, be it the one that was there."""
     return settings.matmul_precision_set
 
 

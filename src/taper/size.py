@@ -29,7 +29,7 @@ class Size(tuple[int, ...]):
         )
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape.
+        """Return the number of elements of a tensor of this shape.
 
         >>> import taper
         >>> taper.Size([2, 3]).numel()

@@ -51,7 +51,7 @@ from taper.tensor import Tensor
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function under its name here, which the error for what is no Tensor shows."""
+    """Return a function under its name here, which the error for what is no Tensor shows."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

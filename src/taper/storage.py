@@ -42,11 +42,11 @@ class _Common:
         return self._memory.ctypes.data
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
+        """Return the address of the first byte."""
         return self._memory.ctypes.data if self._memory.size else 0
 
     def nbytes(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self._memory.size
 
     def get_device(self) -> int:
@@ -58,7 +58,7 @@ class _Common:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes see the same memory, or can be shown it."""
+        """Return whether other processes see the same memory, or can be shown it."""
         return is_shared(self._memory)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> NoReturn:
@@ -115,7 +115,7 @@ class UntypedStorage(StorageBase):
             self._memory = array_of_elements(list(data), dtypes.uint8)
 
     def size(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self._memory.size
 
     __len__ = size
@@ -125,7 +125,7 @@ class UntypedStorage(StorageBase):
         return 1
 
     def untyped(self) -> UntypedStorage:
-        """The storage itself."""
+        """Return the storage itself."""
         return self
 
     def __getitem__(self, index: Any) -> Any:
@@ -142,7 +142,7 @@ class UntypedStorage(StorageBase):
         return iter(self._memory.tolist())
 
     def tolist(self) -> list[int]:
-        """The bytes as a list of integers."""
+        """Return the bytes as a list of integers."""
         return self._memory.tolist()
 
     def fill_(self, value: Any) -> UntypedStorage:
@@ -160,11 +160,11 @@ class UntypedStorage(StorageBase):
         return self
 
     def clone(self) -> UntypedStorage:
-        """A copy with its own memory."""
+        """Return a copy with its own memory."""
         return on_memory(self._memory.copy())
 
     def cpu(self) -> UntypedStorage:
-        """The storage itself: it is on the CPU."""
+        """Return the storage itself: it is on the CPU."""
         return self
 
     def resize_(self, size: int) -> UntypedStorage:
@@ -250,13 +250,13 @@ class TypedStorage(_Common):
         return on_memory(self._memory)
 
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._memory.size // self.dtype.itemsize
 
     __len__ = size
 
     def element_size(self) -> int:
-        """The bytes of one element."""
+        """Return the bytes of one element."""
         return self.dtype.itemsize
 
     def __getitem__(self, index: Any) -> Any:
@@ -271,7 +271,7 @@ class TypedStorage(_Common):
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
+        """Return the elements as Python numbers."""
         return self._elements.tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
@@ -288,15 +288,15 @@ class TypedStorage(_Common):
         return self
 
     def clone(self) -> TypedStorage:
-        """A copy with its own memory."""
+        """Return a copy with its own memory."""
         return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
 
     def cpu(self) -> TypedStorage:
-        """The storage itself: it is on the CPU."""
+        """Return the storage itself: it is on the CPU."""
         return self
 
     def type(self) -> str:
-        """PyTorch's name of the legacy class: 'torch.FloatStorage'."""
+        """Return PyTorch's name of the legacy class: 'torch.FloatStorage'."""
         return f"torch.{self.dtype.scalar_type}Storage"
 
     def resize_(self, size: int) -> TypedStorage:
@@ -343,7 +343,7 @@ LEGACY: dict[str, LegacyStorage] = {}
 
 
 def on_memory(memory: np.ndarray) -> UntypedStorage:
-    """The storage on a flat array of bytes."""
+    """Return the storage on a flat array of bytes."""
     storage = object.__new__(UntypedStorage)
     storage._memory = memory
     return storage
@@ -368,7 +368,7 @@ def _rebuild_typed(data: bytes, which: dtypes.dtype) -> TypedStorage:
 
 
 def storage_of(tensor: Tensor) -> UntypedStorage:
-    """All the memory that the tensor's elements lie in."""
+    """Return all the memory that the tensor's elements lie in."""
     return on_memory(all_bytes(tensor._array))
 
 
@@ -390,7 +390,7 @@ def tensor_on(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Tensor:
-    """A tensor on the memory of a storage; `offset` and `strides` count elements."""
+    """Return a tensor on the memory of a storage; `offset` and `strides` count elements."""
     return wrap(on_bytes(storage._memory, which.numpy, offset, shape, strides))
 
 
@@ -411,7 +411,7 @@ def is_shared(array: np.ndarray) -> bool:
 
 
 def shared_memory(memory: np.ndarray) -> np.ndarray:
-    """A copy of flat bytes in memory that other processes can see."""
+    """Return a copy of flat bytes in memory that other processes can see."""
     shared = bytes_of(Segment(memory.size), 0, memory.size)
     shared[...] = memory
     return shared

@@ -131,7 +131,7 @@ class Tensor(TensorMethods):
     @overload
     def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Size | int:
-        """The shape, or the length of one dimension."""
+        """Return the shape, or the length of one dimension."""
         if dim is None:
             return of_shape(self._array.shape)
         try:
@@ -150,7 +150,7 @@ class Tensor(TensorMethods):
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """How many elements lie between neighbours along each dimension, or along one."""
+        """Return how many elements lie between neighbours along each dimension, or along one."""
         strides = element_strides(self._array)
         if dim is None:
             return strides
@@ -159,27 +159,27 @@ class Tensor(TensorMethods):
         return strides[wrap_dim(dim, self._array.ndim)]
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._array.size
 
     nelement = numel
 
     def element_size(self) -> int:
-        """The bytes of one element."""
+        """Return the bytes of one element."""
         return self._array.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """Return the address of the first element."""
         return self._array.ctypes.data if self._array.size else 0
 
     def storage_offset(self) -> int:
-        """How many elements lie between the start of the storage and the first element."""
+        """Return how many elements lie between the start of the storage and the first element."""
         return storage_offset(self._array)
 
     def __len__(self) -> int:
@@ -212,12 +212,12 @@ if native is not None:
 
 
 def is_key(value: Any) -> bool:
-    """Whether dictionaries find it by identity: its class has no equality of its own."""
+    """Return whether dictionaries find it by identity: its class has no equality of its own."""
     return value.__class__.__hash__ is object.__hash__
 
 
 def storage_of(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory `array` looks at."""
+    """Return the array that owns the memory `array` looks at."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -246,5 +246,5 @@ def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
 
 
 def is_complex(value: Any) -> bool:
-    """Whether an array, a NumPy scalar or a Tensor has complex elements."""
+    """Return whether an array, a NumPy scalar or a Tensor has complex elements."""
     return (value._array if isinstance(value, Tensor) else value).dtype.kind == "c"

@@ -52,7 +52,7 @@ def _assert(condition: Any, message: str) -> None:
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device, as `taper.cpu`.
+    """Return the module of a device, as `taper.cpu`.
 
     >>> import taper
     >>> taper.get_device_module("cpu") is taper.cpu

@@ -48,7 +48,7 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether `set_warn_always` is on.
+    """Return whether `set_warn_always` is on.
 
     >>> import taper
     >>> taper.is_warn_always_enabled()

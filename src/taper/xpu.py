@@ -15,7 +15,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of devices: 0."""
+    """Return the number of devices: 0."""
     return 0
 
 
@@ -35,7 +35,7 @@ def is_tf32_supported() -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels are compiled for: none."""
+    """Return the architectures that kernels are compiled for: none."""
     return []
 
 
@@ -56,7 +56,7 @@ def seed_all() -> None:
 
 
 def get_rng_state_all() -> list[Any]:
-    """The states of all device generators: none."""
+    """Return the states of all device generators: none."""
     return []
 
 
@@ -74,7 +74,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of device memory in use: 0."""
+    """Return the most bytes of device memory in use: 0."""
     return 0
 
 
@@ -84,12 +84,12 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes of device memory kept: 0."""
+    """Return the most bytes of device memory kept: 0."""
     return 0
 
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
-    """What is known of device memory: nothing."""
+    """Return what is known of device memory: nothing."""
     return OrderedDict()
 
 

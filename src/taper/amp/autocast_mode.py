@@ -146,7 +146,7 @@ class autocast:
 
 
 def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
-    """The floating-point tensors in a value in another dtype; float64 stays."""
+    """Return the floating-point tensors in a value in another dtype; float64 stays."""
     if isinstance(value, Tensor):
         eligible = value.is_floating_point() and value.device.type == device_type
         return value.to(dtype) if eligible and value.dtype is not dtypes.float64 else value

@@ -207,7 +207,7 @@ _SINGLE = np.dtype(np.float32)
 
 
 def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
-    """A tensor as an operator sees it."""
+    """Return a tensor as an operator sees it."""
     array = tensor._array
     if array.dtype is dtype.numpy or array.dtype is _DOUBLE or not tensor.dtype.is_floating_point:
         return tensor
@@ -242,7 +242,7 @@ def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
 
 
 def _widest(values: list[Any], lower: dtypes.dtype) -> dtypes.dtype:
-    """The dtype for tensors that are joined."""
+    """Return the dtype for tensors that are joined."""
     found = lower
     for each in values:
         array = each._array
@@ -256,7 +256,7 @@ def _widest(values: list[Any], lower: dtypes.dtype) -> dtypes.dtype:
 
 
 def _tensors(values: Any) -> list[Tensor]:
-    """The tensors among arguments, and in lists among them."""
+    """Return the tensors among arguments, and in lists among them."""
     found = []
     for each in values:
         if isinstance(each, Tensor):
@@ -287,7 +287,7 @@ Choice = Callable[[list[Tensor], dtypes.dtype], dtypes.dtype]
 
 
 def _casting(function: Any, choose: Choice) -> detours.Handler:
-    """What a function of a list runs through; `choose` says in which dtype."""
+    """Return what a function of a list runs through; `choose` says in which dtype."""
 
     def cast(run: Any, /, *args: Any, **kwargs: Any) -> Any:
         state = local.state
@@ -315,7 +315,7 @@ def _casting(function: Any, choose: Choice) -> detours.Handler:
 
 
 def _are_batched(tensors: list[Tensor]) -> bool:
-    """Whether some tensor stands for the examples of a `vmap`."""
+    """Return whether some tensor stands for the examples of a `vmap`."""
     return any([hasattr(each, "_whole") for each in tensors])
 
 
@@ -333,7 +333,7 @@ def _without_autocast(run: Any, args: Any, kwargs: Any, state: State) -> Any:
 
 
 def _passing(run: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """What the in-place form of a function of a list runs through."""
+    """Return what the in-place form of a function of a list runs through."""
     return _without_autocast(run, args, kwargs, local.state)
 
 
@@ -352,7 +352,7 @@ def _rounding(run: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _single_in_volumes(tensors: list[Tensor], lower: dtypes.dtype) -> dtypes.dtype:
-    """The mean that PyTorch takes with `avg_pool2d` or, in four dimensions, `avg_pool3d`."""
+    """Return the mean that PyTorch takes with `avg_pool2d` or, in four dimensions, `avg_pool3d`."""
     return dtypes.float32 if tensors[0].ndim > 3 else tensors[0].dtype
 
 

@@ -210,7 +210,7 @@ class GradScaler:
     @overload
     def scale(self, outputs: Iterable[Tensor]) -> Iterable[Tensor]: ...
     def scale(self, outputs: Any) -> Any:
-        """A loss, or an iterable of losses, times the scale."""
+        """Return a loss, or an iterable of losses, times the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -294,7 +294,7 @@ class GradScaler:
     def _step_that_unscales(
         self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]
     ) -> Any:
-        """The step of an optimizer that divides its gradients itself (`fused=True`)."""
+        """Return the step of an optimizer that divides its gradients itself (`fused=True`)."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warn_user(_PASSES_ITSELF, FutureWarning)
             return optimizer.step(*args, **dict(kwargs, grad_scaler=self))
@@ -364,7 +364,7 @@ class GradScaler:
         return self._scale
 
     def get_scale(self) -> float:
-        """The scale as a number; 1 if the scaler is disabled."""
+        """Return the scale as a number; 1 if the scaler is disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
@@ -401,13 +401,13 @@ class GradScaler:
         return int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Whether the scaler does anything."""
+        """Return whether the scaler does anything."""
         return self._enabled
 
     # --- keeping it --------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """All numbers of the scaler, empty if it is disabled."""
+        """Return all numbers of the scaler, empty if it is disabled."""
         if not self._enabled:
             return {}
         return {

@@ -51,7 +51,7 @@ class Settings:
 
 
 def settings() -> Settings:
-    """Those of this thread."""
+    """Return those of this thread."""
     state = local.state
     if state.autocast_settings is None:
         state.autocast_settings = Settings()
@@ -87,7 +87,7 @@ def _switch_cpu(on: bool) -> None:
 
 
 def _type_of(function: str, device_type: Any) -> str:
-    """The type that a device string names."""
+    """Return the type that a device string names."""
     if not isinstance(device_type, str):
         kind = "torch.device" if isinstance(device_type, device) else type(device_type).__name__
         raise TypeError(
@@ -106,7 +106,7 @@ def _known_type(function: str, device_type: Any) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a type of device.
+    """Return whether there is autocast for a type of device.
 
     >>> import taper
     >>> taper.amp.is_autocast_available("cpu"), taper.amp.is_autocast_available("meta")
@@ -119,7 +119,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on in this thread for a type of device.
+    """Return whether autocast is on in this thread for a type of device.
 
     >>> import taper
     >>> with taper.autocast("cpu"):
@@ -175,7 +175,7 @@ def switch(device_type: str, on: bool) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
-    """The dtype that autocast uses, or would use, for a type of device.
+    """Return the dtype that autocast uses, or would use, for a type of device.
 
     >>> import taper
     >>> taper.get_autocast_dtype("cpu"), taper.get_autocast_dtype("cuda")
@@ -216,7 +216,7 @@ def _check_dtype(dtype: Any) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether the copies of weights are kept until the outermost block ends.
+    """Return whether the copies of weights are kept until the outermost block ends.
 
     >>> import taper
     >>> taper.is_autocast_cache_enabled()

@@ -135,22 +135,22 @@ def _y1(x: ndarray) -> ndarray:
 
 
 def bessel_j0(x: ndarray) -> ndarray:
-    """The Bessel function of the first kind of order 0."""
+    """Return the Bessel function of the first kind of order 0."""
     return in_double(_j0, x)
 
 
 def bessel_j1(x: ndarray) -> ndarray:
-    """The Bessel function of the first kind of order 1."""
+    """Return the Bessel function of the first kind of order 1."""
     return in_double(_j1, x)
 
 
 def bessel_y0(x: ndarray) -> ndarray:
-    """The Bessel function of the second kind of order 0."""
+    """Return the Bessel function of the second kind of order 0."""
     return in_double(_y0, x)
 
 
 def bessel_y1(x: ndarray) -> ndarray:
-    """The Bessel function of the second kind of order 1."""
+    """Return the Bessel function of the second kind of order 1."""
     return in_double(_y1, x)
 
 
@@ -294,12 +294,12 @@ def _k1(x: ndarray) -> ndarray:
 
 
 def modified_bessel_i0(x: ndarray) -> ndarray:
-    """The modified Bessel function of the first kind of order 0."""
+    """Return the modified Bessel function of the first kind of order 0."""
     return in_double(_i0, x)
 
 
 def modified_bessel_i1(x: ndarray) -> ndarray:
-    """The modified Bessel function of the first kind of order 1."""
+    """Return the modified Bessel function of the first kind of order 1."""
     return in_double(_i1, x)
 
 
@@ -314,12 +314,12 @@ def scaled_modified_bessel_i1(x: ndarray) -> ndarray:
 
 
 def modified_bessel_k0(x: ndarray) -> ndarray:
-    """The modified Bessel function of the second kind of order 0."""
+    """Return the modified Bessel function of the second kind of order 0."""
     return in_double(_k0, x)
 
 
 def modified_bessel_k1(x: ndarray) -> ndarray:
-    """The modified Bessel function of the second kind of order 1."""
+    """Return the modified Bessel function of the second kind of order 1."""
     return in_double(_k1, x)
 
 
@@ -342,5 +342,5 @@ def _spherical_j0(x: ndarray) -> ndarray:
 
 
 def spherical_bessel_j0(x: ndarray) -> ndarray:
-    """The spherical Bessel function of the first kind of order 0: sin(x) / x."""
+    """Return the spherical Bessel function of the first kind of order 0: sin(x) / x."""
     return in_double(_spherical_j0, x)

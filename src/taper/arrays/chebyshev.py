@@ -21,7 +21,7 @@ def coefficients(*values: float) -> tuple[ndarray, ...]:
 
 
 def chebyshev(series: Sequence[ndarray], variable: ndarray) -> ndarray:
-    """The value of a Chebyshev series at numbers from -1 to 1, by Clenshaw's recurrence."""
+    """Return the value of a Chebyshev series at numbers from -1 to 1, by Clenshaw's recurrence."""
     twice = variable + variable
     last = np.zeros_like(variable)
     now = np.full_like(variable, series[-1])

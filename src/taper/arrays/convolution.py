@@ -125,7 +125,7 @@ def correlate(
 
 
 def _blocks(count: int, weight: Shape, stride: int, sizes: Shape, by_row: bool) -> tuple[int, int]:
-    """How many images and how many rows of the output to compute at once."""
+    """Return how many images and how many rows of the output to compute at once."""
     groups, _, inputs, taps, *inner = weight
     width = math.prod(sizes[1:])
     of_row = max(1, groups * inputs * math.prod(inner) * width)
@@ -184,12 +184,12 @@ def _block(
 
 
 def is_pointwise(kernel: Shape, padding: Shape) -> bool:
-    """Whether a window is a single place of the input: a matrix product without any copy."""
+    """Return whether a window is a single place of the input: a matrix product without any copy."""
     return max(kernel) == 1 and not any(padding)
 
 
 def _seen(array: ndarray, stride: Shape, sizes: Shape) -> ndarray:
-    """What `sizes` windows of a single place see of the input."""
+    """Return what `sizes` windows of a single place see of the input."""
     if array.shape[2:] == sizes:
         return array
     pairs = zip(stride, sizes, strict=True)
@@ -219,7 +219,7 @@ def convolve(
     dilation: Shape,
     out: ndarray,
 ) -> ndarray:
-    """The convolution of (image, channel, *place) into `out`, which is contiguous."""
+    """Return the convolution of (image, channel, *place) into `out`, which is contiguous."""
     if is_pointwise(weight.shape[3:], padding):
         array = _seen(array, stride, out.shape[2:])
         return _pointwise(array, weight.reshape(weight.shape[:3]), bias, out)
@@ -265,7 +265,7 @@ def spread(
 
 
 def _has_few_places(array: ndarray, weight: ndarray) -> bool:
-    """Whether the weight is what costs: then it must not be copied to be turned around."""
+    """Return whether the weight is what costs: then it must not be copied to be turned around."""
     return len(array) * math.prod(array.shape[2:]) <= weight.shape[1] and weight[0, 0, 0].size > 1
 
 
@@ -310,7 +310,7 @@ def _spread_columns(
 def _phase(
     phase: int, taps: int, stride: int, padding: int, dilation: int
 ) -> tuple[slice, slice | None, int, int]:
-    """One dimension of a set of places: which they are, their taps, `front` and dilation.
+    """Return one dimension of a set of places: which they are, their taps, `front` and dilation.
 
     Tap k of input y adds to place y * stride + k * dilation - padding.
     """
@@ -378,7 +378,7 @@ def weight_gradient(
 def _gradient_of_columns(
     array: ndarray, grad: ndarray, shape: Shape, stride: Shape, padding: Shape, dilation: Shape
 ) -> ndarray:
-    """The gradient of a weight where the columns of all windows fit: one product, no sums.
+    """Return the gradient of a weight where the columns of all windows fit: one product, no sums.
 
     For 512 channels at 2x2 and 8 images 2.1 ms, where adding up a product for each row of taps took
     14 ms; PyTorch takes 5.5 ms.
@@ -503,7 +503,7 @@ def _pointwise_gradient(array: ndarray, grad: ndarray, shape: Shape, stride: Sha
 
 
 def sum_of_channels(grad: ndarray) -> ndarray:
-    """The sum of all that belongs to a channel: the gradient of a bias."""
+    """Return the sum of all that belongs to a channel: the gradient of a bias."""
     images, channels = grad.shape[:2]
     places = math.prod(grad.shape[2:])
     sums = grad.reshape(images * channels, places).dot(np.ones(places, grad.dtype))

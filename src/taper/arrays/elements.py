@@ -57,7 +57,7 @@ def zero_of(dtype: np.dtype) -> ndarray:
 
 
 def masked(values: Any, mask: Any) -> Any:
-    """The values where the mask holds, else zero.
+    """Return the values where the mask holds, else zero.
 
     `np.where` takes 5.4 ms for a million elements with a random mask, this 0.5.
     """

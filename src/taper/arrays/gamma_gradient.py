@@ -22,7 +22,7 @@ _0_8, _0_9, _1_1, _0_1 = (float(np.float32(border)) for border in (0.8, 0.9, 1.1
 
 
 def standard_gamma_gradient(alpha: ndarray, x: ndarray) -> ndarray:
-    """The derivative of the gamma number `x` with respect to its concentration `alpha`."""
+    """Return the derivative of the gamma number `x` with respect to its concentration `alpha`."""
     series = x < _0_8
     large = ~series & (alpha > 8.0)
     near = large & (x >= _0_9 * alpha) & (x <= _1_1 * alpha)
@@ -36,7 +36,7 @@ def standard_gamma_gradient(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def dirichlet_gradient(x: ndarray, alpha: ndarray, total: ndarray) -> ndarray:
-    """The derivative of the beta number `x` with respect to `alpha`, divided by `1 - x`.
+    """Return the derivative of the beta number `x` with respect to `alpha`, divided by `1 - x`.
 
     `total` is the sum of both parameters, of which the other one is fixed.
     """
@@ -79,7 +79,7 @@ def _zero_for_nan(values: ndarray) -> ndarray:
 
 
 def _gamma_series(alpha: ndarray, x: ndarray) -> ndarray:
-    """The power series of the cumulative distribution at zero, to the fifth power."""
+    """Return the power series of the cumulative distribution at zero, to the fifth power."""
     factor = np.ones_like(x)
     denominator = alpha
     sums, squares = 1.0 / denominator, 1.0 / denominator**2
@@ -95,7 +95,7 @@ def _gamma_series(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def _gamma_near_mean(alpha: ndarray, x: ndarray) -> ndarray:
-    """The saddle-point formula as a Taylor expansion, where its terms would cancel."""
+    """Return the saddle-point formula as a Taylor expansion, where its terms would cancel."""
     stirling = 1.0 + 24.0 * alpha * (1.0 + 12.0 * alpha)
     expansion = (
         1440.0 * alpha * alpha
@@ -140,7 +140,7 @@ def _gamma_rational(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def _polynomial(coefficients: ndarray, *variables: ndarray) -> ndarray:
-    """The sum of `coefficients[i, j, ...]` times the powers `i, j, ...` of the variables."""
+    """Return the sum of `coefficients[i, j, ...]` times the powers `i, j, ...` of the variables."""
     if not variables:
         return coefficients
     total: ndarray = np.zeros(())
@@ -153,7 +153,7 @@ def _polynomial(coefficients: ndarray, *variables: ndarray) -> ndarray:
 
 
 def _beta_left(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The power series of the cumulative distribution at zero, to the tenth power."""
+    """Return the power series of the cumulative distribution at zero, to the tenth power."""
     common = digamma(alpha) - digamma(alpha + beta) - np.log(x)
     factor = np.ones_like(x)
     series = 1.0 / alpha * (common + 1.0 / alpha)
@@ -179,7 +179,7 @@ def _beta_right(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
 
 
 def _beta_near_mean(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The saddle-point formula as a Taylor expansion, where its terms would cancel."""
+    """Return the saddle-point formula as a Taylor expansion, where its terms would cancel."""
     rest = 1.0 - x
     expansion = alpha * 8.0 * (135.0 * beta - 11.0) * rest
     expansion = alpha * (expansion + beta * (453.0 - 455.0 * x + 1620.0 * beta * rest))
@@ -193,7 +193,7 @@ def _beta_near_mean(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
 
 
 def _beta_large(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The saddle-point expansion of the cumulative distribution, differentiated."""
+    """Return the saddle-point expansion of the cumulative distribution, differentiated."""
     total = alpha + beta
     offset = alpha * (x - 1.0) + beta * x
     slope = 2.0 * alpha**2 * (x - 1.0) + alpha * beta * (x - 1.0) - x * beta**2
@@ -254,7 +254,7 @@ _BETA_BELOW = np.array(
 
 
 def _beta_rational(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """What the formula for small parameters gives, times a rational function."""
+    """Return what the formula for small parameters gives, times a rational function."""
     total = alpha + beta
     first = np.log(x)
     second = np.log(alpha) - first

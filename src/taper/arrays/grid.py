@@ -43,7 +43,7 @@ class Axis(NamedTuple):
 
 
 def unnormalised(coordinate: ndarray, size: int, align_corners: bool, fused: bool) -> ndarray:
-    """A coordinate from -1 to 1 as a place from 0 to size - 1, or around that.
+    """Return a coordinate from -1 to 1 as a place from 0 to size - 1, or around that.
 
     At the identity the last bit decides between which pixels a place lies.  For pictures PyTorch
     rounds product and difference once (`fused`), for volumes each.
@@ -99,7 +99,7 @@ def axis_of(
     padding: int,
     align_corners: bool,
 ) -> Axis:
-    """The places that coordinates mean along one dimension."""
+    """Return the places that coordinates mean along one dimension."""
     place = unnormalised(coordinate, size, align_corners, fused)
     factor: Any = speed(size, align_corners)
     if interpolation == BICUBIC:
@@ -168,7 +168,7 @@ def _outer(x: Any) -> tuple[Any, Any, Any]:
 
 
 def product(factors: list[Any]) -> Any:
-    """The product of the weights along all dimensions."""
+    """Return the product of the weights along all dimensions."""
     total = factors[0]
     for each in factors[1:]:
         total = total * each
@@ -179,7 +179,7 @@ def product(factors: list[Any]) -> Any:
 
 
 def rows_of(array: ndarray) -> ndarray:
-    """An array (N, C, ...) as rows of channels, with a row of zeros behind them."""
+    """Return an array (N, C, ...) as rows of channels, with a row of zeros behind them."""
     samples, channels = array.shape[:2]
     size = math.prod(array.shape[2:])
     rows = np.zeros((samples * size + 1, channels), array.dtype)
@@ -189,7 +189,7 @@ def rows_of(array: ndarray) -> ndarray:
 
 
 def from_rows(rows: ndarray, shape: Shape) -> ndarray:
-    """Rows of channels as an array (N, C, ...)."""
+    """Return rows of channels as an array (N, C, ...)."""
     samples, channels, size = *shape[:2], math.prod(shape[2:])
     blocks = rows[: samples * size].reshape(samples, size, channels)
     return np.ascontiguousarray(blocks.swapaxes(1, 2)).reshape(shape)
@@ -218,7 +218,7 @@ def neighbours(axes: list[Axis], sizes: Shape) -> Iterator[tuple[tuple[int, ...]
 
 
 def sampled(array: ndarray, grid: ndarray, interpolation: int, *settings: Any) -> ndarray:
-    """The array at the places of a grid."""
+    """Return the array at the places of a grid."""
     sizes = array.shape[2:]
     axes = axes_of(grid, sizes, interpolation, *settings)
     weights = [weights_of(axis.share, interpolation) for axis in axes]
@@ -247,7 +247,7 @@ def sampled_backward(
     align_corners: bool,
     wanted: tuple[bool, bool],
 ) -> tuple[ndarray, ndarray]:
-    """The gradients of array and grid; what is not wanted is an empty array."""
+    """Return the gradients of array and grid; what is not wanted is an empty array."""
     sizes, channels = array.shape[2:], array.shape[1]
     axes = axes_of(grid, sizes, interpolation, padding, align_corners)
     weights = [weights_of(axis.share, interpolation) for axis in axes]

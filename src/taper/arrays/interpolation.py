@@ -30,7 +30,7 @@ def distance(length: int, count: int, align_corners: bool, scale: float | None, 
 
 
 def _positions(length: int, count: int, align_corners: bool, scale: Any, dtype: type) -> ndarray:
-    """Where in the source each element of the result lies."""
+    """Return where in the source each element of the result lies."""
     step = distance(length, count, align_corners, scale, dtype)
     if align_corners:
         return np.asarray(step * np.arange(count, dtype=dtype))
@@ -52,7 +52,7 @@ def nearest(length: int, count: int, scale: float | None, exact: bool) -> Resamp
 def linear(
     length: int, count: int, align_corners: bool, scale: float | None, kind: str
 ) -> Resampling:
-    """Each element lies on the line between its two neighbours."""
+    """Return each element lies on the line between its two neighbours."""
     dtype = np.dtype(kind).type
     targets = np.arange(count)
     if length == count:
@@ -72,7 +72,7 @@ def linear(
 
 
 def cubic_weights(share: Any, overshoot: float) -> list[Any]:
-    """The weights of the four elements around a place that is `share` behind the second."""
+    """Return the weights of the four elements around a place that is `share` behind the second."""
     a = overshoot
     rest = 1 - share
     return [
@@ -95,7 +95,7 @@ def _far(x: Any, a: float) -> Any:
 def cubic(
     length: int, count: int, align_corners: bool, scale: float | None, kind: str
 ) -> Resampling:
-    """Each element lies on a cubic curve through its four neighbours."""
+    """Return each element lies on a cubic curve through its four neighbours."""
     dtype = np.dtype(kind).type
     positions = _positions(length, count, align_corners, scale, dtype)
     left = np.floor(positions)
@@ -113,19 +113,19 @@ def cubic(
 
 
 def triangle(x: ndarray) -> ndarray:
-    """The filter of linear interpolation."""
+    """Return the filter of linear interpolation."""
     return np.maximum(1 - np.abs(x), 0)
 
 
 def cubic_filter(x: ndarray) -> ndarray:
-    """The filter of cubic interpolation."""
+    """Return the filter of cubic interpolation."""
     x = np.abs(x)
     a = SMOOTH_CUBIC
     return np.where(x < 1, _near(x, a), np.where(x < 2, _far(x, a), 0))
 
 
 def lanczos_filter(x: ndarray) -> ndarray:
-    """The filter of Lanczos interpolation with three lobes."""
+    """Return the filter of Lanczos interpolation with three lobes."""
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
@@ -160,7 +160,7 @@ def smoothing_weights(
 def smoothed(
     filter_name: str, length: int, count: int, align_corners: bool, scale: float | None, kind: str
 ) -> Resampling:
-    """Each element is an average of all that it stands for, weighted by a filter."""
+    """Return each element is an average of all that it stands for, weighted by a filter."""
     dtype = np.dtype(kind).type
     first, sizes, weights = smoothing_weights(
         filter_name, length, count, align_corners, scale, dtype

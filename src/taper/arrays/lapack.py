@@ -20,26 +20,26 @@ _LEAF = 64  # rows up to which LAPACK's general solver is as fast as splitting t
 
 
 def by_columns(matrices: ndarray) -> ndarray:
-    """The matrices with their columns in one piece, as LAPACK returns them."""
+    """Return the matrices with their columns in one piece, as LAPACK returns them."""
     turned = matrices.swapaxes(-1, -2)
     return laid_out(turned, row_major(turned.shape)).swapaxes(-1, -2)
 
 
 def adjoint(matrices: ndarray) -> ndarray:
-    """The conjugate transpose of each matrix."""
+    """Return the conjugate transpose of each matrix."""
     turned = matrices.swapaxes(-1, -2)
     return turned.conj() if matrices.dtype.kind == "c" else turned
 
 
 def magnitude(values: ndarray) -> ndarray:
-    """What LAPACK compares when it looks for a pivot: |re| + |im|."""
+    """Return what LAPACK compares when it looks for a pivot: |re| + |im|."""
     if values.dtype.kind == "c":
         return np.abs(values.real) + np.abs(values.imag)
     return np.abs(values)
 
 
 def identity(shape: tuple[int, ...], dtype: Any) -> ndarray:
-    """A stack of identity matrices, cut or padded with zeros to `shape`."""
+    """Return a stack of identity matrices, cut or padded with zeros to `shape`."""
     result = np.zeros(shape, dtype)
     result[..., range(min(shape[-2:])), range(min(shape[-2:]))] = 1
     return result
@@ -145,7 +145,7 @@ def _eliminate_alone(panels: ndarray, nr: int, step: int, pivots: ndarray, info:
 
 
 def permutation(pivots: ndarray, rows: int) -> ndarray:
-    """The order in which the row exchanges of LAPACK's pivots leave the rows."""
+    """Return the order in which the row exchanges of LAPACK's pivots leave the rows."""
     lead = pivots.shape[:-1]
     if math.prod(lead) == 1:
         alone = list(range(rows))
@@ -170,7 +170,7 @@ def permutation_matrix(pivots: ndarray, rows: int, dtype: Any) -> ndarray:
 
 
 def is_odd(pivots: ndarray) -> ndarray:
-    """Whether the exchanges are an odd permutation."""
+    """Return whether the exchanges are an odd permutation."""
     moved = pivots != np.arange(1, pivots.shape[-1] + 1)
     return np.count_nonzero(moved, axis=-1) % 2 == 1
 
@@ -192,7 +192,7 @@ def lu_solve(
 
 
 def _reordered(rows: ndarray, order: ndarray) -> ndarray:
-    """The rows of each matrix in another order; the stacks broadcast."""
+    """Return the rows of each matrix in another order; the stacks broadcast."""
     if order.ndim == 1:
         return rows[..., order, :]
     batch = np.broadcast_shapes(order.shape[:-1], rows.shape[:-2])
@@ -254,7 +254,7 @@ def _substitute(triangle: ndarray, right: ndarray, upper: bool) -> ndarray:
 
 
 def cholesky(matrices: ndarray) -> tuple[ndarray, ndarray]:
-    """The lower factor of each matrix, of which the lower triangle is read, and `info`.
+    """Return the lower factor of each matrix, of which the lower triangle is read, and `info`.
 
     `info` is the order of the first leading minor that is not positive-definite, or 0; what then
     is in the factor is what LAPACK's unblocked algorithm leaves there.

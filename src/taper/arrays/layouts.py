@@ -30,7 +30,7 @@ Rule = Callable[[Any, Sequence[Any]], Any]
 
 
 def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
-    """The kernel, with its results laid out as the rule says."""
+    """Return the kernel, with its results laid out as the rule says."""
     if native is not None:
         found: Callable[..., Any] = native.settled(kernel, rule)
         return found
@@ -78,7 +78,7 @@ def _row_major(value: Any) -> bool:
 
 
 def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
-    """The order of dimensions of the operands; where they differ, the first decides."""
+    """Return the order of dimensions of the operands; where they differ, the first decides."""
     if isinstance(result, tuple | list):
         return type(result)([ELEMENTWISE(each, given) for each in result])
     if not isinstance(result, ndarray) or not result.ndim:
@@ -87,7 +87,7 @@ def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
 
 
 def FIRST(result: Any, given: Sequence[Any]) -> Any:
-    """The order of dimensions of the first operand alone."""
+    """Return the order of dimensions of the first operand alone."""
     return ELEMENTWISE(result, arrays_in(given)[:1])
 
 
@@ -116,7 +116,7 @@ def arrays_in(given: Sequence[Any]) -> list[ndarray]:
 
 
 def laid_out(array: ndarray, strides: tuple[int, ...]) -> ndarray:
-    """The array, or a copy of it that has the given strides, which are in elements."""
+    """Return the array, or a copy of it that has the given strides, which are in elements."""
     itemsize = array.itemsize
     if array.strides == tuple([step * itemsize for step in strides]):
         return array
@@ -137,7 +137,7 @@ def laid_out_like(result: ndarray, *arrays: ndarray) -> ndarray:
 
 
 def suggested_format(array: ndarray) -> memory_format:
-    """The memory format that an array has by its strides."""
+    """Return the memory format that an array has by its strides."""
     if channels_are_last(array.shape, array.strides):
         return _CHANNELS_LAST[array.ndim]
     return contiguous_format
@@ -147,7 +147,7 @@ _CHANNELS_LAST = {4: channels_last, 5: channels_last_3d}
 
 
 def channels_are_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether the strides grow from the channels over width and height to the batch.
+    """Return whether the strides grow from the channels over width and height to the batch.
 
     As in PyTorch: gaps between the elements do not matter.
     """
@@ -164,7 +164,7 @@ def channels_are_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def joint_strides(shape: tuple[int, ...], arrays: Sequence[ndarray]) -> tuple[int, ...]:
-    """The strides of an element-wise result of arrays that are broadcast to a shape."""
+    """Return the strides of an element-wise result of arrays that are broadcast to a shape."""
     if all([each.shape == shape for each in arrays]):
         if all([each.flags.c_contiguous for each in arrays]):
             return row_major(shape)
@@ -182,7 +182,7 @@ def _in_elements(array: ndarray) -> tuple[int, ...]:
 
 
 def _broadcast(array: ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of an array in a larger shape: 0 where it is repeated."""
+    """Return the strides of an array in a larger shape: 0 where it is repeated."""
     new = len(shape) - array.ndim
     pairs = zip(array.strides, array.shape, shape[new:], strict=True)
     return (0,) * new + tuple([0 if length != wanted else step for step, length, wanted in pairs])

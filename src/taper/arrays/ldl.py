@@ -104,7 +104,7 @@ def _eliminate_two(work: ndarray, step: int, hermitian: bool) -> None:
 
 
 def _block(factors: ndarray, step: int, hermitian: bool) -> ndarray:
-    """The 2x2 block of D that begins at `step`."""
+    """Return the 2x2 block of D that begins at `step`."""
     first, second = factors[step, step], factors[step + 1, step + 1]
     if hermitian:
         first, second = first.real, second.real

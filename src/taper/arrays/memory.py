@@ -38,7 +38,7 @@ def bytes_at(owner: Any, address: int, nbytes: int, readonly: bool = False) -> n
 
 
 def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
-    """How many bytes lie between the first byte of an array and the last, ends included."""
+    """Return how many bytes lie between the first byte of an array and the last, ends included."""
     if 0 in shape:
         return 0
     steps = sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
@@ -46,7 +46,7 @@ def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> i
 
 
 def adopt(array: np.ndarray) -> np.ndarray:
-    """A plain ndarray on the memory of `array` whose storage begins at its first element."""
+    """Return a plain ndarray on the memory of `array` whose storage begins at its first element."""
     if not array.size or (array.base is None and array.flags.forc):
         return array.view(np.ndarray)
     nbytes = extent(array.shape, array.strides, array.itemsize)
@@ -91,7 +91,7 @@ def on_bytes(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> np.ndarray:
-    """An array on flat bytes; `offset` and `strides` count elements."""
+    """Return an array on flat bytes; `offset` and `strides` count elements."""
     if 0 in shape:
         return np.empty(shape, dtype)
     steps = tuple([step * dtype.itemsize for step in strides])

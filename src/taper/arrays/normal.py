@@ -67,10 +67,10 @@ def erfcx(x: ndarray) -> ndarray:
 
 
 def log_ndtr(x: ndarray) -> ndarray:
-    """The logarithm of the probability that a standard normal deviate is below x."""
+    """Return the logarithm of the probability that a standard normal deviate is below x."""
     return in_double(_log_ndtr, x)
 
 
 def ndtri(p: ndarray) -> ndarray:
-    """The number below which a standard normal deviate is with probability p."""
+    """Return the number below which a standard normal deviate is with probability p."""
     return in_double(_ndtri, p)

@@ -28,7 +28,7 @@ Weights = Sequence[Any]  # input to gates, state to gates, and their biases or N
 
 
 def steps_of(batch_sizes: Sequence[int], reverse: bool) -> Steps:
-    """The rows of each step and their number, in the order of the computation."""
+    """Return the rows of each step and their number, in the order of the computation."""
     steps, start = [], 0
     for count in batch_sizes:
         steps.append((slice(start, start + count), count))
@@ -37,7 +37,7 @@ def steps_of(batch_sizes: Sequence[int], reverse: bool) -> Steps:
 
 
 def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
-    """The states that the steps began with, given those that they ended with."""
+    """Return the states that the steps began with, given those that they ended with."""
     found, state = np.empty_like(values), initial.copy()
     for rows, count in steps:
         found[rows] = state[:count]
@@ -53,13 +53,13 @@ def _logistic(negated: ndarray) -> None:
 
 
 def _bend(value: ndarray) -> ndarray:
-    """The slope of tanh, given its value."""
+    """Return the slope of tanh, given its value."""
     slope = np.multiply(value, value)
     return np.subtract(1, slope, slope)
 
 
 def _slope(value: ndarray) -> ndarray:
-    """The slope of the logistic function, given its value."""
+    """Return the slope of the logistic function, given its value."""
     slope = np.subtract(1, value)
     slope *= value
     return slope
@@ -71,7 +71,7 @@ def _slope(value: ndarray) -> ndarray:
 def forward(
     rows: ndarray, weights: Weights, hx: ndarray, cx: ndarray | None, steps: Steps, mode: int
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """The outputs of all steps, the last state and cells, and the workspace."""
+    """Return the outputs of all steps, the last state and cells, and the workspace."""
     if mode == LSTM:
         return _lstm(rows, weights, hx, cx, steps)
     found = _gru(rows, weights, hx, steps) if mode == GRU else _rnn(rows, weights, hx, steps, mode)
@@ -80,7 +80,7 @@ def forward(
 
 
 def _parts(workspace: ndarray, size: int, *widths: int) -> list[ndarray]:
-    """The parts of a workspace as matrices: so many values for each unit."""
+    """Return the parts of a workspace as matrices: so many values for each unit."""
     total, start, parts = len(workspace) // (size * sum(widths)), 0, []
     for width in widths:
         end = start + total * size * width
@@ -109,7 +109,7 @@ def _rnn(
 
 
 def _lstm_order(weight: ndarray) -> ndarray:
-    """Rows for the gates input, forget and output, negated, then for the candidate."""
+    """Return rows for the gates input, forget and output, negated, then for the candidate."""
     size = len(weight) // 4
     order = np.empty_like(weight)
     np.negative(weight[: 2 * size], order[: 2 * size])
@@ -147,7 +147,7 @@ def _lstm(
 
 
 def _gru_order(weight: ndarray) -> ndarray:
-    """Rows for the gates reset and update, negated, then for the candidate."""
+    """Return rows for the gates reset and update, negated, then for the candidate."""
     size = len(weight) // 3
     order = np.negative(weight)
     order[2 * size :] = weight[2 * size :]
@@ -201,7 +201,7 @@ def backward(
     mode: int,
     needs: Sequence[bool],
 ) -> list[Any]:
-    """The gradients of the rows, the four weights, the first state and cells, where needed.
+    """Return the gradients of the rows, the four weights, the first state and cells, where needed.
 
     `grads` are those of the outputs, the last state and the last cells; None is zero.
     """
@@ -235,7 +235,7 @@ def backward(
 def _rnn_back(
     grad: Any, weight: ndarray, output: ndarray, steps: Steps, to_state: ndarray, mode: int
 ) -> ndarray:
-    """The gradient before the activation; `to_state` becomes that of the first state."""
+    """Return the gradient before the activation; `to_state` becomes that of the first state."""
     change = _bend(output) if mode == TANH else (output > 0).astype(output.dtype)
     for place, count in reversed(steps):
         moving = to_state[:count]

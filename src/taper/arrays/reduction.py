@@ -38,7 +38,7 @@ _ONES = {dtype: np.ones(_LONG, dtype) for dtype in (FLOAT32, FLOAT64)}
 
 
 def dims_of(dim: Any, function: str) -> Dims:
-    """A `dim` argument as the operators take it: a tuple, or None for all dimensions."""
+    """Return a `dim` argument as the operators take it: a tuple, or None for all dimensions."""
     if type(dim) is int:
         return (dim,)
     if dim is None:
@@ -54,14 +54,14 @@ def dims_of(dim: Any, function: str) -> Dims:
 
 
 def given_axis(function: str, axis: Any) -> Any:
-    """A dimension that must be given, under NumPy's name if not as `dim`."""
+    """Return a dimension that must be given, under NumPy's name if not as `dim`."""
     if axis is ABSENT:
         raise TypeError(f'{function}() missing 1 required positional arguments: "dim"')
     return axis
 
 
 def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions to reduce, counted from the front and checked; none given means all."""
+    """Return the dimensions to reduce, counted from the front and checked; none given means all."""
     if not dim:
         return tuple(range(ndim))
     axes = tuple([wrap_dim(each, ndim) for each in dim])
@@ -73,18 +73,18 @@ def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def kept_shape(shape: Shape, dim: Dims) -> Shape:
-    """The shape of the result of a reduction with `keepdim=True`."""
+    """Return the shape of the result of a reduction with `keepdim=True`."""
     axes = axes_of(dim, len(shape))
     return tuple([1 if nr in axes else length for nr, length in enumerate(shape)])
 
 
 def count_of(shape: Shape, dim: Dims) -> int:
-    """How many elements are reduced to one."""
+    """Return how many elements are reduced to one."""
     return math.prod([shape[axis] for axis in axes_of(dim, len(shape))])
 
 
 def is_expandable(shape: Shape, wide: Shape) -> bool:
-    """Whether a tensor of `shape` broadcasts to the shape `wide`."""
+    """Return whether a tensor of `shape` broadcasts to the shape `wide`."""
     lead = len(wide) - len(shape)
     return lead >= 0 and all(
         length in (1, wanted) for length, wanted in zip(shape, wide[lead:], strict=True)
@@ -92,7 +92,7 @@ def is_expandable(shape: Shape, wide: Shape) -> bool:
 
 
 def without(shape: Shape, dim: int) -> Shape:
-    """A shape without one of its dimensions."""
+    """Return a shape without one of its dimensions."""
     return shape[:dim] + shape[dim + 1 :]
 
 
@@ -103,7 +103,7 @@ def refuse_empty(array: np.ndarray, dim: int, function: str) -> None:
 
 
 def no_norm(dtype: np.dtype) -> RuntimeError:
-    """The error of the norm of whole numbers or bool."""
+    """Return the error of the norm of whole numbers or bool."""
     return RuntimeError(
         "norm(): input dtype should be either floating point or complex. Got "
         f"{scalar_type(dtype)} instead."
@@ -111,7 +111,7 @@ def no_norm(dtype: np.dtype) -> RuntimeError:
 
 
 def no_forward_mode(name: str) -> NotImplementedError:
-    """The error of forward mode at an operator for which PyTorch has no rule either."""
+    """Return the error of forward mode at an operator for which PyTorch has no rule either."""
     return NotImplementedError(
         f"Trying to use forward AD with {name} that does not support it because it has not been "
         "implemented yet."
@@ -119,12 +119,12 @@ def no_forward_mode(name: str) -> NotImplementedError:
 
 
 def scalar_type(dtype: np.dtype) -> str:
-    """PyTorch's name of a NumPy dtype in error texts."""
+    """Return PyTorch's name of a NumPy dtype in error texts."""
     return FROM_NUMPY[dtype].scalar_type
 
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """An array in another dtype, with PyTorch's warning if imaginary parts are lost."""
+    """Return an array in another dtype, with PyTorch's warning if imaginary parts are lost."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         if array.size:
             warn_user("Casting complex values to real discards the imaginary part")
@@ -136,7 +136,7 @@ def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | None) -> Any:
-    """The sum of an array in `dtype`, by default int64 for integers.
+    """Return the sum of an array in `dtype`, by default int64 for integers.
 
     float16 and bfloat16 are added in float32, as in PyTorch.
     """
@@ -151,7 +151,7 @@ def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | No
 
 
 def total_of(array: np.ndarray) -> Any:
-    """The sum of all elements of an array, of a large contiguous one by BLAS in blocks.
+    """Return the sum of all elements of an array, of a large contiguous one by BLAS in blocks.
 
     A million float32 numbers: 0.06 ms, where `np.add.reduce` takes 0.25; as exact as pairwise.
     """
@@ -251,7 +251,7 @@ def _add_in_turn(array: np.ndarray, axes: tuple[int, ...], keepdims: bool, dtype
 
 
 def _is_innermost(array: np.ndarray, axis: int) -> bool:
-    """Whether NumPy goes along this dimension first and adds pairwise."""
+    """Return whether NumPy goes along this dimension first and adds pairwise."""
     pairs = enumerate(zip(array.shape, array.strides, strict=True))
     return array.strides[axis] == array.itemsize and all(
         nr == axis or length == 1 or abs(step) > array.itemsize for nr, (length, step) in pairs

@@ -54,14 +54,14 @@ class Resampling:
             )
 
     def transposed(self) -> Resampling:
-        """The map in the other direction: what its gradient is multiplied by."""
+        """Return the map in the other direction: what its gradient is multiplied by."""
         if self._transposed is None:
             targets, sources, weights = self.entries
             self._transposed = Resampling((self.shape[1], self.shape[0]), sources, targets, weights)
         return self._transposed
 
     def matrix(self, dtype: np.dtype) -> ndarray:
-        """The map as a dense matrix."""
+        """Return the map as a dense matrix."""
         if self._dense is None or self._dense.dtype != dtype:
             targets, sources, weights = self.entries
             found = np.zeros(self.shape, dtype)
@@ -70,7 +70,7 @@ class Resampling:
         return self._dense
 
     def apply(self, array: ndarray, axis: int) -> ndarray:
-        """The map along one dimension of a row-major array."""
+        """Return the map along one dimension of a row-major array."""
         few = self.shape[1] <= _DENSE_LIMIT and array.dtype.kind == "f" and array.size
         if not few or (len(self.taps) == 1 and self.taps[0][2] is None):
             return self._by_taps(array, axis)

@@ -51,7 +51,7 @@ def _overflow(name: str) -> RuntimeError:
 
 
 def _fits(value: Any, which: dtypes.dtype) -> bool:
-    """Whether an integer or a float lies in the range of an integer dtype."""
+    """Return whether an integer or a float lies in the range of an integer dtype."""
     limits = np.iinfo(which.numpy)
     if isinstance(value, float):
         # Compared as floats: the largest int64 is then 2**63.
@@ -70,7 +70,7 @@ def _wrapped(value: int, which: dtypes.dtype) -> int:
 
 
 def element(value: Any, which: dtypes.dtype) -> Any:
-    """One element of nested data as a Python number that NumPy can store as `which`."""
+    """Return one element of nested data as a Python number that NumPy can store as `which`."""
     if isinstance(value, np.generic) and not isinstance(value, np.uint64):
         value = value.item() if not which.is_floating_point or value.dtype.kind != "c" else value
     if which.category == dtypes.BOOL:
@@ -111,7 +111,7 @@ def _unsigned64(value: Any) -> int:
 
 
 def array_of_elements(values: list[Any], which: dtypes.dtype) -> np.ndarray:
-    """A flat array of elements, each converted and checked on its own."""
+    """Return a flat array of elements, each converted and checked on its own."""
     return stored([element(value, which) for value in values], which)
 
 
@@ -126,7 +126,7 @@ def stored(numbers: Any, which: dtypes.dtype) -> np.ndarray:
 
 
 def filler(value: Any, which: dtypes.dtype, single: bool = False) -> Any:
-    """The number to fill an array of `which` with; an error where it does not fit.
+    """Return the number to fill an array of `which` with; an error where it does not fit.
 
     `single` says that the array has one element: half precision then overflows to infinity.
     """

@@ -81,14 +81,14 @@ class Lease:
 
 
 def bytes_of(owner: Segment | Lease, offset: int = 0, nbytes: int | None = None) -> np.ndarray:
-    """A piece of a segment as a flat array of bytes that is a storage of its own."""
+    """Return a piece of a segment as a flat array of bytes that is a storage of its own."""
     segment = owner.segment if isinstance(owner, Lease) else owner
     length = segment.nbytes - offset if nbytes is None else nbytes
     return bytes_at(owner, segment.address + offset, length)
 
 
 def keeper_of(array: np.ndarray) -> Segment | Lease | None:
-    """What keeps the shared memory of an array; None if its memory is the process's own."""
+    """Return what keeps the shared memory of an array; None if its memory is the process's own."""
     base = owner_of(array).base
     if isinstance(base, Keeper) and isinstance(base.owner, (Segment, Lease)):
         return base.owner
@@ -116,7 +116,7 @@ def _new_file(nbytes: int) -> int:
 
 @functools.cache
 def _system_calls() -> tuple[Any, Any]:
-    """The C library's `mmap` and `munmap`."""
+    """Return the C library's `mmap` and `munmap`."""
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (

@@ -28,7 +28,7 @@ def _coefficients(dtype: Any, *values: float) -> tuple[ndarray, ...]:
 
 
 def polynomial(coefficients: tuple[ndarray, ...], variable: ndarray) -> ndarray:
-    """The value of a polynomial, coefficients in ascending order; makes one array."""
+    """Return the value of a polynomial, coefficients in ascending order; makes one array."""
     if native is not None and (found := native.polynomial(coefficients, variable)) is not None:
         value: ndarray = found
         return value
@@ -45,7 +45,7 @@ def _by_math(function: Callable[[float], float], x: ndarray) -> ndarray:
 
 
 def _in_double(function: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
-    """A float64 function on an array of any real floating point dtype."""
+    """Return a float64 function on an array of any real floating point dtype."""
     if x.dtype == np.float64:
         return function(x)
     return np.asarray(function(np.asarray(x, np.float64))).astype(x.dtype)
@@ -122,7 +122,7 @@ _LAST32 = np.array(3.95, np.float32)
 
 
 def erf(x: ndarray) -> ndarray:
-    """The error function."""
+    """Return the error function."""
     if x.size <= _FEW:
         return _by_math(math.erf, x)
     return in_blocks(_erf32 if x.dtype == FLOAT32 else _erf64, x)
@@ -176,7 +176,7 @@ def _erfc64(x: ndarray) -> ndarray:
 
 
 def erfinv(y: ndarray) -> ndarray:
-    """The inverse of erf; infinite at -1 and 1, nan beyond."""
+    """Return the inverse of erf; infinite at -1 and 1, nan beyond."""
     return _in_double(_erfinv64, y)
 
 
@@ -240,7 +240,7 @@ _LARGE = 10.0  # from here on eight terms of the series suffice
 
 
 def lgamma(x: ndarray) -> ndarray:
-    """The logarithm of the absolute value of the gamma function."""
+    """Return the logarithm of the absolute value of the gamma function."""
     return _in_double(_lgamma64, x)
 
 
@@ -272,7 +272,7 @@ def _lgamma_positive(x: ndarray) -> ndarray:
 
 
 def digamma(x: ndarray) -> ndarray:
-    """The derivative of lgamma; nan at negative integers."""
+    """Return the derivative of lgamma; nan at negative integers."""
     return _in_double(_digamma64, x)
 
 
@@ -303,7 +303,7 @@ def _digamma_positive(x: ndarray) -> ndarray:
 
 
 def polygamma(order: int, x: ndarray) -> ndarray:
-    """The derivative of `order` of digamma."""
+    """Return the derivative of `order` of digamma."""
     if order == 0:
         return digamma(x)
     result = _in_double(lambda given: _polygamma64(order, given), x)
@@ -338,7 +338,7 @@ def _polygamma64(order: int, x: ndarray) -> ndarray:
 
 
 def _cotangent_derivative(order: int, x: ndarray) -> ndarray:
-    """The derivative of -cot(pi x) in x, a polynomial of the cotangent."""
+    """Return the derivative of -cot(pi x) in x, a polynomial of the cotangent."""
     derivative = np.polynomial.Polynomial([0.0, -1.0])
     for _ in range(order):
         derivative = derivative.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])

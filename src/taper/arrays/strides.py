@@ -19,7 +19,7 @@ EVERYTHING = slice(None)  # of one dimension
 
 
 def owner_of(array: ndarray) -> ndarray:
-    """The array that owns the memory `array` looks at."""
+    """Return the array that owns the memory `array` looks at."""
     while isinstance(array.base, ndarray):
         array = array.base
     return array
@@ -51,14 +51,14 @@ def strided(
 def within(
     owner: ndarray, shape: Shape, strides: Shape, offset: int, dtype: np.dtype[Any]
 ) -> ndarray:
-    """A view of the memory of `owner` that starts `offset` bytes after its first element."""
+    """Return a view of the memory of `owner` that starts `offset` bytes after its first element."""
     if not owner.flags.forc:
         owner = owner.ravel("K")
     return ndarray(shape, dtype, owner, offset, strides)
 
 
 def row_major(shape: Sequence[int], step: int = 1) -> Shape:
-    """The strides of a contiguous array, in units of `step`."""
+    """Return the strides of a contiguous array, in units of `step`."""
     strides = []
     for length in reversed(shape):
         strides.append(step)
@@ -76,7 +76,7 @@ def in_rows(array: ndarray) -> bool:
 
 
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
-    """The strides with which memory looks like `wanted`, None if a copy is needed.
+    """Return the strides with which memory looks like `wanted`, None if a copy is needed.
 
     Strides are in elements.  Both shapes are walked from the back.  Neighbouring dimensions that
     lie in memory as one are joined to a block; the wanted dimensions must fill each block exactly.
@@ -136,7 +136,7 @@ def wanted_shape(shape: Shape, size: int) -> Shape:
 
 
 def integers(function: str, argument: str, values: Sequence[Any], position: int = 0) -> Shape:
-    """Sizes or dimensions given by the user as a tuple of Python integers."""
+    """Return sizes or dimensions given by the user as a tuple of Python integers."""
     for each in values:
         if type(each) is not int:
             break
@@ -166,7 +166,7 @@ def _refuse(function: str, argument: str, position: int, number: int, value: Any
 
 
 def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
-    """The error for the first pair of shapes that do not broadcast, None if all do."""
+    """Return the error for the first pair of shapes that do not broadcast, None if all do."""
     result: tuple[int, ...] = shapes[0]
     for shape in shapes[1:]:
         ndim = max(len(result), len(shape))
@@ -183,7 +183,7 @@ def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
 
 
 def overlaps(shape: Shape, strides: Shape) -> bool:
-    """Whether two elements may lie in one place; errs on the side of True."""
+    """Return whether two elements may lie in one place; errs on the side of True."""
     reach = 0
     for step, length in sorted(zip(strides, shape, strict=True)):
         if length > 1:
@@ -201,7 +201,7 @@ def extent(shape: Shape, strides: Shape) -> int:
 
 
 def is_dense(shape: Shape, strides: Shape) -> bool:
-    """Whether the elements fill a piece of memory without gaps and without overlap."""
+    """Return whether the elements fill a piece of memory without gaps and without overlap."""
     if 0 in shape:
         return True
     expected = 1
@@ -250,7 +250,7 @@ def ordered_strides(shape: Shape, several: Sequence[Shape]) -> Shape:
 
 
 def _in_order(inner: int, outer: int, steps: Sequence[tuple[int, int]]) -> bool | None:
-    """Whether two dimensions lie in memory as they stand, by their lengths and steps."""
+    """Return whether two dimensions lie in memory as they stand, by their lengths and steps."""
     for first, second in steps:
         if first == 0 or second == 0:
             continue

@@ -82,24 +82,24 @@ def adaptive_windows(length: int, count: int) -> Windows:
 
 
 def at(axis: int, places: Places) -> tuple[Any, ...]:
-    """The index of places along one dimension."""
+    """Return the index of places along one dimension."""
     return (EVERYTHING,) * axis + (places,)
 
 
 def read(array: ndarray, axis: int, places: Places) -> ndarray:
-    """The part of an array at places along one dimension."""
+    """Return the part of an array at places along one dimension."""
     if isinstance(places, slice):
         return array if places == EVERYTHING else array[at(axis, places)]
     return array.take(places, axis)
 
 
 def along(vector: ndarray, ndim: int, axis: int) -> ndarray:
-    """A vector in a shape that broadcasts along one dimension of an array."""
+    """Return a vector in a shape that broadcasts along one dimension of an array."""
     return vector.reshape(-1, *(1,) * (ndim - axis - 1))
 
 
 def row_major(array: ndarray) -> ndarray:
-    """The array in C order, in which tap by tap is quickest."""
+    """Return the array in C order, in which tap by tap is quickest."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
@@ -107,7 +107,7 @@ def row_major(array: ndarray) -> ndarray:
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """What is never larger than an element."""
+    """Return what is never larger than an element."""
     return -math.inf if dtype.kind not in "iu" else np.iinfo(dtype).min
 
 
@@ -178,7 +178,7 @@ def _select(result: ndarray, axis: int, target: Places, mask: ndarray, value: An
 
 
 def followed(array: ndarray, axis: int, windows: Windows, chosen: ndarray) -> ndarray:
-    """What the chosen tap of each window reads."""
+    """Return what the chosen tap of each window reads."""
     result = np.zeros(chosen.shape, array.dtype)
     for number, (source, target) in enumerate(windows.taps):
         # A product: selecting by a random mask takes ten times as long.
@@ -188,7 +188,7 @@ def followed(array: ndarray, axis: int, windows: Windows, chosen: ndarray) -> nd
 
 
 def maxima_with_places(array: ndarray, windows: Sequence[Windows]) -> tuple[ndarray, ndarray]:
-    """The largest element of each window over the last dimensions, and its place among them.
+    """Return the largest element of each window over the last dimensions, and its place among them.
 
     Of equal elements the first in row-major order counts, of several NaN the last: choosing
     within rows, then among rows, is the same as choosing in the whole window.
@@ -259,7 +259,7 @@ def added_at(grad: ndarray, places: ndarray, rank: int, shape: Shape) -> ndarray
 
 
 def taken_at(array: ndarray, places: ndarray, rank: int) -> ndarray:
-    """The elements at places of an array's planes, its last `rank` dimensions."""
+    """Return the elements at places of an array's planes, its last `rank` dimensions."""
     size = math.prod(array.shape[array.ndim - rank :])
     found = array.reshape(-1).take(flat_places(places, rank, size))
     return found.reshape(places.shape)

@@ -64,7 +64,7 @@ variable.Variable = Variable  # type: ignore[attr-defined]
 
 
 def kineto_available() -> bool:
-    """Whether `profile` works; it always does.
+    """Return whether `profile` works; it always does.
 
     >>> import taper
     >>> taper.autograd.kineto_available()
@@ -89,7 +89,7 @@ def _is_checkpoint_valid() -> bool:
 
 
 def _profiler_enabled() -> bool:
-    """Whether a profiler records on this thread."""
+    """Return whether a profiler records on this thread."""
     return local.state.recorder is not None
 
 

@@ -67,7 +67,7 @@ def remember(node: Node) -> None:
 
 
 def _stack(frame: FrameType | None) -> list[Place]:
-    """The places of all frames from the user's innermost one outwards."""
+    """Return the places of all frames from the user's innermost one outwards."""
     if frame is not None:
         frame = user_frame(frame)
     places: list[Place] = []
@@ -128,7 +128,7 @@ def _say(text: str, rest: str) -> None:
 
 
 def is_finite(array: np.ndarray) -> bool:
-    """Whether no element is a NaN or an infinity."""
+    """Return whether no element is a NaN or an infinity."""
     if native is not None and (found := native.all_finite(array)) is not None:
         return bool(found)
     if array.dtype.kind not in "fc":
@@ -143,7 +143,7 @@ def _is_low(dtype: np.dtype[Any]) -> bool:
 
 
 def watches_forward() -> bool:
-    """Whether forward operations are checked: not those of a backward pass, which has N2."""
+    """Return whether forward operations are checked: not those of a backward pass, which has N2."""
     return check_nan and local.state.current_node is None
 
 
@@ -163,7 +163,7 @@ def refuse_written(op: Any, target: Tensor, before: str | None) -> None:
 
 
 def finite_ranges(op: Any, arguments: Sequence[Any]) -> str | None:
-    """The ranges of the inputs of a write to come; None if they are not all finite."""
+    """Return the ranges of the inputs of a write to come; None if they are not all finite."""
     return ranges(op, arguments) if _all_finite(arguments) else None
 
 
@@ -189,7 +189,7 @@ def _bad_forward(op: Any, array: np.ndarray, inputs: str) -> str:
 
 
 def ranges(op: Any, arguments: Sequence[Any]) -> str:
-    """A line for each input of a call: its shape and the least and greatest value."""
+    """Return a line for each input of a call: its shape and the least and greatest value."""
     if isinstance(op, type):
         names = [f"input {position}" for position in range(len(arguments))]
     else:
@@ -275,7 +275,7 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on.
+    """Return whether anomaly mode is on.
 
     >>> import taper
     >>> taper.is_anomaly_enabled()
@@ -285,7 +285,7 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode checks gradients for NaN.
+    """Return whether anomaly mode checks gradients for NaN.
 
     >>> import taper
     >>> taper.is_anomaly_check_nan_enabled()

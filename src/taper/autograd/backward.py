@@ -74,7 +74,7 @@ def _metadata(output: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> list[Any]:
-    """The starting points of a pass, with their gradients checked (E1 to E3)."""
+    """Return the starting points of a pass, with their gradients checked (E1 to E3)."""
     if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     roots: list[Any] = []
@@ -117,7 +117,7 @@ def _fitted_root(grad: Tensor, shape: tuple[int, ...], position: int) -> Tensor:
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """The gradient of a scalar with respect to itself."""
+    """Return the gradient of a scalar with respect to itself."""
     if not shape and dtype in _ONES:
         return _ONES[dtype].copy()
     if math.prod(shape) != 1:
@@ -150,7 +150,7 @@ def _check_grad(grad: Any, shape: tuple[int, ...], dtype: Any, position: int) ->
 
 
 def _tensor_or_tensors_to_tuple(tensors: Any, length: int) -> tuple[Any, ...]:
-    """One tensor, several, or None for each of `length`, as a tuple.
+    """Return one tensor, several, or None for each of `length`, as a tuple.
 
     >>> import taper
     >>> taper.autograd._tensor_or_tensors_to_tuple(None, 2)
@@ -164,7 +164,7 @@ def _tensor_or_tensors_to_tuple(tensors: Any, length: int) -> tuple[Any, ...]:
 def _make_grads(
     outputs: Sequence[Any], grads: Sequence[Any], is_grads_batched: bool
 ) -> tuple[Tensor | None, ...]:
-    """The gradients that a pass starts with: those given, checked, and ones for scalars.
+    """Return the gradients that a pass starts with: those given, checked, and ones for scalars.
 
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
@@ -221,7 +221,7 @@ def _calculate_shape(
 
 
 def _needs_tensors(state: State) -> bool:
-    """Whether formulas run on Tensors, recorded or not (D5).
+    """Return whether formulas run on Tensors, recorded or not (D5).
 
     In a dual level saved values may have tangents; autocast has a say in what formulas call; in
     a transform the gradients may be batched.
@@ -355,7 +355,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
+    """Return the gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
 
     >>> import taper
     >>> x = taper.tensor(3.0, requires_grad=True)
@@ -460,7 +460,7 @@ def _finished(
 
 
 def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
-    """The gradient of an input that was not used, as the user asked for it."""
+    """Return the gradient of an input that was not used, as the user asked for it."""
     array = memory_of(tensor)
     strides = preserved_strides(array.shape, element_strides(array))
     zeros = wrap(empty_with(array.shape, strides, array.dtype))

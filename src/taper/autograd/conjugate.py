@@ -20,7 +20,7 @@ from taper.tensor import Tensor, wrap
 
 
 def _both(memory: Any, out: Any = None) -> Any:
-    """The negative of the conjugate."""
+    """Return the negative of the conjugate."""
     return np.negative(np.conjugate(memory), out=out)
 
 
@@ -47,17 +47,17 @@ _FLAGS = {
 
 
 def together(first: Any, second: Any) -> Any:
-    """Two changes, one after the other; None is no change."""
+    """Return two changes, one after the other; None is no change."""
     return second if first is None else _TOGETHER[first, second]
 
 
 def flags_of(tensor: Tensor) -> dict[str, bool]:
-    """PyTorch's names for what is still to be done with the elements, as files hold them."""
+    """Return PyTorch's names for what is still to be done with the elements, as files hold them."""
     return _FLAGS[tensor._change]
 
 
 def change_of(flags: dict[str, bool]) -> Any:
-    """What flags in a file say is still to be done with the elements; None is nothing."""
+    """Return what flags in a file say is still to be done with the elements; None is nothing."""
     change = CONJUGATE if flags.get("conj") else None
     return together(change, NEGATIVE) if flags.get("neg") else change
 
@@ -102,7 +102,7 @@ _CLASS: Any = object.__dict__["__class__"]
 
 
 def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
-    """The class of objects of a user's class whose elements are still to be changed."""
+    """Return the class of objects of a user's class whose elements are still to be changed."""
     if change is None:
         return kind
     bases = (ConjugateView,) if kind is Tensor else (ConjugateView, kind)
@@ -148,7 +148,7 @@ for _name in (
 
 
 def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> Tensor:
-    """A ConjugateView without history."""
+    """Return a ConjugateView without history."""
     tensor = wrap(memory)
     _CLASS.__set__(tensor, class_showing(Tensor, change))
     tensor._counter = ConjugateCounter(VersionCounter())
@@ -156,12 +156,12 @@ def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> Tensor:
 
 
 def showing(memory: np.ndarray, change: Any) -> Tensor:
-    """A tensor without history that shows memory as it is, or changed."""
+    """Return a tensor without history that shows memory as it is, or changed."""
     return wrap(memory) if change is None else on_memory(memory, change)
 
 
 def memory_of(tensor: Any) -> np.ndarray:
-    """The elements as they lie in memory."""
+    """Return the elements as they lie in memory."""
     memory: np.ndarray = tensor._array if tensor._change is None else tensor._memory
     return memory
 

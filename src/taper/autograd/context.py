@@ -219,7 +219,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return wrap(np.zeros(*metadata))
 
     def _checked(self, results: Sequence[Any]) -> list[Any]:
-        """One gradient for each tensor argument, with PyTorch's checks (§F3)."""
+        """Return one gradient for each tensor argument, with PyTorch's checks (§F3)."""
         expected = len(self._is_tensor)
         while len(results) > expected and results[-1] is None:
             results = results[:-1]
@@ -251,7 +251,7 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
 
 
 def backward_function(cls: Any) -> Callable[..., Any]:
-    """The `backward` of a Function, or its `vjp`, which is another name for it."""
+    """Return the `backward` of a Function, or its `vjp`, which is another name for it."""
     backward, vjp = cls.backward, cls.vjp
     if backward is not no_backward and vjp is not no_backward:
         raise RuntimeError(

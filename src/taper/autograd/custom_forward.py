@@ -114,7 +114,7 @@ def _connect(ctx: BackwardCFunction, inputs: list[Tensor], mode: int) -> None:
 
 
 def signature_of(cls: Any) -> inspect.Signature:
-    """The signature of `forward`, found once."""
+    """Return the signature of `forward`, found once."""
     known = cls.__dict__.get("_signature")
     if known is None or known[0] != cls.forward:
         known = cls._signature = (cls.forward, inspect.signature(cls.forward))
@@ -151,7 +151,7 @@ def _contains(tensors: Sequence[Any] | None, tensor: Any) -> bool:
 
 
 def _is_simple(ctx: BackwardCFunction, result: Any, inputs: list[Tensor]) -> bool:
-    """Whether `forward` returned one fresh floating-point tensor, as most do."""
+    """Return whether `forward` returned one fresh floating-point tensor, as most do."""
     return (
         isinstance(result, Tensor)
         and result._view is None

@@ -98,7 +98,7 @@ def _position(args: Sequence[Any], tensor: Tensor) -> int | None:
 
 
 def _call(cls: Any, ctx: BackwardCFunction, tangents: list[Any]) -> Any:
-    """The user's `jvp`, which works on tangents and sees none itself."""
+    """Return the user's `jvp`, which works on tangents and sees none itself."""
     state = local.state
     mode, enabled = state.mode, state.dual_enabled
     state.mode = mode & ~DUAL
@@ -150,7 +150,7 @@ def _set_dirty(
 def _viewed(
     args: Sequence[Any], given: Sequence[Any], original: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The input that an output is a view of, or is itself, and that input's tangent."""
+    """Return the input that an output is a view of, or is itself, and that input's tangent."""
     base = None if original._view is None else original._view.base
     for each, found in zip(args, given, strict=True):
         if isinstance(each, Tensor):

@@ -28,7 +28,7 @@ class Cut(tuple[()]):
 
 
 def cut_here(reason: str) -> Cut:
-    """The record of a history that ends at the user's line that is running."""
+    """Return the record of a history that ends at the user's line that is running."""
     frame = user_frame(sys._getframe(1))
     cut = Cut()
     cut.origin = reason, frame.f_code, frame.f_lasti
@@ -50,12 +50,12 @@ def cut_of(tensor: Tensor) -> Any:
 
 
 def without_gradient(name: str, source: Tensor) -> Any:
-    """The flag of what an operator without a derivative made of `source`."""
+    """Return the flag of what an operator without a derivative made of `source`."""
     return cut_here(f"{name}(), whose result has no gradient,") if source.requires_grad else False
 
 
 def unrecorded(array: Any, *sources: Any) -> Tensor:
-    """A result of tensors that turned out to require no gradient."""
+    """Return a result of tensors that turned out to require no gradient."""
     tensor = wrap(array)
     for each in sources:
         if isinstance(each, Tensor) and cut_of(each) is not False:

@@ -94,7 +94,7 @@ def _take_over(function: Any, other: Any) -> None:
 
 
 def _detour(*args: Any, **kwargs: Any) -> Any:
-    """The code that a function has meanwhile."""
+    """Return the code that a function has meanwhile."""
     route: Any = "@route@"
     return route.run(*args, **kwargs)
 
@@ -106,13 +106,13 @@ def _code_through(route: Route, code: CodeType) -> CodeType:
 
 
 def original_of(function: Any) -> Any:
-    """The function itself, or the one that stands for it while it is on a detour."""
+    """Return the function itself, or the one that stands for it while it is on a detour."""
     route = _routes.get(function)
     return route.original if route is not None and route.active else function
 
 
 def functions_on_a_detour() -> list[Any]:
-    """Those that run through anybody now."""
+    """Return those that run through anybody now."""
     return [route.function for route in _routes.values() if route.active]
 
 

@@ -95,7 +95,7 @@ class CppFunction(BuiltinNode):
 
 
 def dual_of(tensor: Tensor) -> Tensor:
-    """A view of the whole tensor that shares its history, and does not share a tangent."""
+    """Return a view of the whole tensor that shares its history, and does not share a tangent."""
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
@@ -106,7 +106,7 @@ def dual_of(tensor: Tensor) -> Tensor:
 
 
 def primal_of(tensor: Tensor) -> Tensor:
-    """A view of the whole tensor without tangent."""
+    """Return a view of the whole tensor without tangent."""
     primal = dual_of(tensor)
     if primal._grad_fn is not None:
         set_history(primal, CppFunction(tensor))
@@ -140,13 +140,13 @@ def _forward_base(tensor: Tensor) -> Tensor | None:
 
 
 def are_visible() -> bool:
-    """Whether tangents can be seen and made on this thread now."""
+    """Return whether tangents can be seen and made on this thread now."""
     state = local.state
     return state.dual_level >= 0 and state.dual_enabled and not state.mode & INFERENCE
 
 
 def tangent(tensor: Any) -> Tensor | None:
-    """The tangent of a tensor, None if it has none; a view finds it in that of its base."""
+    """Return the tangent of a tensor, None if it has none; a view finds it in that of its base."""
     if not isinstance(tensor, Tensor) or not are_visible():
         return None
     meta = tensor._meta
@@ -163,7 +163,7 @@ def tangent(tensor: Any) -> Tensor | None:
 
 
 def _part(whole: Tensor, view: Tensor, base: Tensor) -> Tensor | None:
-    """The view's tangent as the same view of its base's tangent."""
+    """Return the view's tangent as the same view of its base's tangent."""
     record = view._view
     state = local.state
     mode = state.mode
@@ -259,7 +259,7 @@ def lies_like(found: Tensor, tensor: Tensor) -> bool:
 
 
 def zeros_like(tensor: Tensor, dtype: np.dtype[Any] | None = None) -> Tensor:
-    """Zeros with the layout of a tensor, its storage included."""
+    """Return zeros with the layout of a tensor, its storage included."""
     array = memory_of(tensor)
     storage = np.zeros(_length_of_storage(array), dtype or array.dtype)
     steps = tuple([step * storage.itemsize for step in element_strides(array)])
@@ -269,7 +269,7 @@ def zeros_like(tensor: Tensor, dtype: np.dtype[Any] | None = None) -> Tensor:
 
 
 def laid_out(found: Tensor, tensor: Tensor) -> Tensor:
-    """A tangent with the layout of its tensor: itself, or a copy that is recorded."""
+    """Return a tangent with the layout of its tensor: itself, or a copy that is recorded."""
     if found._array.__class__ is not np.ndarray or lies_like(found, tensor):
         return found  # that of one example of many has no layout of its own
     state = local.state
@@ -305,7 +305,7 @@ def overwrite(target: Tensor, found: Tensor | None) -> None:
 
 
 def _first_tangent(target: Tensor, found: Tensor) -> Tensor:
-    """The tangent of a tensor without one; a view gives one to its base, for all to see."""
+    """Return the tangent of a tensor without one; a view gives one to its base, for all to see."""
     base = _forward_base(target)
     if base is None:
         return laid_out(found, target)

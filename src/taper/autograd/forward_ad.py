@@ -124,7 +124,7 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A tensor on the same memory as `tensor` that carries `tangent`.
+    """Return a tensor on the same memory as `tensor` that carries `tangent`.
 
     >>> import taper
     >>> import taper.autograd.forward_ad as fwAD
@@ -163,7 +163,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal (a view without tangent) and the tangent, None if there is none.
+    """Return the primal (a view without tangent) and the tangent, None if there is none.
 
     >>> import taper
     >>> import taper.autograd.forward_ad as fwAD

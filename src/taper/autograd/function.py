@@ -77,7 +77,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return getattr(self._node, name)  # an instance shows the attributes of an unused node
 
     def name(self) -> str:
-        """The name of the class."""
+        """Return the name of the class."""
         return type(self).__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

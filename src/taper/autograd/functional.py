@@ -70,7 +70,7 @@ _CONSTANT_RESULT = (
 
 
 def _as_tuple(values: Any, what: str, function: str | None) -> tuple[Tensors, bool]:
-    """One tensor or a tuple of tensors as a tuple, and whether it was one."""
+    """Return one tensor or a tuple of tensors as a tuple, and whether it was one."""
     several = isinstance(values, tuple)
     expected = f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but"
     if not several and not isinstance(values, Tensor):
@@ -95,7 +95,7 @@ def _tracked(inputs: Tensors, create_graph: bool) -> Tensors:
 def _vector(
     v: Any, function: str, create_graph: bool, expected: Tensors, expected_tuple: bool
 ) -> Tensors:
-    """The vector to multiply with, which must have the sizes of `expected`."""
+    """Return the vector to multiply with, which must have the sizes of `expected`."""
     vector, _ = _as_tuple(v, "v", function)
     if len(vector) != len(expected):
         if not expected_tuple:
@@ -118,7 +118,7 @@ def _vector(
 def _vector_of_input(
     v: Any, function: str, create_graph: bool, inputs: Tensors, is_tuple: bool
 ) -> Tensors | None:
-    """The vector for a product over the inputs; may be missing for a single element."""
+    """Return the vector for a product over the inputs; may be missing for a single element."""
     if v is not None:
         return _vector(v, function, create_graph, inputs, is_tuple)
     if len(inputs) != 1 or inputs[0].numel() != 1:
@@ -143,7 +143,7 @@ def _outputs(func: Function, inputs: Tensors, name: str, strict: bool) -> tuple[
 
 
 def _single_output(func: Function, inputs: Tensors, name: str, strict: bool) -> Tensor:
-    """The one element that the functions of the hessian family differentiate twice."""
+    """Return the one element that the functions of the hessian family differentiate twice."""
     outputs, is_tuple = _outputs(func, inputs, name, strict)
     if is_tuple:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
@@ -350,7 +350,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs of `func` by its inputs.
+    """Return all derivatives of the outputs of `func` by its inputs.
 
     For one output and one input a tensor of the output's shape followed by the input's; with
     several, nested tuples by output, then input.  `strategy="forward-mode"` (with `vectorize`)
@@ -488,7 +488,7 @@ def _refuse_for_forward(create_graph: bool, strict: bool, vectorize: bool) -> No
 
 
 def _forward_jacobian(func: Function, inputs: Any, at_once: bool = True) -> Any:
-    """The Jacobians by tangents; lists in the place of inner tuples, as PyTorch has them."""
+    """Return the Jacobians by tangents; lists in the place of inner tuples, as PyTorch has them."""
     given, inputs_tuple = _as_tuple(inputs, "inputs", "jacobian")
     counts = tuple(each.numel() for each in given)
     basis = [
@@ -511,7 +511,7 @@ def _forward_jacobian(func: Function, inputs: Any, at_once: bool = True) -> Any:
 
 
 def _all_at_once(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequence[Tensor]:
-    """The tangents of the outputs for all unit vectors, by one call of `func`."""
+    """Return the tangents of the outputs for all unit vectors, by one call of `func`."""
     if local.state.dual_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     # It is built on autograd, and so comes after it.
@@ -536,7 +536,7 @@ def _one_by_one(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequenc
 
 
 def _by_input(whole: Tensor, inputs: Tensors, counts: Sequence[int]) -> list[Tensor]:
-    """The columns of one output's Jacobian, cut and shaped for each input."""
+    """Return the columns of one output's Jacobian, cut and shaped for each input."""
     shape = whole.shape[:-1]
     parts = whole.split(list(counts), -1)
     return [part.reshape(shape + each.shape) for part, each in zip(parts, inputs, strict=True)]
@@ -550,7 +550,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function that returns one element, by input, then input.
+    """Return all second derivatives of a function that returns one element, by input, then input.
 
     Differs: with `outer_jacobian_strategy="forward-mode"` `func` is called once for each element
     of the inputs, and not once for all.

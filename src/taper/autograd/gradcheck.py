@@ -100,7 +100,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of `func` at `inputs` agree with differences.
+    """Return whether the gradients of `func` at `inputs` agree with differences.
 
     Inputs that require grad are differentiated and should be of double precision.  `masked` is
     for sparse tensors, of which there are none.
@@ -205,7 +205,7 @@ def _check(func: Function, inputs: tuple[Any, ...], options: _Options) -> None:
 
 
 def _parts_of_outputs(func: Function, inputs: tuple[Any, ...], func_out: Any) -> Iterator[_Checked]:
-    """The functions with real outputs that stand for `func`."""
+    """Yield the functions with real outputs that stand for `func`."""
     if not any(each.is_complex() for each in as_tuple(func_out)):
         yield _Checked(func, inputs, func_out)
         return
@@ -385,7 +385,7 @@ def _compare_fast(checked: _Checked, options: _Options, forward: bool) -> None:
 def _slow_report(
     checked: _Checked, position: int, output_nr: int, options: _Options, forward: bool
 ) -> str:
-    """What slow mode finds, after fast mode has found a difference."""
+    """Return what slow mode finds, after fast mode has found a difference."""
     func, inputs = checked.func, checked.inputs
     outputs = differentiable_outputs(checked.func_out)
     numerical = numerical_jacobian(func, inputs, position, outputs, options.eps)[output_nr]
@@ -426,7 +426,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradients of the gradients of `func` agree with differences.
+    """Return whether the gradients of the gradients of `func` agree with differences.
 
     Without `grad_outputs` the gradients of the outputs are drawn between -1 and 1.
 
@@ -500,7 +500,7 @@ def _random_grads(
 
 
 def _uniform(like: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Random numbers between -1 and 1; the parts of complex ones in turn."""
+    """Return random numbers between -1 and 1; the parts of complex ones in turn."""
     empty = like.detach().new_empty(shape)
     if not empty.is_complex():
         return empty.uniform_(-1, 1)
@@ -541,7 +541,7 @@ def get_numerical_jacobian(
     eps: float = 1e-3,
     grad_out: float = 1.0,
 ) -> Any:
-    """The Jacobians of `fn(inputs)` by differences; deprecated, use `gradcheck`.
+    """Return the Jacobians of `fn(inputs)` by differences; deprecated, use `gradcheck`.
 
     `target` chooses the inputs to differentiate by, all that require grad if it is None.
     """
@@ -567,7 +567,7 @@ def get_numerical_jacobian(
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> Any:
-    """The Jacobian of `output` by backward; deprecated, use `gradcheck`.
+    """Return the Jacobian of `output` by backward; deprecated, use `gradcheck`.
 
     Returns the Jacobians, and whether backward was deterministic and sizes and dtypes right.
     """

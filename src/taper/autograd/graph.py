@@ -115,7 +115,7 @@ for _probe in (DelayedError, UndefinedGrad):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place in the graph where the gradient of `tensor` arrives.
+    """Return the place in the graph where the gradient of `tensor` arrives.
 
     >>> import taper
     >>> x = taper.tensor(2.0, requires_grad=True)
@@ -230,7 +230,7 @@ def register_multi_grad_hook(
 def _collectors(
     nodes: Sequence[TaperNode], fn: Callable[[Any], None]
 ) -> list[Callable[[Tensor], None]]:
-    """One hook for each node; the last that a pass reaches calls `fn` with all gradients."""
+    """Return one hook for each node; the last that a pass reaches calls `fn` with all gradients."""
     lock = new_lock()
     # For each pass, which may fail and be forgotten: gradients, and who is still to come.
     passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]

@@ -64,7 +64,7 @@ def run_pre_hooks(node: Node, grads: list[Any], tensors: bool) -> list[Any]:
 
 
 def _seen(node: Node, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:
-    """The gradients of outputs that hooks see: those of differentiable ones."""
+    """Return the gradients of outputs that hooks see: those of differentiable ones."""
     unseen = node._unseen_outputs
     return tuple([as_tensor(grad) for nr, grad in enumerate(grads) if nr not in unseen])
 

@@ -23,37 +23,37 @@ Choice = Callable[[Any], Sequence[Tensor]]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Several values as a tuple, one as a tuple of one."""
+    """Return several values as a tuple, one as a tuple of one."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def is_differentiable(value: Any) -> bool:
-    """Whether a value is a tensor that requires grad."""
+    """Return whether a value is a tensor that requires grad."""
     return isinstance(value, Tensor) and bool(value.requires_grad)
 
 
 def is_floating(value: Any) -> bool:
-    """Whether a value is a tensor of real or complex numbers."""
+    """Return whether a value is a tensor of real or complex numbers."""
     return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
 
 
 def differentiable_outputs(outputs: Any) -> list[Tensor]:
-    """The outputs that require grad."""
+    """Return the outputs that require grad."""
     return [each for each in as_tuple(outputs) if each.requires_grad]
 
 
 def floating_outputs(outputs: Any) -> list[Tensor]:
-    """The outputs that are real or complex numbers."""
+    """Return the outputs that are real or complex numbers."""
     return [each for each in as_tuple(outputs) if is_floating(each)]
 
 
 def floating_positions(outputs: Any) -> list[int]:
-    """The numbers of these among the outputs."""
+    """Return the numbers of these among the outputs."""
     return [nr for nr, each in enumerate(as_tuple(outputs)) if is_floating(each)]
 
 
 def differentiable_positions(inputs: Sequence[Any]) -> list[int]:
-    """The numbers of the inputs that require grad."""
+    """Return the numbers of the inputs that require grad."""
     return [nr for nr, each in enumerate(inputs) if is_differentiable(each)]
 
 
@@ -113,7 +113,7 @@ def numerical_jacobian(
     eps: float,
     choose: Choice = differentiable_outputs,
 ) -> list[Tensor]:
-    """The Jacobians of all outputs with respect to one input, by central differences."""
+    """Return the Jacobians of all outputs with respect to one input, by central differences."""
     source = inputs[position]
     is_complex = source.is_complex()
     jacobians = [
@@ -141,7 +141,7 @@ def numerical_jacobian(
 
 
 def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tensor]:
-    """The Jacobians of one output with respect to several inputs, by backward."""
+    """Return the Jacobians of one output with respect to several inputs, by backward."""
     jacobians = [
         each.detach().new_zeros((each.numel(), output.numel()), dtype=each.dtype)
         for each in sources
@@ -162,7 +162,7 @@ def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tenso
 
 
 def tangents_of(outputs: Any, positions: Sequence[int]) -> list[Tensor]:
-    """The tangents of some outputs, zeros where there is none; call it in the level."""
+    """Return the tangents of some outputs, zeros where there is none; call it in the level."""
     several = as_tuple(outputs)
     found = []
     for nr in positions:
@@ -172,7 +172,7 @@ def tangents_of(outputs: Any, positions: Sequence[int]) -> list[Tensor]:
 
 
 def detached(inputs: Sequence[Any]) -> list[Any]:
-    """The inputs without history: a function checked by forward mode sees no grad."""
+    """Return the inputs without history: a function checked by forward mode sees no grad."""
     return [each.detach() if is_differentiable(each) else each for each in inputs]
 
 

@@ -124,7 +124,7 @@ class AliasCounter(VersionCounter):
 
 
 def is_inference(counter: Any) -> bool:
-    """Whether a tensor with this counter was made in inference mode."""
+    """Return whether a tensor with this counter was made in inference mode."""
     return counter is INFERENCE_COUNTER or counter.__class__ is AliasCounter
 
 

@@ -60,7 +60,7 @@ class _AllowMutationOnSavedContext:
         self.sid_to_tid.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        """The handle of a tensor in its present version."""
+        """Return the handle of a tensor in its present version."""
         array = tensor._array
         version = 0 if tensor._counter is None else tensor._counter.value
         tid = (id(tensor), array.ctypes.data, array.shape, array.strides, version)
@@ -83,7 +83,7 @@ class _AllowMutationOnSavedContext:
         self._most = 2 * len(self.sid_to_tid) + 1000
 
     def unpack(self, handle: _Handle) -> Tensor:
-        """The tensor as it was when it was saved."""
+        """Return the tensor as it was when it was saved."""
         found = self.cloned.get(handle)
         if found is None:
             found = self.original.get(handle)

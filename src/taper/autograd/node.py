@@ -132,11 +132,11 @@ class Node:
         return cls._public_name or cls.__name__
 
     def name(self) -> str:
-        """The name that PyTorch gives the node."""
+        """Return the name that PyTorch gives the node."""
         return self._class_name()
 
     def _forward_name(self) -> str:
-        """The operation this node belongs to, as PyTorch's errors call it: `Add`, `Sum1`."""
+        """Return the operation this node belongs to, as PyTorch's errors call it: `Add`, `Sum1`."""
         match = _BACKWARD.fullmatch(self._class_name())
         return self._class_name() if match is None else match[1] + match[2].removesuffix("0")
 
@@ -145,7 +145,7 @@ class Node:
         return VersionCounter()
 
     def _saves_output(self, nr: int) -> bool:
-        """Whether the forward output `nr` is among the saved values."""
+        """Return whether the forward output `nr` is among the saved values."""
         return False
 
     def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
@@ -184,7 +184,7 @@ class Node:
         return True
 
     def _rarely(self) -> NodeExtra:
-        """The record of rare things, made on first use."""
+        """Return the record of rare things, made on first use."""
         if self._extra is None:
             self._extra = NodeExtra()
         return self._extra

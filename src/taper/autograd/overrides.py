@@ -30,7 +30,7 @@ def disabled() -> Iterator[None]:
 
 
 def is_off() -> bool:
-    """Whether this thread is in such a block."""
+    """Return whether this thread is in such a block."""
     return _switch.off
 
 

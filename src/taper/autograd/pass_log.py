@@ -15,7 +15,7 @@ _logger: Any = None
 
 
 def active_logger() -> Any:
-    """The logger if it takes DEBUG records now, else None."""
+    """Return the logger if it takes DEBUG records now, else None."""
     logging = sys.modules.get("logging")
     if logging is None:
         return None

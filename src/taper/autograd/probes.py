@@ -156,5 +156,5 @@ class WeakTensorRef:
         self._reference = weakref.ref(tensor)
 
     def expired(self) -> bool:
-        """Whether the tensor is gone."""
+        """Return whether the tensor is gone."""
         return self._reference() is None

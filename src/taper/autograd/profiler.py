@@ -248,7 +248,7 @@ class profile:
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """The events as a table; see `EventList.table`."""
+        """Return the events as a table; see `EventList.table`."""
         return self.function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
@@ -265,7 +265,7 @@ class profile:
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One sum for each name, and for each shape or stack if these are asked for."""
+        """Return one sum for each name, and for each shape or stack if these are asked for."""
         if self._events is None:
             return EventList()
         return self._events.key_averages(
@@ -273,7 +273,7 @@ class profile:
         )
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all events."""
+        """Return the sum of all events."""
         return self.function_events.total_average()
 
     @property

@@ -68,7 +68,7 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
-        """The length of the interval."""
+        """Return the length of the interval."""
         return self.end - self.start
 
 
@@ -419,7 +419,7 @@ class EventList(list[Any]):
         return sum(event.self_cpu_time_total for event in self)
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all events."""
+        """Return the sum of all events."""
         total = FunctionEventAvg()
         for event in self:
             total.key = None
@@ -433,7 +433,7 @@ class EventList(list[Any]):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One sum for each name, and for each shape or stack if these are asked for."""
+        """Return one sum for each name, and for each shape or stack if these are asked for."""
         if not self._tree_built:
             raise AssertionError("Expected tree to be built before calling key_averages")
         groups: dict[Any, FunctionEventAvg] = defaultdict(FunctionEventAvg)
@@ -468,7 +468,7 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table, one in a row; the largest `sort_by` (an attribute) first.
+        """Return the events as a table, one in a row; the largest `sort_by` (an attribute) first.
 
         `row_limit=-1` shows all rows; `time_unit` ("s", "ms" or "us") writes all times alike.
         """
@@ -506,7 +506,7 @@ class EventList(list[Any]):
 
 
 def _node_around(event: FunctionEvent | None) -> FunctionEvent | None:
-    """The event of a node that an event is or happened in."""
+    """Return the event of a node that an event is or happened in."""
     while event is not None and event.scope != BACKWARD_SCOPE:
         event = event.cpu_parent
     return event

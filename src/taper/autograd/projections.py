@@ -29,7 +29,7 @@ Directions = tuple[np.ndarray, ...]
 
 
 def direction(tensor: Tensor, generator: Any) -> np.ndarray:
-    """A random vector of length one, in the shape of the tensor and real."""
+    """Return a random vector of length one, in the shape of the tensor and real."""
     real = tensor._array.real.dtype
     empty = wrap(np.empty(tensor.numel(), np.float32))
     drawn: np.ndarray = empty.uniform_(0, 1, generator=generator)._array.astype(real)
@@ -102,6 +102,6 @@ def forward_slopes(
 
 
 def tolerance(atol: float, along: Directions, across: np.ndarray | None) -> float:
-    """The absolute tolerance of a projection: that of an entry, times what is summed up."""
+    """Return the absolute tolerance of a projection: that of an entry, times what is summed up."""
     factor = float(sum(each.sum() for each in along))
     return atol * factor * (1.0 if across is None else float(across.sum()))

@@ -49,13 +49,13 @@ if native is not None:
 
 
 def here() -> tuple[CodeType, int]:
-    """The record of the user's line that is running now."""
+    """Return the record of the user's line that is running now."""
     frame = user_frame(sys._getframe(1))
     return frame.f_code, frame.f_lasti
 
 
 def line_of(code: CodeType, offset: int) -> int:
-    """The line number of an instruction offset of a code object."""
+    """Return the line number of an instruction offset of a code object."""
     for start, end, line in code.co_lines():
         if start <= offset < end and line is not None:
             return line

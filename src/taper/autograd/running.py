@@ -34,7 +34,7 @@ def set_graph_exec_group(group: Any) -> None:
 
 
 def current_graph_task_id() -> int:
-    """The number of the running pass, -1 outside of one.
+    """Return the number of the running pass, -1 outside of one.
 
     >>> import taper
     >>> taper._C._current_graph_task_id()
@@ -45,18 +45,18 @@ def current_graph_task_id() -> int:
 
 
 def current_autograd_node() -> Any:
-    """The node that is running, None outside of a pass."""
+    """Return the node that is running, None outside of a pass."""
     return local.state.current_node
 
 
 def keeps_graph() -> bool:
-    """Whether the running pass keeps saved values; True outside of one."""
+    """Return whether the running pass keeps saved values; True outside of one."""
     task = local.state.graph_task
     return True if task is None else task.keep_graph
 
 
 def will_engine_execute_node(node: Any) -> bool:
-    """Whether the running pass runs `node`, or has run it.
+    """Return whether the running pass runs `node`, or has run it.
 
     Of a pass for some inputs also the nodes of these inputs count, though they need not run.
     """
@@ -79,7 +79,7 @@ def will_engine_execute_node(node: Any) -> bool:
 
 
 def current_graph_task_execution_order() -> list[Node]:
-    """The nodes of the running pass in the order in which it runs them."""
+    """Return the nodes of the running pass in the order in which it runs them."""
     state = local.state
     if state.graph_task is None:
         raise RuntimeError(
@@ -96,7 +96,7 @@ def current_graph_task_execution_order() -> list[Node]:
 
 
 def _order(task: GraphTask) -> list[Node]:
-    """What the engine's loop does with a heap, without running anything (I3)."""
+    """Return what the engine's loop does with a heap, without running anything (I3)."""
     roots = list(dict.fromkeys(node for node, _, _ in task.roots))
     missing = _missing(roots)
     tick = itertools.count()

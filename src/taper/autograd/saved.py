@@ -98,7 +98,7 @@ def _recorded_at(node: Node) -> str:
 
 
 def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
-    """What connects the roots of a pass with a node that an earlier pass has freed."""
+    """Return what connects the roots of a pass with a node that an earlier pass has freed."""
     way = _way(roots, freed)
     if not way or way[0]._sequence < sequence:
         return (
@@ -119,7 +119,7 @@ def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
 
 
 def _way(roots: list[Node], target: Node) -> list[Node]:
-    """The nodes of a path from a root to the target, both included."""
+    """Return the nodes of a path from a root to the target, both included."""
     before: dict[Node, Node | None] = dict.fromkeys(roots)
     stack = list(roots)
     while stack and target not in before:
@@ -144,7 +144,7 @@ def modified_error(
     counter: Any,
     expected: int,
 ) -> RuntimeError:
-    """The error for a saved tensor that was written since; names who saved and who wrote."""
+    """Return the error for a saved tensor that was written since; names who saved and who wrote."""
     if isinstance(counter, DetachedCounter) and not isinstance(expected, DetachedVersion):
         return RuntimeError(DETACHED_TEXT)
     kind = dtypes.backend_type_name(dtypes.FROM_NUMPY[array.dtype])
@@ -233,7 +233,7 @@ class SavedValue:
         self.tensor = self.array = None
 
     def without_history(self) -> Tensor:
-        """The value as a tensor that is not part of the graph."""
+        """Return the value as a tensor that is not part of the graph."""
         if self.tensor is not None:
             return alias(self.tensor)
         tensor = wrap(_required(self.array))
@@ -241,7 +241,7 @@ class SavedValue:
         return tensor
 
     def unpack(self, node: Node | None) -> Tensor | None:
-        """The value as a Tensor, version-checked; an output has none without its node."""
+        """Return the value as a Tensor, version-checked; an output has none without its node."""
         if node is None and self.is_output:
             raise RuntimeError(DETACHED_TEXT)
         if self.freed:
@@ -285,7 +285,7 @@ class SavedValue:
 
 
 def _producer(tensor: Tensor) -> tuple[Node | None, int]:
-    """The node that made a tensor; of a view that was written since, the node it has now."""
+    """Return the node that made a tensor; of a view that was written since, the node it has now."""
     requires_grad(tensor)
     return tensor._grad_fn, tensor._output_nr
 
@@ -297,7 +297,7 @@ def _required(value: Any) -> Any:
 
 
 def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | None) -> Tensor:
-    """A new tensor that stands for output `nr` of `node` (Note [Saved outputs])."""
+    """Return a new tensor that stands for output `nr` of `node` (Note [Saved outputs])."""
     tensor = wrap(array)
     tensor._counter = counter
     if nr in node._without_grad:
@@ -353,7 +353,7 @@ class SavedTensor:
         return self._value.unpack_hook
 
     def unpack(self) -> Any:
-        """The saved tensor."""
+        """Return the saved tensor."""
         return self._value.unpack(self._node)
 
     def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
@@ -399,7 +399,7 @@ def handle(node: Node | None, value: Any) -> Any:
 def make_saved_tensor(
     tensor: Tensor, is_output: bool, is_inplace_on_view: bool = False
 ) -> SavedTensor:
-    """A saved tensor that no node holds, packed by the hooks that are active (§S12).
+    """Return a saved tensor that no node holds, packed by the hooks that are active (§S12).
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -462,7 +462,7 @@ def _saved_input(kept: Any, version: int) -> SavedValue:
 
 
 def read_saved(node: Any, name: str) -> Any:
-    """A saved tensor (or number, or None) of a table node as a Tensor, with all checks."""
+    """Return a saved tensor (or number, or None) of a table node as a Tensor, with all checks."""
     extra = node._extra
     if extra is not None and name in extra.saved:
         value = extra.saved[name]

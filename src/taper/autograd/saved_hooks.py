@@ -37,13 +37,13 @@ def pop_hooks() -> None:
 
 
 def top_hooks(ignore_is_tracing: bool = False) -> tuple[Any, Any] | None:
-    """The pair that tensors are packed with now; nothing is ever traced."""
+    """Return the pair that tensors are packed with now; nothing is ever traced."""
     hooks = local.state.saved_hooks
     return hooks[-1] if hooks else None
 
 
 def hooks_enabled() -> bool:
-    """Whether hooks may be pushed.
+    """Return whether hooks may be pushed.
 
     >>> import taper
     >>> with taper.autograd.graph.disable_saved_tensors_hooks("not here"):
@@ -54,7 +54,7 @@ def hooks_enabled() -> bool:
 
 
 def hooks_disabled_message() -> str | None:
-    """What pushing hooks raises now, None if they are allowed."""
+    """Return what pushing hooks raises now, None if they are allowed."""
     return local.state.hooks_disabled
 
 

@@ -74,7 +74,7 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
 
 
 def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
-    """Whether a tangent was given in another dtype than its tensor's, which results keep."""
+    """Return whether a tangent was given in another dtype than its tensor's, which results keep."""
     for value in arguments:
         for each in value if isinstance(value, tuple | list) else (value,):
             found = tangent(each) if isinstance(each, Tensor) else None
@@ -88,7 +88,7 @@ def _can_have_one(tensor: Tensor) -> bool:
 
 
 def _fitted(found: Tensor, output: Tensor, own_dtype: bool = False) -> Tensor:
-    """A tangent with the shape and dtype of its tensor, or with a dtype of its own."""
+    """Return a tangent with the shape and dtype of its tensor, or with a dtype of its own."""
     if found._array.shape != output._array.shape:
         found = found.expand(output._array.shape).clone()
     if not own_dtype and found._array.dtype != output._array.dtype:
@@ -126,7 +126,7 @@ def carry_over(source: Tensor, copy: Tensor) -> None:
 
 @outside_of_level
 def tangent_for(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None) -> Any:
-    """The tangents of a call's outputs; None if no argument has one."""
+    """Return the tangents of a call's outputs; None if no argument has one."""
     flat = [
         each
         for value in arguments
@@ -189,7 +189,7 @@ def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
 
 
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
-    """Tangents in the place of tensors, zero where there is none."""
+    """Return tangents in the place of tensors, zero where there is none."""
     replaced = []
     for param, value in zip(op.params, arguments, strict=True):
         if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
@@ -209,7 +209,7 @@ def _or_zero(value: Tensor) -> Tensor:
 def _pointwise(
     op: Op, arguments: tuple[Any, ...], primals: tuple[Any, ...], outputs: Sequence[Tensor]
 ) -> Any:
-    """The backward formulas with grad := tangent; conjugated around for complex tensors."""
+    """Return the backward formulas with grad := tangent; conjugated around for complex tensors."""
     terms = []
     values = _named(op, primals, outputs)
     for param, value in zip(op.params, arguments, strict=True):
@@ -239,7 +239,7 @@ def _pointwise(
 def _by_rule(
     op: Op, arguments: tuple[Any, ...], primals: tuple[Any, ...], outputs: Sequence[Tensor]
 ) -> Any:
-    """A rule written for the operator: it names `<tensor>_t`, parameters and results."""
+    """Return a rule written for the operator: it names `<tensor>_t`, parameters and results."""
     values = _named(op, primals, outputs)
     duals = _named(op, arguments, outputs)
     given = []

@@ -123,7 +123,7 @@ def _get_grad_fn(self: Tensor) -> Node | None:
 
 
 def _is_leaf(self: Tensor) -> bool:
-    """Whether no recorded operation made this tensor."""
+    """Return whether no recorded operation made this tensor."""
     return _get_grad_fn(self) is None
 
 
@@ -194,7 +194,7 @@ def _delete_grad(self: Tensor) -> None:
 
 
 def _c_name(which: dtypes.dtype) -> str:
-    """A dtype as C++ calls it, which is how PyTorch names a gradient's."""
+    """Return a dtype as C++ calls it, which is how PyTorch names a gradient's."""
     return _C_NAMES.get(which.scalar_type, which.scalar_type.lower())
 
 
@@ -214,7 +214,7 @@ _C_NAMES = {
 
 
 def _grad_dtype_of(tensor: Tensor) -> dtypes.dtype | None:
-    """The dtype of a tensor's gradient, None if any will do."""
+    """Return the dtype of a tensor's gradient, None if any will do."""
     meta = tensor._meta
     if meta is None or meta.grad_dtype is UNSET:
         return tensor.dtype
@@ -264,7 +264,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 def _retains_grad(self: Tensor) -> bool:
-    """Whether the gradient of this non-leaf tensor is kept."""
+    """Return whether the gradient of this non-leaf tensor is kept."""
     return self._meta is not None and self._meta.retains_grad
 
 
@@ -347,7 +347,7 @@ def register_post_accumulate_grad_hook(
 
 
 def _version(self: Tensor) -> int:
-    """How often this tensor's memory was written in place."""
+    """Return how often this tensor's memory was written in place."""
     counter = self._counter
     if counter is INFERENCE_COUNTER:
         raise RuntimeError("Inference tensors do not track version counter.")
@@ -357,7 +357,7 @@ def _version(self: Tensor) -> int:
 
 
 def _base(self: Tensor) -> Tensor | None:
-    """The tensor that this one is a view of, None if it is none."""
+    """Return the tensor that this one is a view of, None if it is none."""
     return None if self._view is None else self._view.base
 
 
@@ -435,7 +435,7 @@ def _slots_with(value: Any, holder: Any) -> int:
 
 @attach
 def is_inference(self: Tensor) -> bool:
-    """Whether this tensor was made in inference mode."""
+    """Return whether this tensor was made in inference mode."""
     return made_in_inference(self._counter)
 
 
@@ -506,7 +506,7 @@ def _deny_delete(text: str) -> Callable[[Tensor], None]:
 
 
 def _read_only(name: str, getter: Callable[[Tensor], Any]) -> property:
-    """A property that says in PyTorch's words that it cannot be set."""
+    """Return a property that says in PyTorch's words that it cannot be set."""
 
     def refuse(self: Tensor, value: Any = None) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")

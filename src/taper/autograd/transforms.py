@@ -32,7 +32,7 @@ def mark_made(tensor: Any) -> None:
 
 
 def seen_whole(label: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that works on arrays itself: an open transform gets the call as a whole."""
+    """Return a function that works on arrays itself: an open transform gets the call as a whole."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -50,7 +50,7 @@ def whole(label: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def shown(tensor: Any, text: Callable[[Any, bool], str]) -> str:
-    """A tensor as it prints inside transforms: wrapped once for each that knows it.
+    """Return a tensor as it prints inside transforms: wrapped once for each that knows it.
 
     `text(tensor, history)` is how an ordinary tensor prints, with its history or without.
     """

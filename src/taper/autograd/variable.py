@@ -36,7 +36,7 @@ class ImperativeEngine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
-        """One pass, with the arguments that PyTorch's engine takes."""
+        """Return one pass, with the arguments that PyTorch's engine takes."""
         if accumulate_grad:
             return backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
         return grad(
@@ -44,7 +44,7 @@ class ImperativeEngine:
         )
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether a checkpoint may recompute now: not in a pass for some inputs only."""
+        """Return whether a checkpoint may recompute now: not in a pass for some inputs only."""
         task = local.state.graph_task
         while task is not None and task.wanted is None:
             task = task.outer

@@ -45,14 +45,14 @@ from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 
 def meta_of(tensor: Tensor) -> AutogradMeta:
-    """The tensor's AutogradMeta, made on first use."""
+    """Return the tensor's AutogradMeta, made on first use."""
     if tensor._meta is None:
         tensor._meta = AutogradMeta()
     return tensor._meta
 
 
 def version_counter(tensor: Tensor) -> Any:
-    """The tensor's counter, made on first use; a node that saved its output shares it."""
+    """Return the tensor's counter, made on first use; a node that saved its output shares it."""
     counter = tensor._counter
     if counter is None:
         node = tensor._grad_fn
@@ -107,7 +107,7 @@ def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
 
 
 def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad | None:
-    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
+    """Return the leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
 
     For a node with a sequence number it is the one of that time.
     """
@@ -156,7 +156,7 @@ def make_view(
 
 
 def _of_memory(source: Tensor, step: Any) -> Any:
-    """What a view operator gives of the memory behind a conjugate."""
+    """Return what a view operator gives of the memory behind a conjugate."""
     function, arguments = step
     return _unrecorded(function, wrap(memory_of(source)), arguments)
 
@@ -172,7 +172,7 @@ def _unrecorded(function: Callable[..., Any], tensor: Tensor, arguments: Sequenc
 
 
 def _part(source: Tensor, step: Any) -> np.ndarray:
-    """The piece of the memory behind a conjugate that a view operator gives."""
+    """Return the piece of the memory behind a conjugate that a view operator gives."""
     part: np.ndarray = _of_memory(source, step)._array
     if part.dtype != memory_of(source).dtype and source._change is not NEGATIVE:
         raise RuntimeError(
@@ -253,7 +253,7 @@ def tracked(
 
 
 def alias(source: Tensor) -> Tensor:
-    """A tensor on the same memory and counter without history: `detach()`."""
+    """Return a tensor on the same memory and counter without history: `detach()`."""
     if source._change is None:  # 0.1 us less than `showing`
         tensor = wrap(source._array)
     else:
@@ -264,7 +264,7 @@ def alias(source: Tensor) -> Tensor:
 
 
 def alias_counter() -> Any:
-    """The counter of a tensor that is to have the memory of an inference tensor."""
+    """Return the counter of a tensor that is to have the memory of an inference tensor."""
     return INFERENCE_COUNTER if local.state.mode & INFERENCE else AliasCounter()
 
 
@@ -304,7 +304,7 @@ def regenerate(view: Tensor) -> None:
 
 
 def remake(view: Tensor, base: Tensor) -> Tensor:
-    """A recorded view of `base` with the geometry of `view`."""
+    """Return a recorded view of `base` with the geometry of `view`."""
     if local.state.view_replay:
         return replay(view._view.replay, base)
     if can_stride(view, base):
@@ -315,7 +315,7 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
 
 
 def _remade_alone(view: Tensor, base: Tensor) -> Tensor:
-    """A recorded view of a base that has lost its history (§V17): it leads to nobody."""
+    """Return a recorded view of a base that has lost its history (§V17): it leads to nobody."""
     stand_in = alias(base)
     stand_in._requires_grad = True
     fresh = remake(view, stand_in)
@@ -327,7 +327,7 @@ def _remade_alone(view: Tensor, base: Tensor) -> Tensor:
 
 
 def _as_strided(base: Tensor, array: np.ndarray) -> Tensor:
-    """A recorded view of `base` with the geometry of `array`, on the same memory."""
+    """Return a recorded view of `base` with the geometry of `array`, on the same memory."""
     view: Tensor = base.as_strided(array.shape, element_strides(array), storage_offset(array))
     return view
 
@@ -361,7 +361,7 @@ def _meaning(tensor: Any) -> tuple[Any, Any]:
 
 
 def _steps(link: Any) -> list[Any]:
-    """The view operators that lead from a base to a view, with their arguments."""
+    """Return the view operators that lead from a base to a view, with their arguments."""
     steps = []
     while link is not None:
         link, step = link
@@ -537,7 +537,7 @@ class CopySlices(BuiltinNode):
         return (whole if needs[0] else None, *inner[1:])
 
     def _run_inner(self, grad: Tensor, needs: Sequence[bool]) -> Sequence[Any]:
-        """The gradients of the operator that wrote the view."""
+        """Return the gradients of the operator that wrote the view."""
         fn = self.fn
         inner = [needs[0] and fn._edges[0] is not None, *needs[1:]]
         if local.state.mode & NO_GRAD:
@@ -550,7 +550,7 @@ class CopySlices(BuiltinNode):
             extra.within = None
 
     def view_edge(self) -> tuple[Node | None, int]:
-        """Where the gradient of the written view goes, which the operator may have saved."""
+        """Return where the gradient of the written view goes, which the operator may have saved."""
         whole = wrap(empty_with(self._shape, self.base_strides, self._dtype))
         set_history(whole, self)
         if self.steps is None:

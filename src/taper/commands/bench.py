@@ -37,7 +37,7 @@ class Worker:
         )
 
     def measure(self, workload: str) -> dict[str, Any]:
-        """What the process answers."""
+        """Return what the process answers."""
         if self.process.stdin is None or self.process.stdout is None:
             raise RuntimeError("the worker was started without pipes")
         try:

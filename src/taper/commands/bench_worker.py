@@ -44,7 +44,7 @@ def measure(work: Work, times: int) -> float:
 
 
 def repetitions(work: Work, seconds: float) -> int:
-    """How often the work fits into `seconds`."""
+    """Return how often the work fits into `seconds`."""
     work()  # the first execution builds and allocates
     once = max(measure(work, 1), 1e-9)
     times = max(1, round(seconds / 10 / once))

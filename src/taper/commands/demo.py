@@ -51,7 +51,7 @@ def story() -> None:
 
 
 def accuracy(model: nn.Module, points: Tensor, label: Tensor) -> float:
-    """The share of points that the model puts on the right arm."""
+    """Return the share of points that the model puts on the right arm."""
     model.eval()
     with taper.no_grad():
         right = (model(points).argmax(1) == label).sum().item()
@@ -100,7 +100,7 @@ def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
 
 
 def picture_of_classes(model: nn.Module, rows: int = 17, columns: int = 44) -> Iterable[str]:
-    """The plane as the classifier sees it, one letter for each arm."""
+    """Yield the plane as the classifier sees it, one letter for each arm."""
     model.eval()
     y = taper.linspace(1.1, -1.1, rows).repeat_interleave(columns)
     x = taper.linspace(-1.1, 1.1, columns).repeat(rows)

@@ -77,14 +77,14 @@ class Watch:
             self.picture = make_dot(tuple(tensors), params=self.names, **self.options)
 
     def finish(self) -> Dot | None:
-        """The picture, if the program has recorded anything."""
+        """Return the picture, if the program has recorded anything."""
         if self.picture is None and self.last is not None:
             self.take(self.last)
         return self.picture
 
 
 def _names_in_memory() -> dict[str, Tensor]:
-    """The parameters of the program's models by name, and the tensors among its globals."""
+    """Return the parameters of the program's models by name, and the tensors among its globals."""
     modules = [each for each in gc.get_objects() if isinstance(each, Module)]
     inside = {id(child) for module in modules for child in module.children()}
     names: dict[str, Tensor] = {}

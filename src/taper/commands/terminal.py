@@ -17,7 +17,7 @@ _WIDTH = 30
 
 
 def track(items: Sequence[Item], label: str) -> Iterator[Item]:
-    """The items, with a bar on a terminal that goes away at the end."""
+    """Return the items, with a bar on a terminal that goes away at the end."""
     if not sys.stdout.isatty():
         return iter(items)
     if importlib.util.find_spec("rich") is not None:

@@ -50,7 +50,7 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Whether `import torch` gives taper now."""
+    """Return whether `import torch` gives taper now."""
     return _proxy is not None
 
 

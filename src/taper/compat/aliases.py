@@ -21,7 +21,7 @@ def counterpart(name: str) -> str | None:
 
 
 def public_name(name: str) -> str:
-    """The name under which programs know a module of taper.
+    """Return the name under which programs know a module of taper.
 
     >>> from taper.compat.aliases import public_name
     >>> public_name("taper.nn.functional"), public_name("taper.vision.models")

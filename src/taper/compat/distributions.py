@@ -22,17 +22,17 @@ class StandIn(Distribution):
         self._name = name
 
     def read_text(self, filename: str) -> str | None:
-        """The text of `METADATA`; there are no other files."""
+        """Return the text of `METADATA`; there are no other files."""
         if filename != "METADATA":
             return None
         return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {VERSIONS[self._name]}\n"
 
     def locate_file(self, path: str | PathLike[str]) -> Any:
-        """A file of the package, which would stand beside taper."""
+        """Return a file of the package, which would stand beside taper."""
         return pathlib.Path(__file__).parent.parent.parent / path
 
 
 def found(name: str | None) -> Iterable[Distribution]:
-    """The stand-in of that name, or all."""
+    """Return the stand-in of that name, or all."""
     wanted = None if name is None else re.sub(r"[-_.]+", "-", name).lower()
     return [StandIn(each) for each in VERSIONS if wanted in (None, each)]

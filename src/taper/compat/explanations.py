@@ -40,13 +40,13 @@ class Entry(NamedTuple):
 
 @functools.lru_cache(maxsize=256)  # the search for near names takes 0.7 ms, and programs ask again
 def no_attribute(module: ModuleType, public: str, name: str) -> str:
-    """What follows `module 'torch' has no attribute 'name'`."""
+    """Return what follows `module 'torch' has no attribute 'name'`."""
     facts = _left_out(f"{public}.{name}") or _facts(public, name)
     return ". ".join(["", *facts, *_nearest(module, public, name)])
 
 
 def no_module(fullname: str) -> str:
-    """The text of the error of `import torch.foo`."""
+    """Return the text of the error of `import torch.foo`."""
     facts = _left_out(fullname) or ["taper does not have this module"]
     return ". ".join([f"No module named {fullname!r}", *facts])
 
@@ -84,7 +84,7 @@ def _nearest(module: ModuleType, public: str, name: str) -> Iterator[str]:
 
 @functools.cache
 def known_names() -> dict[str, dict[str, Entry]]:
-    """The public names of PyTorch by area, from names.txt."""
+    """Return the public names of PyTorch by area, from names.txt."""
     lines = importlib.resources.files(__package__).joinpath("names.txt").read_text().splitlines()
     subjects: dict[str, str] = {}
     areas: dict[str, dict[str, Entry]] = {}

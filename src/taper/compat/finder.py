@@ -113,7 +113,7 @@ class _AliasLoader(Loader):
                 sys.modules.setdefault(self.name + name[len(self.own) :], child)
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """The module's own code, for `python -m`."""
+        """Return the module's own code, for `python -m`."""
         real = importlib.util.find_spec(self.own)
         loader: Any = real and real.loader
         return loader.get_code(self.own)
@@ -150,7 +150,7 @@ def _alias(fullname: str, own: str) -> ModuleSpec | None:
 
 
 def _is_import(asking: CodeType) -> bool:
-    """Whether a finder is asked by an import statement or `import_module`.
+    """Return whether a finder is asked by an import statement or `import_module`.
 
     Of the two who ask, only the import may hear an error, and there is no official way to tell
     them apart.  Should Python rename its function, the message is the plain one.

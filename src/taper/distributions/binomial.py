@@ -108,7 +108,7 @@ class Binomial(Distribution):
         return value * logits - lgamma(value + 1) - lgamma(count - value + 1) - normalizer
 
     def _common_count(self, method: str) -> int:
-        """The number of trials, which must be the same everywhere."""
+        """Return the number of trials, which must be the same everywhere."""
         total_count = int(self.total_count.max())
         if not self.total_count.min() == total_count:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")

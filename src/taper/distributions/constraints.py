@@ -124,7 +124,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint stands for one that depends on parameters.
+    """Return whether a constraint stands for one that depends on parameters.
 
     >>> import taper
     >>> from taper.distributions import constraints

@@ -78,13 +78,13 @@ class ContinuousBernoulli(ExponentialFamily):
         return maximum(self.probs <= self._lims[0], self.probs > self._lims[1])
 
     def _cut_probs(self) -> Tensor:
-        """The probabilities, moved out of the region where the formulas fail."""
+        """Return the probabilities, moved out of the region where the formulas fail."""
         return where(
             self._outside_unstable_region(), self.probs, self._lims[0] * ones_like(self.probs)
         )
 
     def _cont_bern_log_norm(self) -> Tensor:
-        """The logarithm of the factor that makes the density integrate to one."""
+        """Return the logarithm of the factor that makes the density integrate to one."""
         cut = self._cut_probs()
         below = where(cut <= 0.5, cut, zeros_like(cut))
         above = where(cut >= 0.5, cut, ones_like(cut))

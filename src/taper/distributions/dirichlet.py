@@ -20,7 +20,7 @@ __all__ = ["Dirichlet"]
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
-    """The gradient of the concentrations: each moves its number, and with it all others."""
+    """Return the gradient of the concentrations: each moves its number, and with it all others."""
     total = concentration.sum(-1, True).expand_as(concentration)
     grad = dirichlet_gradient(x, concentration, total)
     return grad * (grad_output - (x * grad_output).sum(-1, True))

@@ -21,7 +21,7 @@ Shape = Size | list[int] | tuple[int, ...]
 
 
 def _is_all_true(valid: Any) -> bool:
-    """Whether a check found nothing wrong."""
+    """Return whether a check found nothing wrong."""
     if not isinstance(valid, Tensor):
         raise TypeError(
             "_is_all_true(): argument 'input' (position 1) must be Tensor, not "
@@ -144,7 +144,7 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
-        """A draw, or `sample_shape` of them; nothing is recorded."""
+        """Return a draw, or `sample_shape` of them; nothing is recorded."""
         with no_grad():
             return self.rsample(sample_shape)
 
@@ -180,11 +180,11 @@ class Distribution:
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
+        """Return the exponential of the entropy."""
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Shape = NO_SHAPE) -> Size:
-        """The shape of `sample_shape` draws."""
+        """Return the shape of `sample_shape` draws."""
         if not isinstance(sample_shape, Size):
             sample_shape = Size(sample_shape)
         return Size(sample_shape + self._batch_shape + self._event_shape)

@@ -37,7 +37,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy, as `F(theta) - <theta, F'(theta)> - E[k(x)]`."""
+        """Return the entropy, as `F(theta) - <theta, F'(theta)> - E[k(x)]`."""
         result = -self._mean_carrier_measure
         parameters = [each.detach().requires_grad_() for each in self._natural_params]
         normalizer = self._log_normalizer(*parameters)

@@ -59,7 +59,7 @@ class GeneralizedPareto(Distribution):
         return -self.scale.log() - where(is_zero, z, heavy)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of more than `value`."""
+        """Return the logarithm of the probability of more than `value`."""
         if self._validate_args:
             self._validate_sample(value)
         z = self._z(value)
@@ -67,7 +67,7 @@ class GeneralizedPareto(Distribution):
         return where(is_zero, -z, -(concentration * z).log1p() / concentration)
 
     def log_cdf(self, value: Tensor) -> Tensor:
-        """The logarithm of `cdf`."""
+        """Return the logarithm of `cdf`."""
         if self._validate_args:
             self._validate_sample(value)
         return (-self.log_survival_function(value).exp()).log1p()
@@ -88,7 +88,7 @@ class GeneralizedPareto(Distribution):
         return (value - self.loc) / self.scale
 
     def _split_concentration(self) -> tuple[Tensor, Tensor]:
-        """Where it is 0, and the concentration with ones there, by which one can divide."""
+        """Return where it is 0, and the concentration with ones there, by which one can divide."""
         is_zero = isclose(self.concentration, zeros_like(self.concentration))
         return is_zero, where(is_zero, ones_like(self.concentration), self.concentration)
 

@@ -18,7 +18,7 @@ from taper.tensor import Tensor
 
 
 def _batch_trace_XXT(bmat: Tensor) -> Tensor:
-    """The traces of `X @ X.T`: the sums of the squares of all elements."""
+    """Return the traces of `X @ X.T`: the sums of the squares of all elements."""
     rows, columns = bmat.size(-2), bmat.size(-1)
     return bmat.reshape(-1, rows * columns).pow(2).sum(-1).reshape(bmat.shape[:-2])
 

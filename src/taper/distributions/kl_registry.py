@@ -72,7 +72,7 @@ class _Match:
 
 
 def _dispatch_kl(type_p: type, type_q: type) -> Any:
-    """The most special function for two classes, or NotImplemented."""
+    """Return the most special function for two classes, or NotImplemented."""
     matches = [
         (super_p, super_q)
         for super_p, super_q in _KL_REGISTRY
@@ -93,7 +93,7 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence `E_p[log p(x) - log q(x)]`, of the batch's shape.
+    """Return the Kullback-Leibler divergence `E_p[log p(x) - log q(x)]`, of the batch's shape.
 
     >>> import taper
     >>> from taper.distributions import Normal, kl_divergence

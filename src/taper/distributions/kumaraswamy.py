@@ -18,7 +18,7 @@ __all__ = ["Kumaraswamy"]
 
 
 def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:
-    """The mean of the n-th power: b * B(1 + n / a, b)."""
+    """Return the mean of the n-th power: b * B(1 + n / a, b)."""
     arg = 1 + n / a
     log_beta = arg.lgamma() + b.lgamma() - (arg + b).lgamma()
     return b * log_beta.exp()

@@ -30,7 +30,7 @@ def _with_identity(K: Tensor) -> Tensor:
 
 
 def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
-    """The Cholesky factor of `I + W.T @ inv(D) @ W` (Woodbury's capacitance matrix)."""
+    """Return the Cholesky factor of `I + W.T @ inv(D) @ W` (Woodbury's capacitance matrix)."""
     return cholesky(_with_identity(matmul(W.mT / D.unsqueeze(-2), W)))
 
 

@@ -99,7 +99,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     def _weighted(self, values: Tensor) -> Tensor:
-        """The mean over the components."""
+        """Return the mean over the components."""
         probs = self._pad_mixture_dimensions(self.mixture_distribution.probs)
         return (probs * values).sum(dim=-1 - self._event_ndims)
 

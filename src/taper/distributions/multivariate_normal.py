@@ -29,7 +29,7 @@ def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
 
 
 def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
-    """The squared lengths of `inv(L) @ x` for lower triangles and vectors, both batched.
+    """Return the squared lengths of `inv(L) @ x` for lower triangles and vectors, both batched.
 
     A triangle serves many vectors: those are gathered as columns, so that each triangle is used in
     one solution with many right sides.  The batch of `bx` ends with multiples of that of `bL`.
@@ -64,13 +64,13 @@ _MATRICES = ("covariance_matrix", "precision_matrix", "scale_tril")
 
 
 def given_matrix(**matrices: Tensor | None) -> tuple[str, Any] | None:
-    """The name and value of the one matrix that was given; None if it is not one."""
+    """Return the name and value of the one matrix that was given; None if it is not one."""
     given = [(name, value) for name, value in matrices.items() if value is not None]
     return given[0] if len(given) == 1 else None
 
 
 def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
-    """The Cholesky factor of the covariance that a matrix of this name describes."""
+    """Return the Cholesky factor of the covariance that a matrix of this name describes."""
     if name == "scale_tril":
         return matrix
     return cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)

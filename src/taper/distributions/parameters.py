@@ -14,7 +14,7 @@ Number = bool | int | float
 
 
 def one_of(probs: Any, logits: Any) -> tuple[str, Any]:
-    """The name and the value of the way in which probabilities were given: exactly one."""
+    """Return the name and the value of the way in which probabilities were given: exactly one."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return ("logits", logits) if probs is None else ("probs", probs)

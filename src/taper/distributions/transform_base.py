@@ -85,7 +85,7 @@ class Transform:
         return y
 
     def _inv_call(self, y: Any) -> Any:
-        """The value of the inverse at `y`."""
+        """Return the value of the inverse at `y`."""
         if self._cache_size == 0:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
@@ -109,11 +109,11 @@ class Transform:
         return f"{self.__class__.__name__}()"
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the output for an input of `shape`."""
+        """Return the shape of the output for an input of `shape`."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of the input for an output of `shape`."""
+        """Return the shape of the input for an output of `shape`."""
         return shape
 
 
@@ -188,6 +188,6 @@ def with_event_dim(constraint: Any, dims: int) -> Any:
 
 
 def clipped_sigmoid(x: Tensor) -> Tensor:
-    """The sigmoid, kept away from 0 and 1 so that its inverse is finite."""
+    """Return the sigmoid, kept away from 0 and 1 so that its inverse is finite."""
     limits = finfo(x.dtype)
     return clamp(sigmoid(x), min=limits.tiny, max=1.0 - limits.eps)

@@ -68,7 +68,7 @@ def _standard_normal(
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """The sum over the last `dim` dimensions; `value` itself for none."""
+    """Return the sum over the last `dim` dimensions; `value` itself for none."""
     if dim == 0:
         return value
     return value.reshape((*value.shape[:-dim], -1)).sum(-1)
@@ -148,7 +148,7 @@ def _below_diagonal(size: int, diag: int) -> Tensor:
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The elements on and below a diagonal, row by row; matrices may be batched.
+    """Return the elements on and below a diagonal, row by row; matrices may be batched.
 
     >>> import taper
     >>> taper.distributions.utils.tril_matrix_to_vec(taper.tensor([[1, 0], [2, 3]]))

@@ -57,7 +57,7 @@ def _polynomial(y: Tensor, coefficients: tuple[float, ...]) -> Any:
 
 
 def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
-    """The logarithm of I0 or I1 at positive `x`."""
+    """Return the logarithm of I0 or I1 at positive `x`."""
     ratio = x / 3.75
     small = _polynomial(ratio * ratio, _SMALL[order])
     if order == 1:

@@ -36,7 +36,7 @@ _log_2 = math.log(2)
 
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
-    """The derivative of the logarithm of the gamma function of dimension `p`."""
+    """Return the derivative of the logarithm of the gamma function of dimension `p`."""
     if not x.gt((p - 1) / 2).all():
         raise AssertionError("Wrong domain for multivariate digamma function.")
     steps = arange(p, dtype=x.dtype, device=x.device).div(2).expand((*x.shape, -1))
@@ -44,7 +44,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 def _clamp_above_eps(x: Tensor) -> Tensor:
-    """Numbers below the precision of the dtype would make a matrix singular."""
+    """Return numbers below the precision of the dtype would make a matrix singular."""
     return x.clamp(min=finfo(x.dtype).eps)
 
 

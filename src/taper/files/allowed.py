@@ -266,7 +266,7 @@ class Allowed:
         self._user_ids = {id(each) for each in self._user.values()}
 
     def find(self, name: str) -> Any:
-        """The object of a dotted name; the user cannot allow those of the system."""
+        """Return the object of a dotted name; the user cannot allow those of the system."""
         if name.rpartition(".")[0] in BLOCKED_MODULES:
             raise unsupported_global(name)
         if name in _GLOBALS:
@@ -281,15 +281,15 @@ class Allowed:
         raise unsupported_global(name) if self._weights_only else never_executes(name)
 
     def knows(self, name: str) -> bool:
-        """Whether a file may use a dotted name."""
+        """Return whether a file may use a dotted name."""
         return name in _GLOBALS or name in self._user
 
     def by_user(self, value: Any) -> bool:
-        """Whether the user allowed this very object."""
+        """Return whether the user allowed this very object."""
         return id(value) in self._user_ids
 
     def call(self, reader: Any, function: Any, arguments: Any) -> Any:
-        """What stands for `function(*arguments)`."""
+        """Return what stands for `function(*arguments)`."""
         if type(arguments) is not tuple:
             raise failed(f"arguments must be a tuple, but got {type(arguments)}")
         call = self._call_for(function)
@@ -312,7 +312,7 @@ class Allowed:
         return None
 
     def new(self, reader: Any, kind: Any, arguments: Any) -> Any:
-        """What stands for `kind.__new__(kind, *arguments)`."""
+        """Return what stands for `kind.__new__(kind, *arguments)`."""
         if type(arguments) is not tuple:
             raise failed(f"arguments must be a tuple, but got {type(arguments)}")
         if kind is OrderedDict and not arguments:
@@ -345,7 +345,7 @@ class Allowed:
 
 
 def _made(function: Any, call: Call, reader: Any, arguments: tuple[Any, ...]) -> Any:
-    """What `call` makes of arguments that may be anything."""
+    """Return what `call` makes of arguments that may be anything."""
     try:
         return call(reader, *arguments)
     except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -353,5 +353,5 @@ def _made(function: Any, call: Call, reader: Any, arguments: tuple[Any, ...]) ->
 
 
 def _shown(value: Any) -> str:
-    """A short text about a value of the file, which may be large."""
+    """Return a short text about a value of the file, which may be large."""
     return repr(value) if isinstance(value, (int, type, FunctionType)) else str(type(value))

@@ -61,7 +61,7 @@ def read(
     mapped: bool,
     encoding: str,
 ) -> Any:
-    """The object in an archive that begins where `file` stands."""
+    """Return the object in an archive that begins where `file` stands."""
     reader = ZipReader(file)
     try:
         return _read(reader, file, map_location, allowed, mapped, encoding)
@@ -101,7 +101,7 @@ def read_pickle(reader: ZipReader, name: str) -> bytes:
 
 
 def _mapping(file: Any) -> mmap.mmap:
-    """The file as memory: writes stay private unless the user chose otherwise."""
+    """Return the file as memory: writes stay private unless the user chose otherwise."""
     if sys.platform == "win32":
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return mmap.mmap(
@@ -110,7 +110,7 @@ def _mapping(file: Any) -> mmap.mmap:
 
 
 def _checked_root(reader: ZipReader) -> str:
-    """The folder that all records lie in."""
+    """Return the folder that all records lie in."""
     root = ""
     for name in reader.records:
         first, separator, _ = name.partition("/")

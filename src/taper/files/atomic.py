@@ -101,7 +101,7 @@ def _remove_unlocked(path: str) -> None:
 
 
 def _new(path: str, size: int) -> Any:
-    """A new file, on the fastest way to the disk for so many bytes."""
+    """Return a new file, on the fastest way to the disk for so many bytes."""
     if size >= direct.WORTH_IT and hasattr(os, "O_DIRECT"):  # which Linux has
         try:
             return direct.DirectFile(path)

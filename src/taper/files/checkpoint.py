@@ -132,7 +132,7 @@ def load(
 
 
 def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
-    """Whether only what `weights_only=True` allows may be named."""
+    """Return whether only what `weights_only=True` allows may be named."""
     forced, forbidden = (_is_set(f"TORCH_FORCE_{each}WEIGHTS_ONLY_LOAD") for each in ("", "NO_"))
     if forced and forbidden:
         raise RuntimeError(
@@ -167,7 +167,7 @@ def _is_set(variable: str) -> bool:
 
 
 def _checked_arguments(arguments: dict[str, Any], executes_nothing: bool) -> str:
-    """The encoding of the texts of Python 2."""
+    """Return the encoding of the texts of Python 2."""
     for name in arguments:
         if name not in _PICKLE_ARGUMENTS:
             raise TypeError(f"Unpickler.__init__() got an unexpected keyword argument '{name}'")
@@ -208,7 +208,7 @@ def _is_zip(file: Any) -> bool:
 
 
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
-    """The names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
+    """Return the names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
 
     >>> import io, taper, datetime
     >>> file = io.BytesIO()

@@ -46,7 +46,7 @@ class Insertions:
                 KeyTable(target).find(keys[part])
 
     def into_set(self, items: Sequence[Any]) -> set[Any]:
-        """A set of items."""
+        """Return a set of items."""
         made: set[Any] = set()
         for start in range(0, len(items), _PIECE):
             began = time.thread_time_ns()
@@ -104,11 +104,11 @@ class KeyTable:
         return found is None
 
     def _wanted_size(self, used: int, size: int) -> int:
-        """How many places there must be before the next key comes."""
+        """Return how many places there must be before the next key comes."""
         return 2 * size if 3 * (used + 1) > 2 * size else size
 
     def _places(self, hashed: int, mask: int) -> Iterator[int]:
-        """Where a key is looked for, one place after the other."""
+        """Yield where a key is looked for, one place after the other."""
         rest, place = hashed & _WORD, hashed & mask
         while True:
             yield place

@@ -39,7 +39,7 @@ def register_package(
 
 
 def location_tag(storage: Any) -> str:
-    """The name under which a checkpoint says where a storage was.
+    """Return the name under which a checkpoint says where a storage was.
 
     >>> import taper
     >>> taper.serialization.location_tag(taper.ones(2).untyped_storage())
@@ -53,7 +53,7 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """The storage where a checkpoint says it was, if taper has such a place.
+    """Return the storage where a checkpoint says it was, if taper has such a place.
 
     >>> import taper
     >>> len(taper.serialization.default_restore_location(taper.UntypedStorage(2), "cpu"))
@@ -78,7 +78,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restore_location(map_location: MapLocation) -> Callable[[UntypedStorage, str], UntypedStorage]:
-    """The function that puts a storage where `map_location` wants it."""
+    """Return the function that puts a storage where `map_location` wants it."""
 
     def restore(storage: UntypedStorage, location: str) -> UntypedStorage:
         if map_location is None:

@@ -62,7 +62,7 @@ def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> Non
 
 
 def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The arrays of an archive as tensors, by name; arrays of objects are refused.
+    """Return the arrays of an archive as tensors, by name; arrays of objects are refused.
 
     >>> import os, tempfile, numpy, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "data.npz")
@@ -81,7 +81,7 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def _array(content: np.ndarray, name: str) -> np.ndarray:
-    """The array that a record describes; its elements must fill the record exactly."""
+    """Return the array that a record describes; its elements must fill the record exactly."""
     dtype, is_fortran, shape, start = _described(content, name)
     native = dtype.newbyteorder("=")
     dtypes.of_array(np.empty(0, native))  # its errors for what no tensor can have

@@ -32,7 +32,7 @@ def _dtype(reader: Any, code: Any, align: Any = False, copy: Any = False) -> np.
 
 
 def _text_of(value: Any) -> str | None:
-    """A text, which of Python 2 may have been read as bytes; None for anything else."""
+    """Return a text, which of Python 2 may have been read as bytes; None for anything else."""
     if type(value) is bytes and len(value) < 9:
         return value.decode("latin1")
     return value if type(value) is str else None
@@ -63,12 +63,12 @@ CALLS: dict[Any, Callable[..., Any]] = {
 
 
 def is_ours(kind: type) -> bool:
-    """Whether objects of a class are made by the functions above only."""
+    """Return whether objects of a class are made by the functions above only."""
     return issubclass(kind, (np.ndarray, np.generic, np.dtype))
 
 
 def sets_state_of(instance: Any, by_user: Callable[[Any], bool]) -> bool:
-    """Whether this is an array, or a dtype, whose state may be set."""
+    """Return whether this is an array, or a dtype, whose state may be set."""
     if isinstance(instance, np.dtype):
         return by_user(np.dtype)
     return type(instance) is np.ndarray and by_user(np.ndarray)

@@ -37,7 +37,7 @@ options = _Options()
 
 
 def get_crc32_options() -> bool:
-    """Whether `save` computes checksums of records.
+    """Return whether `save` computes checksums of records.
 
     >>> import taper
     >>> taper.serialization.get_crc32_options()
@@ -56,7 +56,7 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order of checkpoints that do not say theirs; None is little.
+    """Return the byte order of checkpoints that do not say theirs; None is little.
 
     >>> import taper
     >>> taper.serialization.get_default_load_endianness()

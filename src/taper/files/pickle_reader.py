@@ -71,7 +71,7 @@ class PickleReader:
         self.insertions = Insertions()
 
     def read(self) -> Any:
-        """The object that the pickle describes."""
+        """Return the object that the pickle describes."""
         take, steps, opcodes = self._source.take, self.steps, 0
         while True:
             code = take(1)[0]

@@ -156,7 +156,7 @@ class CheckpointPickler(pickle._Pickler):
 
 
 def _place_of(obj: Any) -> tuple[str, str] | None:
-    """PyTorch's module and name of something; None if it is not ours to name."""
+    """Return PyTorch's module and name of something; None if it is not ours to name."""
     kind = type(obj)
     if kind is Named:
         return obj.module, obj.name
@@ -176,7 +176,7 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
 
 
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
-    """A tensor as storage, offset, shape, strides and flags."""
+    """Return a tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
     array = memory_of(tensor)
     dtype, memory = dtypes.FROM_NUMPY[array.dtype], all_bytes(array)
@@ -209,17 +209,17 @@ def _reduce_parameter(parameter: Tensor) -> tuple[Any, ...]:
 
 
 def pickled(obj: Any, protocol: int, legacy: bool = False) -> tuple[bytes, list[Written]]:
-    """The pickle of an object, and the storages it refers to."""
+    """Return the pickle of an object, and the storages it refers to."""
     pickler = CheckpointPickler(protocol, legacy)
     pickler.dump(obj)
     return pickler.buffer.getvalue(), list(pickler.storages.values())
 
 
 def plain(obj: Any, protocol: int) -> bytes:
-    """The pickle of an object that has no tensors."""
+    """Return the pickle of an object that has no tensors."""
     return pickled(obj, protocol)[0]
 
 
 def count(numel: int) -> bytes:
-    """A number of elements as old files have it before the elements."""
+    """Return a number of elements as old files have it before the elements."""
     return struct.pack("<q", numel)

@@ -56,7 +56,7 @@ class ReadAhead:
         self._announced = 0
 
     def read(self, place: int, size: int) -> Content:
-        """The bytes of a part, and their checksum."""
+        """Return the bytes of a part, and their checksum."""
         coming = self._coming.pop(place, None)
         if coming is not None:
             return coming.result()

@@ -26,7 +26,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def integers(values: Any, what: str, most: int = MOST_DIMENSIONS) -> tuple[int, ...]:
-    """A tuple or list of integers, as a tuple; more than `most` are not looked at."""
+    """Return a tuple or list of integers, as a tuple; more than `most` are not looked at."""
     if not isinstance(values, (tuple, list)):
         raise failed(f"{what} must be a tuple, but got {type(values)}")
     if len(values) > most:
@@ -40,7 +40,7 @@ def integers(values: Any, what: str, most: int = MOST_DIMENSIONS) -> tuple[int, 
 def checked_view(
     storage: Any, dtype: dtypes.dtype, offset: Any, size: Any, stride: Any
 ) -> np.ndarray:
-    """The array of a shape on a storage; raises unless all of it lies within the storage."""
+    """Return the array of a shape on a storage; raises unless all of it lies within the storage."""
     if not isinstance(storage, TypedStorage):
         raise failed(f"a tensor must lie on a storage, but got {type(storage)}")
     if type(offset) is not int:
@@ -93,7 +93,7 @@ def tensor(
 
 
 def _flags(metadata: Any, dtype: dtypes.dtype) -> dict[str, bool]:
-    """Whether the elements are conjugates, and negatives, of what lies in the storage."""
+    """Return whether the elements are conjugates, and negatives, of what lies in the storage."""
     if metadata is None:
         return {}
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
@@ -106,7 +106,7 @@ def _flags(metadata: Any, dtype: dtypes.dtype) -> dict[str, bool]:
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = None) -> Parameter:
-    """A Parameter on the memory of a tensor, with its Python attributes."""
+    """Return a Parameter on the memory of a tensor, with its Python attributes."""
     if not isinstance(data, Tensor) or type(requires_grad) is not bool:
         raise failed("a Parameter is rebuilt from a tensor and a bool")
     if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
@@ -117,7 +117,7 @@ def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = N
 
 
 def of_type(made: Any, kind: Any, state: Any) -> Any:
-    """A rebuilt tensor in its class and with its Python attributes."""
+    """Return a rebuilt tensor in its class and with its Python attributes."""
     if not isinstance(made, Tensor):
         raise failed(f"a tensor must be rebuilt, but got {type(made)}")
     if kind is not made.__class__:
@@ -151,7 +151,7 @@ def set_attributes(target: Any, state: Any) -> None:
 
 
 def _is_reserved(target: Any, name: str) -> bool:
-    """Whether a name means something to Python, to tensors or to dicts."""
+    """Return whether a name means something to Python, to tensors or to dicts."""
     if name.startswith("__") and name.endswith("__"):
         return True
     if isinstance(target, Tensor):

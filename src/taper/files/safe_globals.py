@@ -27,7 +27,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What the user has allowed.
+    """Return what the user has allowed.
 
     >>> import taper
     >>> taper.serialization.get_safe_globals()
@@ -71,7 +71,7 @@ class safe_globals:
 
 
 def allowed_names() -> dict[str, Any]:
-    """The allowed objects under all the names that a file may use for them."""
+    """Return the allowed objects under all the names that a file may use for them."""
     return names_of(_allowed)
 
 
@@ -92,5 +92,5 @@ def names_of(objects: Iterable[Any]) -> dict[str, Any]:
 
 
 def as_pytorch(name: str) -> str:
-    """The name in PyTorch of what has this dotted name in taper: files use PyTorch's."""
+    """Return the name in PyTorch of what has this dotted name in taper: files use PyTorch's."""
     return "torch" + name.removeprefix("taper") if f"{name}.".startswith("taper.") else name

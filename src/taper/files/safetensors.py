@@ -93,7 +93,7 @@ def save_safetensors(
 
 
 def _checked_arrays(tensors: Any) -> dict[str, np.ndarray]:
-    """The arrays in the order of the file."""
+    """Return the arrays in the order of the file."""
     if not isinstance(tensors, Mapping):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     arrays: dict[str, np.ndarray] = {}
@@ -174,7 +174,7 @@ def _header(arrays: dict[str, np.ndarray], metadata: Mapping[str, str] | None) -
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The tensors of a file, by name.
+    """Return the tensors of a file, by name.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -198,7 +198,7 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def read_safetensors_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The texts that a file has beside its tensors.
+    """Return the texts that a file has beside its tensors.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -211,7 +211,7 @@ def read_safetensors_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _read_header(file: Any) -> tuple[list[_Entry], dict[str, str]]:
-    """The checked entries in the order of their elements, and the metadata."""
+    """Return the checked entries in the order of their elements, and the metadata."""
     total = os.fstat(file.fileno()).st_size
     if total < 8:
         raise _broken("header too small")

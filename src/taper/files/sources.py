@@ -41,7 +41,7 @@ class Source:
         self.consumed += content.size
 
     def line(self) -> str:
-        """The text up to the next end of line."""
+        """Return the text up to the next end of line."""
         data: bytes = self._file.readline(min(_LONGEST_LINE, self.remaining))
         self.remaining -= len(data)
         self.consumed += len(data)

@@ -28,7 +28,7 @@ Restore = Callable[[UntypedStorage, str], UntypedStorage]
 
 
 def dtype_of(kind: Any) -> dtypes.dtype:
-    """The dtype of a class of storages that a pickle names."""
+    """Return the dtype of a class of storages that a pickle names."""
     if kind is UntypedStorage:
         return dtypes.uint8
     if not isinstance(kind, LegacyStorage):
@@ -51,7 +51,7 @@ def checked_reference(
 
 
 def typed(untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
-    """A storage whose elements have a dtype."""
+    """Return a storage whose elements have a dtype."""
     return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
@@ -84,7 +84,7 @@ class RecordStorages:
         self.nbytes = 0
 
     def load(self, kind: Any, key: Any, location: Any, numel: Any, *rest: Any) -> TypedStorage:
-        """The storage of a reference; the same one for the same key."""
+        """Return the storage of a reference; the same one for the same key."""
         dtype, key, location, nbytes = checked_reference(kind, key, location, numel)
         known = self._loaded.get(key)
         if known is not None:
@@ -168,7 +168,7 @@ class StreamStorages:
 
 
 def _part(storage: TypedStorage, view: Any) -> TypedStorage:
-    """A part of a storage: (key, offset, number of elements)."""
+    """Return a part of a storage: (key, offset, number of elements)."""
     if type(view) is not tuple or len(view) != 3 or any(type(each) is not int for each in view[1:]):
         raise failed("a part of a storage is named by its key, offset and size")
     _, offset, numel = view

@@ -75,11 +75,11 @@ class ZipReader:
     # --- reading ---------------------------------------------------------------------------
 
     def read(self, name: str) -> bytes:
-        """The content of a record."""
+        """Return the content of a record."""
         return self.read_array(name).tobytes()
 
     def read_array(self, name: str) -> np.ndarray:
-        """The content of a record as a fresh array of bytes."""
+        """Return the content of a record as a fresh array of bytes."""
         record = self.find(name)
         content, checksum = self._parts.read(self.start + self._starts[name], record.packed)
         if checksum is None:
@@ -93,7 +93,7 @@ class ZipReader:
         return content
 
     def find(self, name: str) -> Record:
-        """The record of a name."""
+        """Return the record of a name."""
         record = self.records.get(name)
         if record is None:
             shown = name.partition("/")[2] or name
@@ -104,7 +104,7 @@ class ZipReader:
         return record
 
     def place(self, name: str) -> int | None:
-        """Where in the file the content of a record begins; None if it is deflated."""
+        """Return where in the file the content of a record begins; None if it is deflated."""
         if self.find(name).method != _STORED:
             return None
         return int(self.start + self._starts[name])
@@ -194,7 +194,7 @@ def _comment_length(tail: bytes, end: int) -> int:
 
 
 def _entry_at(data: bytes, position: int) -> tuple[Record, int]:
-    """The entry of the directory at a position, and the position after it."""
+    """Return the entry of the directory at a position, and the position after it."""
     if position + 46 > len(data):
         _refuse_directory("its directory ended early")
     fields = struct.unpack_from("<4s6H3I5H2I", data, position)
@@ -231,7 +231,7 @@ def _checked_name(raw: bytes) -> str:
 
 
 def _wide_fields(extra: bytes) -> list[int]:
-    """The 64-bit values among the extra fields of an entry."""
+    """Return the 64-bit values among the extra fields of an entry."""
     position = 0
     while position + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, position)

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
         return _UTF8 | _SIZES_FOLLOW if self.size else _UTF8
 
     def wide_fields(self) -> bytes:
-        """The extra field with what does not fit into 32 bits; empty if everything does."""
+        """Return the extra field with what does not fit into 32 bits; empty if everything does."""
         wide = []
         if self.size >= CLASSIC_LIMIT:
             wide += [self.size, self.size]

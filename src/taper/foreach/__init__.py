@@ -218,7 +218,7 @@ class _Chosen:
             self.columns.append((other, 1))
 
     def _spread(self, other: Any) -> Sequence[Any]:
-        """The other argument for each tensor."""
+        """Return the other argument for each tensor."""
         if self.form == "List":
             check_lengths(self.tensors, other)
             return other
@@ -237,7 +237,7 @@ class _Chosen:
 
 
 def _plain(name: str, form: str, others: Sequence[Any]) -> dict[str, Any]:
-    """The numbers that a node shows as saved."""
+    """Return the numbers that a node shows as saved."""
     if name == "pow":
         return {"exponent": tuple(others)} if form == "ScalarList" else {}
     return {"scalar": others[0], "scalars": tuple(others)} if name in _OF_NUMBERS else {}
@@ -281,7 +281,7 @@ def _binary(name: str) -> None:
 
 
 def _with_names(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function with the keywords of all overloads: `other`, `scalar`, `scalars`."""
+    """Return the function with the keywords of all overloads: `other`, `scalar`, `scalars`."""
     if name == "pow":
 
         def power_of(self: Any, exponent: Any) -> Any:
@@ -431,7 +431,7 @@ for _name in ("addcmul", "addcdiv"):
 
 
 def _weights(full: str, self: Any, tensors1: Any, weight: Any) -> Any:
-    """The lists of `lerp`, the overload, and the weight for each tensor."""
+    """Return the lists of `lerp`, the overload, and the weight for each tensor."""
     form = form_of(weight, False, False)
     lists = (self, tensors1)
     good = all(isinstance(each, list | tuple) for each in lists)

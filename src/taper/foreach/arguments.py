@@ -13,7 +13,7 @@ SELF = "tuple of Tensors self"
 
 
 def tensor_list(function: str, name: str, position: int, value: Any) -> Sequence[Tensor]:
-    """An argument that must be a list or tuple of Tensors."""
+    """Return an argument that must be a list or tuple of Tensors."""
     if isinstance(value, Tensor) or not isinstance(value, list | tuple):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of Tensors, "
@@ -45,7 +45,7 @@ def check_lengths(first: Sequence[Any], *others: Sequence[Any]) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value counts as a number; a tensor of one without a gradient does."""
+    """Return whether a value counts as a number; a tensor of one without a gradient does."""
     if isinstance(value, Tensor):
         return not value._array.ndim and not requires_grad(value)
     return python_number(value).__class__ in NUMBERS
@@ -83,5 +83,5 @@ def refusal(
     expected: Sequence[str],
     keywords: Mapping[str, Any] | None = None,
 ) -> TypeError:
-    """The error of arguments that fit no overload."""
+    """Return the error of arguments that fit no overload."""
     return invalid_combination(function, given, expected, keywords or {})

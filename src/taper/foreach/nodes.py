@@ -106,7 +106,7 @@ NotImplementedNode.__name__ = NotImplementedNode.__qualname__ = "NotImplemented"
 
 @functools.cache
 def node_class(name: str, saved: str) -> type[ForeachNode]:
-    """The class of that name, which shows these saved values as `_saved_...`."""
+    """Return the class of that name, which shows these saved values as `_saved_...`."""
     if name == "NotImplemented":
         return NotImplementedNode
 
@@ -137,7 +137,7 @@ def node_class(name: str, saved: str) -> type[ForeachNode]:
 def joined(
     name: str, saved: str, results: list[Tensor], columns: list[Column], plain: dict[str, Any]
 ) -> tuple[Tensor, ...]:
-    """The results, with one history for all of them if they have any."""
+    """Return the results, with one history for all of them if they have any."""
     if not any(_has_history(column) for column in columns):
         return tuple(results)
     inner = [each._grad_fn if isinstance(each._grad_fn, TableNode) else None for each in results]

@@ -171,7 +171,7 @@ def _example(array: np.ndarray) -> ExampleArray:
 
 
 def batched(whole: Tensor, level: Level) -> BatchedTensor:
-    """The example that stands for all of `whole`, whose first dimension is the batch."""
+    """Return the example that stands for all of `whole`, whose first dimension is the batch."""
     tensor: BatchedTensor = object.__new__(BatchedTensor)
     tensor._array = _example(whole._array)
     tensor._requires_grad = False
@@ -186,19 +186,19 @@ def batched(whole: Tensor, level: Level) -> BatchedTensor:
 
 
 def is_batched(value: Any, level: Level) -> bool:
-    """Whether a value is a tensor that `level` has batched."""
+    """Return whether a value is a tensor that `level` has batched."""
     return value.__class__ is BatchedTensor and value._level is level
 
 
 def innermost(tensor: Tensor) -> Tensor:
-    """The ordinary tensor of all examples of all open `vmap`s."""
+    """Return the ordinary tensor of all examples of all open `vmap`s."""
     while isinstance(tensor, BatchedTensor):
         tensor = tensor._whole
     return tensor
 
 
 def levels_of(tensor: Tensor) -> list[Level]:
-    """The `vmap`s that have batched a tensor, the outermost first."""
+    """Return the `vmap`s that have batched a tensor, the outermost first."""
     found: list[Level] = []
     while isinstance(tensor, BatchedTensor):
         found.insert(0, tensor._level)
@@ -219,7 +219,7 @@ def rewrap(tensor: Tensor, levels: Iterable[Level]) -> Tensor:
 
 
 def spread(tensor: Tensor, size: int) -> Tensor:
-    """An unbatched tensor as one of equal examples; shares its memory."""
+    """Return an unbatched tensor as one of equal examples; shares its memory."""
     return tensor.unsqueeze(0).expand(size, *tensor._array.shape)
 
 
@@ -243,7 +243,7 @@ def lowered(tensor: Tensor, own: Sequence[Level]) -> Tensor:
 
 
 def _reordered(tensor: Tensor, order: list[int]) -> Tensor:
-    """The tensor with its first dimensions in another order."""
+    """Return the tensor with its first dimensions in another order."""
     if order == sorted(order):
         return tensor
     turned: Tensor = tensor.permute(*order, *range(len(order), tensor.dim()))

@@ -163,7 +163,7 @@ def _entered(level: Any, values: Any, dims: Any) -> Any:
 
 
 def _each(found: Any, dims: Any, convert: Callable[[Any, Any], Any]) -> Any:
-    """What a method returned, one value or several, converted one by one."""
+    """Return what a method returned, one value or several, converted one by one."""
     several = isinstance(found, tuple)
     pairs = zip(found if several else (found,), dims, strict=False)
     results = [None if each is None else convert(each, dim) for each, dim in pairs]
@@ -222,7 +222,7 @@ def _of_all(level: Any, value: Any) -> Any:
 
 
 def _gradient(level: Any, found: Any, dim: int | None) -> Any:
-    """The gradient of an argument; of one that all examples share, the sum over them."""
+    """Return the gradient of an argument; of one that all examples share, the sum over them."""
     if dim is None:
         return found._whole.sum(0) if is_batched(found, level) else found
     return _of_all(level, found)

@@ -60,7 +60,7 @@ def _checked_argnum(argnum: Any, count: int) -> int:
 
 
 def chosen_positions(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions that `argnums` names, counted from the front and checked."""
+    """Return the positions that `argnums` names, counted from the front and checked."""
     if isinstance(argnums, int):
         return (_checked_argnum(argnums, count),)
     if not isinstance(argnums, tuple):
@@ -74,7 +74,7 @@ def chosen_positions(argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def arranged(argnums: Argnums, found: Sequence[Any]) -> Any:
-    """What was found for the chosen arguments: one thing, or a tuple if `argnums` is one."""
+    """Return what was found for the chosen arguments: one thing, or a tuple if `argnums` is one."""
     return found[0] if isinstance(argnums, int) else tuple(found)
 
 
@@ -88,7 +88,7 @@ def _enter_all(level: GradLevel, args: tuple[Any, ...], positions: tuple[int, ..
 def _by_argument(
     given: Sequence[Any], positions: tuple[int, ...], found: Sequence[Any]
 ) -> list[Any]:
-    """What was found for the leaves of the chosen arguments, which have entered in order."""
+    """Return what was found for the leaves of the chosen arguments, which have entered in order."""
     order = sorted(positions)
     spec = tree_flatten([given[nr] for nr in order])[1]
     trees = dict(zip(order, tree_unflatten(found, spec), strict=True))
@@ -107,7 +107,7 @@ def _split_aux(output: Any, function: str) -> tuple[Any, Any]:
 
 
 def grad(func: Callable[_P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[_P, Any]:
-    """The function that computes the gradient of `func`, which returns a scalar.
+    """Return the function that computes the gradient of `func`, which returns a scalar.
 
     >>> import taper
     >>> taper.func.grad(taper.sin)(taper.tensor(0.0))
@@ -220,7 +220,7 @@ def _tensors_in(tree: Any) -> list[Tensor]:
 def pull_back(
     level: GradLevel, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = True
 ) -> list[Tensor]:
-    """The gradients of what has entered a level, zeros where there are none.
+    """Return the gradients of what has entered a level, zeros where there are none.
 
     The graph of a level is one of whole batches, those of `level.vmaps`.  A cotangent may have
     batches of its own; the formulas then run on batched gradients.
@@ -261,7 +261,7 @@ def _must_record(outputs: Sequence[Tensor], grads: Sequence[Tensor]) -> bool:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `func` and a function that pulls cotangents of it back to its arguments.
+    """Return the value of `func` and a function that pulls cotangents of it back to its arguments.
 
     >>> import taper
     >>> value, pull = taper.func.vjp(lambda x: x ** 2, taper.tensor([1.0, 2.0]))
@@ -342,7 +342,7 @@ def jvp(
     strict: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The value of `func(*primals)` and its derivative along `tangents`, by forward mode.
+    """Return the value of `func(*primals)` and its derivative along `tangents`, by forward mode.
 
     Inside another `jvp`, where forward mode is taken, it is computed by two passes back.
 
@@ -467,7 +467,7 @@ def _jvp_by_passes(
 def _pushed(
     level: GradLevel, dummy: GradLevel, roots: list[Tensor], directions: list[Tensor]
 ) -> list[Any]:
-    """The derivatives of the roots along the directions, None where there is none."""
+    """Return the derivatives of the roots along the directions, None where there is none."""
     slopes: list[Any] = [None] * len(roots)
     used = [nr for nr, each in enumerate(roots) if each.requires_grad]
     if not used:
@@ -499,7 +499,7 @@ def _pushed(
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The ordinary tensor behind one that transforms have wrapped, to look at it.
+    """Return the ordinary tensor behind one that transforms have wrapped, to look at it.
 
     >>> import taper
     >>> def show(x):

@@ -159,7 +159,7 @@ def jacfwd(
 def _by_input(
     column: Tensor, inputs: Sequence[Tensor], lengths: list[int], in_spec: Any, argnums: Argnums
 ) -> Any:
-    """The columns of one output, as one block for each input."""
+    """Return the columns of one output, as one block for each input."""
     last = column.movedim(0, -1)
     parts = last.split(lengths, -1)
     shape = last.shape[:-1]
@@ -181,7 +181,7 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The value of `func`, and its derivative there as a function of tangents.
+    """Return the value of `func`, and its derivative there as a function of tangents.
 
     Each call of that function is a `jvp`, for which `func` runs again.
 
@@ -213,7 +213,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function itself: nothing here is traced, and what it computes is the same.
+    """Return the function itself: nothing here is traced, and what it computes is the same.
 
     >>> import taper
     >>> taper.func.functionalize(lambda x: x.clone().add_(1))(taper.ones(2))

@@ -127,12 +127,12 @@ def _intercept(interceptors: tuple[Any, ...]) -> None:
 
 
 def open_vmaps() -> list[Any]:
-    """The open `vmap` levels, the outermost first."""
+    """Return the open `vmap` levels, the outermost first."""
     return [each for each in local.state.transforms if each.is_vmap]
 
 
 def each_tensor(result: Any) -> Iterator[Tensor]:
-    """The tensors that an operator has returned."""
+    """Yield the tensors that an operator has returned."""
     if isinstance(result, Tensor):
         yield result
     elif isinstance(result, tuple | list):
@@ -183,7 +183,7 @@ class DifferentiatingLevel(Level):
         return f"GradTrackingTensor(lvl={self.depth}" if self.made(tensor) else ""
 
     def made(self, tensor: Any) -> bool:
-        """Whether a tensor was made in this level, or has entered it."""
+        """Return whether a tensor was made in this level, or has entered it."""
         return not isinstance(tensor, Tensor) or tensor.__dict__.get("_made_in", 0) >= self.number
 
     def check_write(self, call: Call) -> None:
@@ -200,7 +200,7 @@ class DifferentiatingLevel(Level):
         return inside
 
     def leave(self, tensor: Any) -> Any:
-        """A result as the outside sees it."""
+        """Return a result as the outside sees it."""
         if not isinstance(tensor, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(tensor)}")
         known = self.originals.get(id(tensor))
@@ -227,7 +227,7 @@ def released(tensor: Tensor, mode: int) -> Tensor:
 
 
 def _carried(source: Tensor, copy: Tensor) -> Tensor:
-    """The copy with the tangent of its source."""
+    """Return the copy with the tangent of its source."""
     found = tangent(source)
     if found is not None:
         set_tangent(copy, found)
@@ -235,7 +235,7 @@ def _carried(source: Tensor, copy: Tensor) -> Tensor:
 
 
 def made_by_differentiation(tensor: Tensor) -> bool:
-    """Whether the innermost level differentiates and has made a tensor."""
+    """Return whether the innermost level differentiates and has made a tensor."""
     top = local.state.transforms[-1]
     return isinstance(top, DifferentiatingLevel) and top.made(tensor)
 
@@ -254,7 +254,7 @@ _OVERLOADS = {
 
 
 def written_name(op: Any) -> str:
-    """PyTorch's name of the in-place twin of an operator."""
+    """Return PyTorch's name of the in-place twin of an operator."""
     name: str = op.label.rstrip("_")
     for ending in ("_tensor", "_value", "_scalar"):
         name = name.removesuffix(ending)
@@ -262,7 +262,7 @@ def written_name(op: Any) -> str:
 
 
 def captured_error(name: str, overload: str | None = None) -> RuntimeError:
-    """The error of a write to a tensor that the function has not made itself."""
+    """Return the error of a write to a tensor that the function has not made itself."""
     if overload is None:
         overload = next((f".{kind}" for kind, names in _OVERLOADS.items() if name in names), "")
     return RuntimeError(
@@ -298,7 +298,7 @@ class Gateway(BuiltinNode):
 
 
 def depends_on_outside(tensor: Tensor) -> bool:
-    """Whether some leaf that no closed level has made can be reached from a tensor."""
+    """Return whether some leaf that no closed level has made can be reached from a tensor."""
     first = gradient_edge(tensor)[0]
     seen: set[Any] = {first}
     waiting = [first]
@@ -343,7 +343,7 @@ class GradLevel(DifferentiatingLevel):
         local.state.hooks_disabled = self.hooks_disabled
 
     def enter(self, tensor: Any, differentiable: bool) -> Any:
-        """A tensor as the function sees it; with respect to it there may be gradients.
+        """Return a tensor as the function sees it; with respect to it there may be gradients.
 
         One that is differentiated gets a place of its own in every batch that there is, or its
         gradient would be the sum over the batch.
@@ -370,7 +370,7 @@ class GradLevel(DifferentiatingLevel):
         return self.enters_as(tensor, rewrap(inside, levels))
 
     def enter_zeros(self, like: Tensor) -> Tensor:
-        """Zeros in the shape of a tensor, with respect to which there may be gradients."""
+        """Return zeros in the shape of a tensor, with respect to which there may be gradients."""
         inside = wrap(np.zeros(like._array.shape, like._array.dtype))
         self.gateways.append(Gateway(self, inside, False))
         set_history(inside, self.gateways[-1])

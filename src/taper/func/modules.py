@@ -55,7 +55,7 @@ def functional_call(
 def stack_module_state(
     models: Sequence[Module],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of models of one kind, stacked: an ensemble for `vmap`.
+    """Return the parameters and the buffers of models of one kind, stacked: an ensemble for `vmap`.
 
     >>> import taper
     >>> models = [taper.nn.Linear(3, 2) for _ in range(4)]
@@ -80,7 +80,7 @@ def stack_module_state(
 
 
 def _stacked(tensors: list[Tensor], name: str) -> Tensor:
-    """A new leaf of tensors that all require a gradient, or all do not."""
+    """Return a new leaf of tensors that all require a gradient, or all do not."""
     needed = tensors[0].requires_grad
     if any(each.requires_grad != needed for each in tensors):
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")

@@ -153,7 +153,7 @@ def dropped(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Each example with the numbers of the first."""
+    """Return each example with the numbers of the first."""
     name, source, p, train, inplace, *rest = args
     state = get_rng_state()
     results = []

@@ -17,7 +17,7 @@ class DimensionBindError(Exception):
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
-    """A tensor with its dimensions in another order, split or joined.
+    """Return a tensor with its dimensions in another order, split or joined.
 
     Several tensors are stacked first.  `(a b)` is a dimension made of two, of which one length at
     most may be left out; `...` stands for all dimensions that are not named; `1` has length 1.
@@ -84,7 +84,7 @@ def _sides(pattern: str, lengths: dict[str, Any]) -> tuple[list[list[str]], list
 
 
 def _groups(expression: str) -> tuple[list[list[str]], set[str]]:
-    """The dimensions of one side, each a list of the names it is made of; and all names.
+    """Return the dimensions of one side, each a list of the names it is made of; and all names.
 
     A dimension of length 1 is an empty list.
     """
@@ -140,7 +140,7 @@ def _tokens(expression: str) -> list[str]:
 
 
 def _checked_name(token: str, names: set[str]) -> str | None:
-    """A name of a dimension; None for one of length 1."""
+    """Return a name of a dimension; None for one of length 1."""
     if token in names:
         raise ValueError(f"Indexing expression contains duplicate dimension '{token}'")
     if token == "1":

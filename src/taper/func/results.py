@@ -40,27 +40,27 @@ def _flat(self: Any) -> Tensor:
 
 
 def sum_all(level: Any, self: Any, dtype: Any) -> Any:
-    """The sum of each example."""
+    """Return the sum of each example."""
     return _as(level, sum_dim(_flat(self), (1,), False, dtype))
 
 
 def mean_all(level: Any, self: Any, dtype: Any) -> Any:
-    """The mean of each example."""
+    """Return the mean of each example."""
     return _as(level, mean_dim(_flat(self), (1,), False, dtype))
 
 
 def prod_all(level: Any, self: Any, dtype: Any) -> Any:
-    """The product of each example."""
+    """Return the product of each example."""
     return _as(level, prod_dim(_flat(self), 1, False, dtype))
 
 
 def max_all(level: Any, self: Any) -> Any:
-    """The largest element of each example."""
+    """Return the largest element of each example."""
     return _as(level, _flat(self).amax(1)) if self._array.size else None
 
 
 def min_all(level: Any, self: Any) -> Any:
-    """The smallest element of each example."""
+    """Return the smallest element of each example."""
     return _as(level, _flat(self).amin(1)) if self._array.size else None
 
 
@@ -73,7 +73,7 @@ def squeeze(level: Any, self: Any) -> Any:
 
 
 def squeeze_dim(level: Any, self: Any, dim: Any) -> Any:
-    """A 0-d example has nothing to squeeze."""
+    """Return a 0-d example has nothing to squeeze."""
     return None if self._array.ndim else _as(level, self._whole.view_as(self._whole))
 
 
@@ -121,14 +121,14 @@ def _added(level: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 def addmm(level: Any, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    """A sum of a matrix and a product."""
+    """Return a sum of a matrix and a product."""
     shared = _plain(level, mat1, mat2)
     product = matmul(mat1, mat2) if shared else mm(level, mat1, mat2)
     return _finish_sum(level, self, product, beta, alpha)
 
 
 def addmv(level: Any, self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
-    """A sum of a vector and a product."""
+    """Return a sum of a vector and a product."""
     shared = _plain(level, mat, vec)
     product = matmul(mat, vec) if shared else mv(level, mat, vec)
     return _finish_sum(level, self, product, beta, alpha)
@@ -176,7 +176,7 @@ def group_norm(
     group: int,
     eps: float,
 ) -> Any:
-    """The batch joins the samples; parameters of each example come afterwards."""
+    """Return the batch joins the samples; parameters of each example come afterwards."""
     whole = whole_of(level, input)
     joined = whole.reshape(level.size * count, *whole._array.shape[2:])
     own = _plain(level, weight, bias)
@@ -211,7 +211,7 @@ def batch_norm(
     training: bool,
     eps: float,
 ) -> Any:
-    """The batch joins the channels, each of which has statistics of its own."""
+    """Return the batch joins the channels, each of which has statistics of its own."""
     whole = whole_of(level, input)
     shape = whole._array.shape
     channels = level.size * shape[2]
@@ -271,7 +271,7 @@ def convolution(level: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> A
 
 
 def of_matrices(name: str) -> Any:
-    """A function of one matrix that takes stacks of them."""
+    """Return a function of one matrix that takes stacks of them."""
 
     def rule(level: Any, self: Any, *rest: Any) -> Any:
         found = registry[name].function(self._whole, *rest)
@@ -304,7 +304,7 @@ _POOLS = {
 
 
 def reduced_loss(name: str, position: int) -> Any:
-    """A loss with `reduction`: element by element, then reduced within the example."""
+    """Return a loss with `reduction`: element by element, then reduced within the example."""
 
     def rule(level: Any, *arguments: Any) -> Any:
         reduction = arguments[position]
@@ -368,7 +368,7 @@ def _common_shape(*tensors: Any) -> tuple[int, ...]:
 
 
 def masked_fill(level: Any, self: Any, mask: Any, value: Any) -> Any:
-    """A tensor that all examples share, with a mask for each."""
+    """Return a tensor that all examples share, with a mask for each."""
     if is_batched(self, level):
         return None
     mask = aligned(level, (self, mask))[1]
@@ -377,7 +377,7 @@ def masked_fill(level: Any, self: Any, mask: Any, value: Any) -> Any:
 
 
 def fill_tensor(level: Any, self: Any, value: Any) -> Any:
-    """A number of each example everywhere in it."""
+    """Return a number of each example everywhere in it."""
     if not is_batched(value, level):
         return _as(level, fill(self._whole, value))
     shape = self._array.shape
@@ -425,7 +425,7 @@ def index_put(level: Any, self: Any, indices: Any, values: Any, accumulate: bool
 def embedding(
     level: Any, weight: Any, indices: Any, padding_idx: int, scale: bool, sparse: bool
 ) -> Any:
-    """Rows of a table that all examples share."""
+    """Return rows of a table that all examples share."""
     if is_batched(weight, level):
         return None
     function = registry["embedding"].function
@@ -444,7 +444,7 @@ def masked_select(level: Any, self: Any, mask: Any) -> Any:
 
 
 def dynamic(name: str) -> Any:
-    """A function whose result has another shape for each example."""
+    """Return a function whose result has another shape for each example."""
 
     def rule(level: Any, *arguments: Any) -> NoReturn:
         raise RuntimeError(

@@ -23,7 +23,7 @@ ARGUMENTS: dict[str, Transform] = {}
 
 
 def whole_arguments(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | None:
-    """The arguments of the same operator on whole batches; None if there is no rule."""
+    """Return the arguments of the same operator on whole batches; None if there is no rule."""
     transform = ARGUMENTS.get(op.name)
     if transform is None:
         return elementwise(level, op, arguments) if op.tangent == POINTWISE else None
@@ -31,7 +31,7 @@ def whole_arguments(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] |
 
 
 def wrapped(level: Any, result: Any) -> Any:
-    """What an operator returned for the batch, as examples."""
+    """Return what an operator returned for the batch, as examples."""
     if isinstance(result, Tensor):
         return batched(result, level)
     if isinstance(result, tuple | list):
@@ -44,7 +44,7 @@ def wrapped(level: Any, result: Any) -> Any:
 
 
 def examples(level: Any, value: Any) -> list[Any]:
-    """A value for each example; containers may hold batched tensors."""
+    """Return a value for each example; containers may hold batched tensors."""
     if is_batched(value, level):
         return list(value._whole.unbind(0))
     if value.__class__ is tuple or value.__class__ is list:
@@ -64,7 +64,7 @@ def one_by_one(level: Any, run: Callable[[Any], Any], arguments: Sequence[Any]) 
 
 
 def joined(level: Any, results: list[Any]) -> Any:
-    """The results for all examples as one result of examples."""
+    """Return the results for all examples as one result of examples."""
     first = results[0]
     if isinstance(first, Tensor):
         return batched(stack(results), level)
@@ -74,7 +74,7 @@ def joined(level: Any, results: list[Any]) -> Any:
 
 
 def _of_nothing(level: Any, run: Callable[[Any], Any], arguments: Sequence[Any]) -> Any:
-    """The result of an empty batch: that of some example, none times."""
+    """Return the result of an empty batch: that of some example, none times."""
 
     def stand_in(value: Any) -> Any:
         if is_batched(value, level):
@@ -108,7 +108,7 @@ def whole_of(level: Any, value: Any) -> Any:
 
 
 def padded(whole: Tensor, missing: int) -> Tensor:
-    """A whole batch with ones between the batch dimension and the others."""
+    """Return a whole batch with ones between the batch dimension and the others."""
     for _ in range(missing):
         whole = whole.unsqueeze(1)
     return whole
@@ -181,7 +181,7 @@ def _copied(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
 
 
 def _as_it_is(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
-    """The last dimensions matter only: the same call on whole batches."""
+    """Return the last dimensions matter only: the same call on whole batches."""
     return [each._whole if is_batched(each, level) else each for each in arguments]
 
 
@@ -201,7 +201,7 @@ _NO_DIM = frozenset({"all_dim", "any_dim"})  # an empty tuple reduces nothing
 
 
 def along(*names: str, extra: int = 0, sizes: str = "") -> Transform:
-    """A rule that moves the dimensions `names` behind that of the batch.
+    """Return a rule that moves the dimensions `names` behind that of the batch.
 
     They count in a tensor with `extra` dimensions more than the first, or in one of shape `sizes`.
     """

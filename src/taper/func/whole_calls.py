@@ -33,7 +33,7 @@ def call_batched(
 
 
 def one_by_one(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function for each example."""
+    """Return the function for each example."""
     leaves, spec = tree_flatten((args, kwargs))
     columns = [
         each._whole.unbind(0) if is_batched(each, level) else (each,) * level.size
@@ -104,13 +104,13 @@ def batch_norm(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def on_wholes(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """A check that is the same for a stack of examples."""
+    """Return a check that is the same for a stack of examples."""
     run(*(each._whole if is_batched(each, level) else each for each in args), **kwargs)
     return True
 
 
 def refusing(text: str) -> Any:
-    """A function that has no meaning for examples."""
+    """Return a function that has no meaning for examples."""
 
     def rule(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
         raise RuntimeError(text)

@@ -34,7 +34,7 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names of the ways in which PyTorch shares memory.
+    """Return the names of the ways in which PyTorch shares memory.
 
     >>> import taper
     >>> sorted(taper.multiprocessing.get_all_sharing_strategies())
@@ -44,7 +44,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """The name of the way that was chosen; memory is shared by descriptor in any case.
+    """Return the name of the way that was chosen; memory is shared by descriptor in any case.
 
     >>> import taper
     >>> taper.multiprocessing.get_sharing_strategy()

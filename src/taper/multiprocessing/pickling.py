@@ -78,7 +78,7 @@ def reduce_shared(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def _handed_over(segment: Any) -> tuple[Any, int]:
-    """What the other process gets the descriptor by, and the size of the segment."""
+    """Return what the other process gets the descriptor by, and the size of the segment."""
     popen = context.get_spawning_popen()
     if popen is not None:
         # A process that is being started takes the descriptor a little later: it must stay open.

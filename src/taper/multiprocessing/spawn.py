@@ -93,7 +93,7 @@ class ProcessContext:
         self.sentinels = {process.sentinel: nr for nr, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """The process ids."""
+        """Return the process ids."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:

@@ -39,7 +39,7 @@ class DynamicSizes:
             self._names[id(tensor)] = checked
 
     def sizes(self) -> dict[str, int]:
-        """The size that each name has in the example inputs."""
+        """Return the size that each name has in the example inputs."""
         found: dict[str, int] = {}
         for _, tensor in self._inputs:
             for axis, name in self._names.get(id(tensor), {}).items():
@@ -72,7 +72,7 @@ class DynamicSizes:
         ) from failures[-1]
 
     def _inputs_for(self, sizes: dict[str, tuple[int, ...]], run: int) -> Callable[[Any], Any]:
-        """What makes the arguments of a run from the example."""
+        """Return what makes the arguments of a run from the example."""
 
         def changed(argument: Any) -> Any:
             if not isinstance(argument, Tensor):
@@ -89,7 +89,7 @@ class DynamicSizes:
 
 
 def _changed(first: dict[str, int]) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Sizes for the runs: larger ones, then smaller ones too, where the model has limits.
+    """Yield sizes for the runs: larger ones, then smaller ones too, where the model has limits.
 
     Each name has its own, since equal ones would look like one size.  A size of one is made
     larger, because programs treat one in a special way.

@@ -44,7 +44,7 @@ class Emitter:
         return value
 
     def arguments_of(self, argument: Any) -> Any:
-        """An argument with values in the place of numbers of tensors."""
+        """Return an argument with values in the place of numbers of tensors."""
         if isinstance(argument, Ref):
             return self.value_of(argument)
         if isinstance(argument, tuple) and not isinstance(argument, Varying):
@@ -52,7 +52,7 @@ class Emitter:
         return argument
 
     def replay(self, step: Step, source: Value) -> list[Any]:
-        """The values that a view operator gives for another value of its tensor."""
+        """Return the values that a view operator gives for another value of its tensor."""
         return self.map(step, (source, *map(self.arguments_of, step.arguments[1:])))
 
     def run(self, step: Step) -> None:
@@ -78,12 +78,12 @@ class Emitter:
                 self.places.set_view(ref, value, view, step, number)
 
     def _fitted(self, value: Value, target: Ref) -> Value:
-        """A result as it is after being written into a tensor."""
+        """Return a result as it is after being written into a tensor."""
         value = self.graph.cast(value, self.program.dtypes[target.number])
         return self.graph.expand(value, self.program.shapes[target.number])
 
     def map(self, step: Step, arguments: tuple[Any, ...]) -> list[Any]:
-        """The values of the outputs of a step; None where the nodes do not give one."""
+        """Return the values of the outputs of a step; None where the nodes do not give one."""
         function = MAPPING.get(step.op.name)
         if function is None:
             raise UnsupportedOperatorError(
@@ -119,7 +119,7 @@ _NOT_DYNAMIC = (
 
 
 def _refs(argument: Any) -> Iterator[Ref]:
-    """The tensors in an argument."""
+    """Yield the tensors in an argument."""
     if isinstance(argument, Ref):
         yield argument
     elif isinstance(argument, tuple) and not isinstance(argument, Varying):

@@ -181,7 +181,7 @@ def _mode(model: Any, training: TrainingMode) -> Iterator[None]:
 def _program(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: DynamicSizes
 ) -> Program:
-    """The model's operators, seen in several runs with other sizes and other values."""
+    """Return the model's operators, seen in several runs with other sizes and other values."""
 
     def program(constants: bool) -> Program:
         traces, sizes = dynamic.runs(

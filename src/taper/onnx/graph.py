@@ -103,7 +103,7 @@ class Graph:
         return self.results[0]
 
     def free(self, name: str) -> str:
-        """A name that nothing else has: the second `/Add` is `/Add_1`."""
+        """Return a name that nothing else has: the second `/Add` is `/Add_1`."""
         number = self._used.get(name, 0)
         self._used[name] = number + 1
         return self.free(f"{name}_{number}") if number else name
@@ -113,7 +113,7 @@ class Graph:
     def many(
         self, kind: str, inputs: Sequence[Value | None], types: Sequence[Any], **attributes: Any
     ) -> list[Value]:
-        """A node with an output of each of these dtypes."""
+        """Return a node with an output of each of these dtypes."""
         name = self.free(f"{self.scope}/{kind}")
         outputs = [Value(f"{name}_output_{nr}", dtype) for nr, dtype in enumerate(types)]
         names = [self.named(each) if each is not None else "" for each in inputs]
@@ -124,13 +124,13 @@ class Graph:
         return outputs
 
     def op(self, kind: str, *inputs: Value | None, dtype: Any = None, **attributes: Any) -> Value:
-        """A node with one output, of the first input's dtype if nothing else is said."""
+        """Return a node with one output, of the first input's dtype if nothing else is said."""
         if dtype is None and inputs[0] is not None:
             dtype = inputs[0].dtype
         return self.many(kind, inputs, [dtype], **attributes)[0]
 
     def cast(self, value: Value, dtype: Any) -> Value:
-        """The value with another dtype; itself if it has it."""
+        """Return the value with another dtype; itself if it has it."""
         if value.dtype is dtype:
             return value
         if dtype.is_complex or value.dtype.is_complex:
@@ -142,7 +142,7 @@ class Graph:
     # --- constants ---
 
     def constant(self, array: Any, dtype: Any = INT64) -> Value:
-        """An array that is the same for all inputs."""
+        """Return an array that is the same for all inputs."""
         array = np.asarray(array, dtype.numpy)
         key = array.shape, dtype.name, array.tobytes()
         if key not in self._constants:
@@ -153,7 +153,7 @@ class Graph:
         return self._constants[key]
 
     def number(self, number: Any, dtype: Any) -> Value:
-        """A number, also one that varies, as a tensor without dimensions."""
+        """Return a number, also one that varies, as a tensor without dimensions."""
         if isinstance(number, Varying):
             scalar = self.op("Squeeze", self.size(number), self.constant([0]))
             scalar.shape = ()
@@ -161,7 +161,7 @@ class Graph:
         return self.constant(number, dtype)
 
     def operand(self, operand: Any, dtype: Any) -> Value:
-        """A tensor or a number, with this dtype."""
+        """Return a tensor or a number, with this dtype."""
         if isinstance(operand, Value):
             return self.cast(operand, dtype)
         return self.number(operand, dtype)
@@ -208,7 +208,7 @@ class Graph:
     # --- sizes ---
 
     def size(self, size: Size) -> Value:
-        """A size, as a tensor with one element."""
+        """Return a size, as a tensor with one element."""
         if not isinstance(size, Varying):
             return self.constant([size])
         if size not in self._terms:
@@ -241,7 +241,7 @@ class Graph:
         return self.op("Concat", *map(self.size, sizes), axis=0)
 
     def reshape(self, value: Value, sizes: Sequence[Size]) -> Value:
-        """The value with another shape; one size that varies needs no computation."""
+        """Return the value with another shape; one size that varies needs no computation."""
         old = value.shape if value.shape is not None else ()
         wanted: list[Size] = list(sizes)
         for nr, size in enumerate(wanted):
@@ -260,7 +260,7 @@ class Graph:
         return reshaped
 
     def expand(self, value: Value, sizes: Sequence[Size]) -> Value:
-        """The value broadcast to a shape; dimensions it has already are not computed."""
+        """Return the value broadcast to a shape; dimensions it has already are not computed."""
         old = value.sizes
         if tuple(sizes) == old:
             return value
@@ -271,7 +271,7 @@ class Graph:
         return expanded
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
-        """The value with its dimensions in this order."""
+        """Return the value with its dimensions in this order."""
         turned = self.op("Transpose", value, perm=list(order))
         if value.shape is not None:
             turned.shape = tuple(value.shape[each] for each in order)

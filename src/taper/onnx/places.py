@@ -61,7 +61,7 @@ class Places:
         return ref.number in self._places
 
     def read(self, ref: Ref) -> Value:
-        """The value of a tensor now."""
+        """Return the value of a tensor now."""
         return self._newest(self._places[ref.number])
 
     def _newest(self, place: _Place) -> Value:
@@ -141,7 +141,7 @@ class Places:
 
 
 def _order(name: str, arguments: tuple[Any, ...], rank: int) -> list[int]:
-    """The order of dimensions that a view operator makes."""
+    """Return the order of dimensions that a view operator makes."""
     order = list(range(rank))
     if name == "permute":
         return [each % rank for each in arguments[1]]

@@ -103,7 +103,7 @@ def _equal(one: Any, other: np.ndarray) -> bool:
 
 
 def merged(values: tuple[Any, ...]) -> Any:
-    """An argument of all traces as one."""
+    """Return an argument of all traces as one."""
     first = values[0]
     if isinstance(first, tuple) and not isinstance(first, Ref):
         return tuple(merged(each) for each in zip(*values, strict=True))

@@ -159,7 +159,7 @@ class Recorder:
         return made
 
     def replaced(self, value: Any) -> Any:
-        """An argument with numbers in the place of tensors."""
+        """Return an argument with numbers in the place of tensors."""
         if isinstance(value, Tensor):
             return self.ref_of(value)
         if isinstance(value, tuple | list):
@@ -228,7 +228,7 @@ class Recorder:
 
 
 def _memory(array: np.ndarray) -> Any:
-    """What arrays have in common that show the same memory in the same way."""
+    """Return what arrays have in common that show the same memory in the same way."""
     layout = array.shape, array.strides, array.dtype.str
     return (array.ctypes.data, *layout) if array.size else (id(array), *layout)
 

@@ -297,7 +297,7 @@ def _stub_template(*args: Any, **kwargs: Any) -> Any:
 
 
 def lazy_function(entry: Op, variant: str = "") -> Any:
-    """A function that is compiled when first called.
+    """Return a function that is compiled when first called.
 
     `compiler` then gives this very object its real `__code__`, so whoever imported it calls
     the compiled code from then on (0.3 ms an operator are not spent at import).
@@ -398,7 +398,7 @@ def op(
 
 
 def inplace_function(function: Any) -> Callable[..., Any]:
-    """The operator as a function that writes its result into its first argument."""
+    """Return the operator as a function that writes its result into its first argument."""
     entry: Op = function.op
     if "inplace" not in entry.lazy_functions:
         in_place = lazy_function(entry, "inplace")

@@ -54,7 +54,7 @@ no_negation = refuse(
 
 
 def all_of(*checks: Check) -> Check:
-    """Several checks, the first that raises wins."""
+    """Return several checks, the first that raises wins."""
 
     def check(common: dtype, operands: Sequence[Any]) -> None:
         for each in checks:

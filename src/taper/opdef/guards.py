@@ -28,7 +28,7 @@ _STARRED = 0x04 | 0x08  # *args, **kwargs
 
 
 def _tensor_names(function: Any) -> dict[str, bool]:
-    """The parameters that must be tensors; True if they may be None, too."""
+    """Return the parameters that must be tensors; True if they may be None, too."""
     first = original_of(function).__code__.co_varnames[:1]
     return {
         name: "None" in hint
@@ -39,14 +39,14 @@ def _tensor_names(function: Any) -> dict[str, bool]:
 
 
 def _innermost(function: Any) -> Any:
-    """The function behind those that rename its arguments or show it to transforms."""
+    """Return the function behind those that rename its arguments or show it to transforms."""
     while isinstance(getattr(function, "__wrapped__", None), types.FunctionType):
         function = function.__wrapped__
     return function
 
 
 def guarded(label: str, function: Any, module: str) -> Any:
-    """The public form of a function; itself if there is nothing to look at."""
+    """Return the public form of a function; itself if there is nothing to look at."""
     inner = _innermost(function)
     if not isinstance(inner, types.FunctionType) or not isinstance(function, types.FunctionType):
         return function

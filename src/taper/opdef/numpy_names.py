@@ -21,7 +21,7 @@ NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def names_of(op: Op) -> dict[str, str]:
-    """The parameters of an operator that have a second name."""
+    """Return the parameters of an operator that have a second name."""
     if not (op.public or op.method):
         return {}
     names = [each.public_name for each in op.params]
@@ -72,7 +72,7 @@ def refuse_missing(function: str, arguments: dict[str, Any]) -> None:
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which takes the second names too."""
+    """Return the function, which takes the second names too."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -37,7 +37,7 @@ _SCALARS_LIMIT = 4096
 
 
 def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
-    """A Python number as a 0-d array; integers wrap around as in PyTorch."""
+    """Return a Python number as a 0-d array; integers wrap around as in PyTorch."""
     kind = number.__class__
     if kind is int and not -(2**63) <= number < 2**64:
         raise OverflowError("int too big to convert")
@@ -92,7 +92,7 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
+    """Return the array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
     if in_rows(array) or not array.size:
         return array.astype(dtype)
     shape = array.shape
@@ -106,7 +106,7 @@ _array_files: dict[str, bool] = {}
 
 
 def takes_arrays(filename: str) -> bool:
-    """Whether the functions of a file may pass arrays to operators."""
+    """Return whether the functions of a file may pass arrays to operators."""
     known = _array_files.get(filename)
     if known is None:
         known = is_internal(filename) or filename in files_of_declarations
@@ -115,7 +115,7 @@ def takes_arrays(filename: str) -> bool:
 
 
 def _caller_file(frame: Any) -> str:
-    """The file of a caller, behind the first call of a lazy function."""
+    """Return the file of a caller, behind the first call of a lazy function."""
     while frame.f_code.co_filename == opdef.__file__ and frame.f_back is not None:
         frame = frame.f_back
     filename: str = frame.f_code.co_filename
@@ -183,14 +183,14 @@ def _refuse_sizes(op: Op, values: Mapping[str, Any]) -> None:
 
 
 def no_complex_gradient(op: Op) -> Exception:
-    """The error where PyTorch has a derivative for real results only."""
+    """Return the error where PyTorch has a derivative for real results only."""
     return RuntimeError(
         f"{op.label} does not support automatic differentiation for outputs with complex dtype."
     )
 
 
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
-    """PyTorch's words for what NumPy refused, or for what is refused before it computes."""
+    """Return PyTorch's words for what NumPy refused, or for what is refused before it computes."""
     refuse_saving(op, arguments)
     if not isinstance(error, ValueError | MemoryError):
         return error
@@ -208,7 +208,7 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
 
 
 def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
-    """What an operator does when an argument is neither Tensor nor number.
+    """Return what an operator does when an argument is neither Tensor nor number.
 
     Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5), if the call comes
     from where operators are declared.  Beside a Tensor, a NumPy scalar is a number.  Where PyTorch
@@ -267,7 +267,7 @@ def invalid_combination(
     signatures: Sequence[str],
     keywords: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypeError:
-    """The error for arguments that fit none of a function's overloads."""
+    """Return the error for arguments that fit none of a function's overloads."""
     named = [f"{name}={type(each).__name__}" for name, each in keywords.items()]
     given = ", ".join([type_name(each) for each in arguments] + named)
     listed = "".join(f" * {each}\n" for each in signatures)

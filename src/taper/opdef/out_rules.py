@@ -78,7 +78,7 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
 
 
 def shared_memory() -> RuntimeError:
-    """The error for an input that would change while it is read."""
+    """Return the error for an input that would change while it is read."""
     return RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
         "to a single memory location. Please clone() the tensor before performing the operation."

@@ -139,7 +139,7 @@ def _checked_write(
 
 
 def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
-    """The kernel on the arrays of the arguments, promoted, without recording."""
+    """Return the kernel on the arrays of the arguments, promoted, without recording."""
     state = local.state
     mode = state.mode
     state.mode = NO_GRAD

@@ -38,7 +38,7 @@ class ProfilerActivity(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be recorded on this machine.
+    """Return what can be recorded on this machine.
 
     >>> import taper
     >>> taper.profiler.supported_activities()

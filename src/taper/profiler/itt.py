@@ -9,7 +9,7 @@ __all__ = ["is_available", "mark", "range", "range_pop", "range_push"]
 
 
 def is_available() -> bool:
-    """Whether marks are collected: never.
+    """Return whether marks are collected: never.
 
     >>> import taper
     >>> taper.profiler.itt.is_available()

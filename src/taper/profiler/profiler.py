@@ -198,7 +198,7 @@ class profile:
     # --- what was recorded -------------------------------------------------------------------
 
     def events(self) -> EventList:
-        """What happened in the last cycle, in the order of its start."""
+        """Return what happened in the last cycle, in the order of its start."""
         return self._made("accessing events").function_events
 
     def key_averages(
@@ -207,7 +207,7 @@ class profile:
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One sum for each name, and for each shape or stack if these are asked for."""
+        """Return one sum for each name, and for each shape or stack if these are asked for."""
         return self._made("getting key averages").key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
@@ -240,7 +240,7 @@ class profile:
         self._preset_metadata[key] = json.loads(value)
 
     def get_trace_id(self) -> str | None:
-        """The name of the trace that is being recorded, None before."""
+        """Return the name of the trace that is being recorded, None before."""
         return None if self.profiler is None else self.profiler.trace_id
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:

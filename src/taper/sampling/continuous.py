@@ -32,7 +32,7 @@ def uniform(
     high: float = 1.0,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of numbers evenly distributed over [low, high).
+    """Return a new array of numbers evenly distributed over [low, high).
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -117,7 +117,7 @@ def normal(
     std: float = 1.0,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of normally distributed numbers.
+    """Return a new array of normally distributed numbers.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator

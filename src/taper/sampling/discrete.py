@@ -209,7 +209,7 @@ def _binomial_small(count: float, prob: float, draw: OneByOne) -> float:
 
 
 def _stirling_rest(k: float) -> float:
-    """What Stirling's formula for log(k!) lacks, without its first terms."""
+    """Return what Stirling's formula for log(k!) lacks, without its first terms."""
     if k <= 9:
         return _STIRLING_RESTS[int(k)]
     square = (k + 1) * (k + 1)

@@ -15,12 +15,12 @@ WIDE_UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
 def dtype_of(values: np.ndarray) -> dtypes.dtype:
-    """The dtype of the elements."""
+    """Return the dtype of the elements."""
     return dtypes.FROM_NUMPY[values.dtype]
 
 
 def source(generator: Generator | None) -> Generator:
-    """The generator to draw from: the given one, else the default one."""
+    """Return the generator to draw from: the given one, else the default one."""
     return generators.default_generator if generator is None else generator
 
 

@@ -129,7 +129,7 @@ class Generator:
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed the stream began with.
+        """Return the seed the stream began with.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().initial_seed()
@@ -138,7 +138,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> np.ndarray:
-        """The whole state as 5056 bytes in PyTorch's layout.
+        """Return the whole state as 5056 bytes in PyTorch's layout.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().get_state().shape
@@ -194,7 +194,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that goes on from the same state, independently.
+        """Return a new generator that goes on from the same state, independently.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().manual_seed(3).clone_state().initial_seed()
@@ -211,7 +211,7 @@ class Generator:
         raise RuntimeError("CPU Generator does not use offset")
 
     def random32(self, count: int) -> np.ndarray:
-        """The next `count` outputs of 32 bits, each in an element of uint64.
+        """Return the next `count` outputs of 32 bits, each in an element of uint64.
 
         The wide elements cost nothing: NumPy has a fast call for this type only.
         """
@@ -287,7 +287,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the default generator.
+    """Return the seed of the default generator.
 
     >>> from taper.sampling.generator import initial_seed, manual_seed
     >>> generator = manual_seed(0)

@@ -25,7 +25,7 @@ def randint(
     dtype: np.dtype,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of integers from low to high - 1.
+    """Return a new array of integers from low to high - 1.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -90,12 +90,12 @@ def _random_any(
 
 
 def _digits(dtype: dtypes.dtype) -> int:
-    """The binary digits of a floating point dtype."""
+    """Return the binary digits of a floating point dtype."""
     return 1 - round(math.log2(dtypes.finfo(dtype).eps))
 
 
 def _largest_integer(dtype: dtypes.dtype) -> int:
-    """The largest integer up to which the dtype holds all."""
+    """Return the largest integer up to which the dtype holds all."""
     if dtype is dtypes.bool_:
         return 1
     if dtype.is_floating_point:
@@ -183,7 +183,7 @@ def _check_in_range(dtype: dtypes.dtype, low: int, stop: int) -> None:
 
 
 def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.ndarray:
-    """The integers from 0 to n - 1 in random order.
+    """Return the integers from 0 to n - 1 in random order.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator

@@ -25,7 +25,7 @@ _CHUNK = 8192  # pairs at a time: intermediate arrays stay in the cache
 
 
 def uniform24(generator: Generator, count: int) -> np.ndarray:
-    """The next uniform numbers in float32: one output each, its low 24 bits."""
+    """Return the next uniform numbers in float32: one output each, its low 24 bits."""
     values = np.empty(count, np.float32)
     for start in range(0, count, 4 * _CHUNK):
         part = values[start : start + 4 * _CHUNK]
@@ -37,7 +37,7 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
 
 
 def uniform53(generator: Generator, count: int) -> np.ndarray:
-    """The next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
+    """Return the next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
     bits = generator.random64(count)
     bits &= np.uint64(2**53 - 1)
     values = bits.view(np.int64).astype(np.float64)
@@ -80,7 +80,7 @@ def _high_half(value: np.ndarray) -> np.ndarray:
 
 
 def serial(generator: Generator, count: int) -> np.ndarray:
-    """The next normals in float64, one after the other: PyTorch's way to a few of them.
+    """Return the next normals in float64, one after the other: PyTorch's way to a few of them.
 
     They come in pairs; when the last one of a pair is not asked for, the generator keeps it.
     """
@@ -101,7 +101,7 @@ def serial(generator: Generator, count: int) -> np.ndarray:
 
 
 def blocks(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
-    """The next `count` (16 or more) normals for elements of `dtype`, in float64 or float32.
+    """Return the next `count` (16 or more) normals for elements of `dtype`, in float64 or float32.
 
     Every sixteen uniforms become sixteen normals. When `count` is no multiple, the last sixteen
     normals are made from sixteen uniforms more; half precision has not drawn any for the rest.
@@ -134,7 +134,7 @@ def _blocks32(uniforms: np.ndarray) -> np.ndarray:
 
 
 def _halves(uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first eight of every sixteen, and the second eight."""
+    """Return the first eight of every sixteen, and the second eight."""
     pairs = uniforms.reshape(-1, 2, BLOCK // 2)
     return pairs[:, 0].ravel(), pairs[:, 1].ravel()
 

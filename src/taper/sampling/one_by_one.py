@@ -33,7 +33,7 @@ class OneByOne:
         return self._ready.pop()
 
     def normal(self) -> float:
-        """The next standard normal number: as in `normals.serial`, they come in pairs."""
+        """Return the next standard normal number: as in `normals.serial`, they come in pairs."""
         kept = self._generator.next_normal
         if kept is not None:
             self._generator.next_normal = None

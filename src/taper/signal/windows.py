@@ -72,7 +72,7 @@ def bartlett(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A triangle with zeros at its ends.
+    """Return a triangle with zeros at its ends.
 
     >>> import taper
     >>> taper.signal.windows.bartlett(5)
@@ -118,7 +118,7 @@ def exponential(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An exponential decay on both sides of `center`, by 1/e in `tau` points.
+    """Return an exponential decay on both sides of `center`, by 1/e in `tau` points.
 
     >>> import taper
     >>> taper.signal.windows.exponential(3)
@@ -148,7 +148,7 @@ def gaussian(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A bell curve whose standard deviation is `std` points.
+    """Return a bell curve whose standard deviation is `std` points.
 
     >>> import taper
     >>> taper.signal.windows.gaussian(3)
@@ -224,7 +224,7 @@ def general_cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of cosines with the coefficients `a`, whose signs alternate.
+    """Return a sum of cosines with the coefficients `a`, whose signs alternate.
 
     >>> import taper
     >>> taper.signal.windows.general_cosine(3, a=[0.5, 0.5])

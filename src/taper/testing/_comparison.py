@@ -112,7 +112,7 @@ def assert_allclose(
 def _pairs(
     actual: Any, expected: Any, path: Path, options: Options, subclasses: bool
 ) -> Iterator[Any]:
-    """The pairs of values that are to be compared, in order."""
+    """Yield the pairs of values that are to be compared, in order."""
     kinds = (actual, expected)
     keys: Sequence[Any]
     if all(isinstance(each, Sequence) and not isinstance(each, str) for each in kinds):
@@ -145,7 +145,7 @@ def _common_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: P
 
 
 def _pair(actual: Any, expected: Any, path: Path, options: Options, subclasses: bool) -> Any:
-    """The first kind of pair that can take the two values."""
+    """Return the first kind of pair that can take the two values."""
     if actual is None or expected is None:
         return NonePair(path, actual, expected)
     if _both(actual, expected, (bool, np.bool_)):
@@ -176,7 +176,7 @@ def _are_related(actual: Any, expected: Any, subclasses: bool) -> bool:
 
 
 def _problem(pair: Any) -> str | None:
-    """What is wrong with a pair, or None."""
+    """Return what is wrong with a pair, or None."""
     try:
         text: str | None = pair.problem()
     except Exception as error:

@@ -9,14 +9,14 @@ Path: TypeAlias = tuple[Any, ...]
 
 
 def at_path(text: str, path: Path) -> str:
-    """The text, and for which item if the values were nested."""
+    """Return the text, and for which item if the values were nested."""
     if not path:
         return text
     return f"{text}\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}"
 
 
 def scalar_mismatch(actual: Any, expected: Any, rtol: float, atol: float) -> str:
-    """Two numbers that differ too much."""
+    """Return two numbers that differ too much."""
     difference = abs(actual - expected)
     relative = difference / abs(expected) if expected != 0 else float("inf")
     return "\n".join(
@@ -58,7 +58,7 @@ def attribute_mismatch(name: str, actual: Any, expected: Any) -> str:
 
 
 def unexpected(text: str) -> str:
-    """An error that the comparison did not foresee."""
+    """Return an error that the comparison did not foresee."""
     return (
         f"{text}\n\nresulted in the unexpected exception above. If you are a user and see this "
         "message during normal operation please file an issue at "

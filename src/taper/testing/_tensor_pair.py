@@ -65,7 +65,7 @@ class TensorLikePair:
 
 
 def _common_dtype(actual: Tensor, expected: Tensor) -> tuple[Any, Any]:
-    """The two in one dtype; of the wide unsigned ones int64 stands in for promotion."""
+    """Return the two in one dtype; of the wide unsigned ones int64 stands in for promotion."""
     if actual.dtype is expected.dtype:
         return actual.detach(), expected.detach()
     kinds = (dtypes.int64 if each.dtype in WIDE else each.dtype for each in (actual, expected))
@@ -79,7 +79,7 @@ def _in_int64(values: Any) -> Any:
 
 
 def _greatest(values: Any) -> tuple[Any, tuple[int, ...]]:
-    """The greatest element, a NaN before all, and the index of the first such."""
+    """Return the greatest element, a NaN before all, and the index of the first such."""
     found, position = values.flatten().max(0)
     place, index = int(position), []
     for size in reversed(values.shape):

@@ -34,7 +34,7 @@ class Options:
     check_stride: bool
 
     def shown(self, pair: Any, fields: str, options: str, path: Path) -> str:
-        """A pair with its own fields and some of these options, one a line."""
+        """Return a pair with its own fields and some of these options, one a line."""
         lines = [f"id={path}"]
         lines += [f"{name}={getattr(pair, name)!s}" for name in fields.split()]
         lines += [f"{name}={getattr(self, name)}" for name in options.split()]
@@ -54,7 +54,7 @@ def tolerances(options: Options, of: Iterable[dtype], path: Path) -> tuple[float
 
 
 def tolerances_of_old(*of: dtype) -> tuple[float, float]:
-    """The defaults of `assert_allclose`."""
+    """Return the defaults of `assert_allclose`."""
     return _widest(DEFAULTS_OF_OLD, of)
 
 

@@ -123,7 +123,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> Contexts:
-    """The default of `context_fn`: nothing around forward and recomputation.
+    """Return the default of `context_fn`: nothing around forward and recomputation.
 
     >>> import taper
     >>> [type(each).__name__ for each in taper.utils.checkpoint.noop_context_fn()]
@@ -189,7 +189,7 @@ def _frame_for(
     debug: bool,
     early_stop: bool,
 ) -> tuple[Frame, contextlib.AbstractContextManager[Any]]:
-    """The frame of a call that is not reentrant, and what is to be around its forward."""
+    """Return the frame of a call that is not reentrant, and what is to be around its forward."""
     if determinism_check not in _DETERMINISM_CHECKS:
         raise ValueError(
             f"determinism_check should be one of {_DETERMINISM_CHECKS}, but got {determinism_check}"

@@ -67,7 +67,7 @@ def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
 def mm_flop(
     a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any
 ) -> int:
-    """A product and a sum for each element of each row with each column."""
+    """Return a product and a sum for each element of each row with each column."""
     m, k = a_shape
     return m * b_shape[1] * 2 * k
 
@@ -93,7 +93,7 @@ def baddbmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, **kwargs: An
 def conv_flop_count(
     x_shape: Shape, w_shape: Shape, out_shape: Shape, transposed: bool = False
 ) -> int:
-    """The operations of a convolution; of a transposed one each input place is spread."""
+    """Return the operations of a convolution; of a transposed one each input place is spread."""
     places = (x_shape if transposed else out_shape)[2:]
     return prod(places) * x_shape[0] * prod(w_shape) * 2
 
@@ -122,7 +122,7 @@ def conv_backward_flop(
     transposed: bool,
     output_mask: Sequence[bool],
 ) -> int:
-    """The convolutions that give the gradients of input and weight, each if it is wanted."""
+    """Return the convolutions that give the gradients of input and weight, each if it is wanted."""
 
     def turned(shape: Shape) -> list[int]:
         return [shape[1], shape[0], *shape[2:]]
@@ -137,7 +137,7 @@ def conv_backward_flop(
 
 
 def sdpa_flop_count(query_shape: Shape, key_shape: Shape, value_shape: Shape) -> int:
-    """The two batched products of attention."""
+    """Return the two batched products of attention."""
     b, h, s_q, d_q = query_shape
     s_k, d_v = key_shape[-2], value_shape[-1]
     scores = bmm_flop((b * h, s_q, d_q), (b * h, d_q, s_k))
@@ -252,15 +252,15 @@ class FlopCounterMode:
     # --- answers -------------------------------------------------------------------------------
 
     def get_total_flops(self) -> int:
-        """All that was counted."""
+        """Return all that was counted."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """The counts of each operator, for each module."""
+        """Return the counts of each operator, for each module."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as a table, of modules down to `depth`."""
+        """Return the counts as a table, of modules down to `depth`."""
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
         unit = _UNITS[min(max((len(str(total)) - 2) // 3, 0), len(_UNITS) - 1)]

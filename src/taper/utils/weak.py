@@ -93,7 +93,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return made
 
     def keyrefs(self) -> list[Any]:
-        """The weak references to the keys."""
+        """Return the weak references to the keys."""
         return list(self.data)
 
 

@@ -14,7 +14,7 @@ _ON_DEMAND = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "ut
 
 
 def get_image_backend() -> str:
-    """The name of the package that opens pictures: Pillow.
+    """Return the name of the package that opens pictures: Pillow.
 
     >>> from taper import vision
     >>> vision.get_image_backend()

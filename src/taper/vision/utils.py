@@ -57,7 +57,7 @@ def _as_batch(tensor: Any) -> Tensor:
 
 
 def _scaled(pictures: Tensor, value_range: Any, scale_each: bool) -> Tensor:
-    """A copy in which the range of values is 0 to 1."""
+    """Return a copy in which the range of values is 0 to 1."""
     pictures = pictures.clone()
     for part in pictures if scale_each else [pictures]:
         low, high = (float(part.min()), float(part.max())) if value_range is None else value_range
@@ -139,7 +139,7 @@ def _palette(count: int) -> list[Colour]:
 
 
 def _colours(colours: Any, count: int) -> list[Any]:
-    """A colour for each of `count` objects, as three numbers."""
+    """Return a colour for each of `count` objects, as three numbers."""
     if colours is None:
         colours = _palette(count)
     elif isinstance(colours, list):
@@ -199,7 +199,7 @@ def draw_bounding_boxes(
     label_background_colors: Colours = None,
     fill_labels: bool = False,
 ) -> Tensor:
-    """A copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels drawn on it.
+    """Return a copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels drawn on it.
 
     >>> import taper
     >>> from taper.vision.utils import draw_bounding_boxes
@@ -263,7 +263,7 @@ def _font(font: str | None, size: int | None) -> Any:
 def draw_segmentation_masks(
     image: Tensor, masks: Tensor, alpha: float = 0.8, colors: Colours = None
 ) -> Tensor:
-    """A copy of a picture with coloured masks over it; where masks overlap it is black.
+    """Return a copy of a picture with coloured masks over it; where masks overlap it is black.
 
     >>> import taper
     >>> from taper.vision.utils import draw_segmentation_masks
@@ -304,7 +304,7 @@ def draw_keypoints(
     width: int = 3,
     visibility: Tensor | None = None,
 ) -> Tensor:
-    """A copy of a picture with points of (objects, points, 2) and lines between them.
+    """Return a copy of a picture with points of (objects, points, 2) and lines between them.
 
     >>> import taper
     >>> from taper.vision.utils import draw_keypoints

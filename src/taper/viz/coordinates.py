@@ -19,7 +19,7 @@ _ROUNDS = 10
 
 
 def horizontal_coordinates(mesh: Mesh) -> list[float]:
-    """The x of every point, the leftmost box at the left border.
+    """Return the x of every point, the leftmost box at the left border.
 
     Each layer in turn takes the places nearest to where its neighbours want it, with the given
     order and distances: a weighted least-squares problem that `_fit_layer` solves exactly.
@@ -150,7 +150,7 @@ def _fit_layer(
 
 
 def bands_of(mesh: Mesh, xs: list[float]) -> Bands:
-    """The ranks from top to bottom, farther apart where lines go far to the side."""
+    """Return the ranks from top to bottom, farther apart where lines go far to the side."""
     reach = [0.0] * len(mesh.layers)
     for upper, lower in mesh.links:
         rank = mesh.layer_of[upper]

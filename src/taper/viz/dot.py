@@ -85,7 +85,7 @@ class Dot:
         return "\n".join([*lines, "}", ""])
 
     def svg(self) -> str:
-        """The picture as the text of an SVG file."""
+        """Return the picture as the text of an SVG file."""
         font_size = float(self.node_attr.get("fontsize", 14)) * _PIXELS_PER_POINT
         layout = place(
             [box_size(box, font_size) for box in self.boxes],
@@ -104,7 +104,7 @@ class Dot:
         )
 
     def pipe(self, format: str | None = None) -> bytes:
-        """The content of the file that `render` would write."""
+        """Return the content of the file that `render` would write."""
         format = self._checked_format(format)
         if format == "svg":
             return self.svg().encode()
@@ -203,7 +203,7 @@ def _label(box: Box) -> str:
 
 
 def _pixels(size: str) -> Point | None:
-    """What the DOT attribute `size` says: '7,5' or '7', in inches."""
+    """Return what the DOT attribute `size` says: '7,5' or '7', in inches."""
     if not size:
         return None
     numbers = [float(number) * _PIXELS_PER_INCH for number in size.rstrip("!").split(",")]

@@ -67,7 +67,7 @@ class Edge:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether the value has what this package needs of a tensor."""
+    """Return whether the value has what this package needs of a tensor."""
     return hasattr(value, "grad_fn") and hasattr(value, "shape")
 
 
@@ -122,7 +122,7 @@ class Graph:
             self._connect(self._result(base, "base"), head, "view")
 
     def _result(self, tensor: Any, kind: TensorKind) -> int:
-        """The tensor's vertex, joined to the function that made the tensor."""
+        """Return the tensor's vertex, joined to the function that made the tensor."""
         is_new = id(tensor) not in self._indices
         index = self._tensor(tensor, kind)
         if is_new and tensor.grad_fn is not None:
@@ -190,7 +190,7 @@ class Graph:
 
 
 def _checked(outputs: Any) -> list[Any]:
-    """The output tensors, each once."""
+    """Return the output tensors, each once."""
     tensors = outputs if isinstance(outputs, tuple) else (outputs,)
     for output in tensors:
         if not is_tensor(output):

@@ -141,7 +141,7 @@ class Mesh:
                     ports[number] = (index - (len(numbers) - 1) / 2) * step
 
     def separation(self, left: int, right: int) -> float:
-        """The least distance of the centres of two neighbours in a layer."""
+        """Return the least distance of the centres of two neighbours in a layer."""
         both_boxes = left < self.box_count and right < self.box_count
         gap = _BOX_GAP if both_boxes else _LINE_GAP
         return (self.widths[left] + self.widths[right]) / 2 + gap
@@ -160,7 +160,7 @@ class Mesh:
         return 6.0 if is_longest else 1.0
 
     def route(self, edge: int, xs: list[float], bands: Bands) -> list[Point]:
-        """The points of an edge from its tail to its head; see `Layout`."""
+        """Return the points of an edge from its tail to its head; see `Layout`."""
         upper, lower = self.arcs[edge]
         if edge in self.direct:
             points = [*self._leave(upper, xs[upper], bands), *self._arrive(lower, xs[lower], bands)]

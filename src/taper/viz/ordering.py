@@ -100,7 +100,7 @@ def _crossings(mesh: Mesh) -> int:
 
 
 def _crossings_between(upper: list[int], lower: list[int], below: list[list[int]]) -> int:
-    """Pairs of links between two layers that cross: inversions in the list of lower ends."""
+    """Return pairs of links between two layers that cross: inversions in the list of lower ends."""
     place_in_layer = {point: index for index, point in enumerate(lower)}
     tree = [0] * (len(lower) + 1)  # Fenwick tree of the lower ends met so far
     total = met = 0
@@ -143,5 +143,5 @@ def _exchange_neighbours(mesh: Mesh) -> None:
 
 
 def _inversions(left: list[int], right: list[int]) -> int:
-    """Pairs with an end of the left point strictly right of an end of the right point."""
+    """Return pairs with an end of the left point strictly right of an end of the right point."""
     return sum(bisect_left(right, end) for end in left)

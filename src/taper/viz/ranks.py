@@ -52,7 +52,7 @@ def _topological_order(above: list[list[int]], below: list[list[int]]) -> list[i
 
 
 def longest_path_ranks(count: int, arcs: Sequence[Arc]) -> list[int]:
-    """A rank for each box, such that arcs point to higher ranks and are short.
+    """Return a rank for each box, such that arcs point to higher ranks and are short.
 
     The box with the longest path to it is served first: everything it depends on sits as close
     above its consumers as possible. What remains is hung below or beside what is already there.

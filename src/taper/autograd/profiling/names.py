@@ -108,7 +108,7 @@ _NOT_SHOWN = frozenset(
 
 @functools.cache
 def operator_name(op: Op, kind: str) -> str:
-    """What PyTorch's profiler calls a call of an operator: `aten::mul`, `aten::mul_`."""
+    """Return what PyTorch's profiler calls a call of an operator: `aten::mul`, `aten::mul_`."""
     if op.name in _OURS:
         return f"taper::{op.name}"
     name = _OPERATORS.get(op.name, op.label)
@@ -128,7 +128,7 @@ def composite_name(name: str) -> str | None:
 
 
 def flops_of(name: str, shapes: Sequence[Any], plain: Sequence[Any]) -> int:
-    """How many operations an operator took, for the few that PyTorch counts; else 0."""
+    """Return how many operations an operator took, for the few that PyTorch counts; else 0."""
     count = _COUNTED.get(name)
     return 0 if count is None or not shapes else count(shapes, plain)
 

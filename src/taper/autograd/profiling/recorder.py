@@ -137,7 +137,7 @@ class Recorder:
         return record
 
     def evaluate(self, node: Any, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
-        """What the engine does for one node: hooks, the node itself."""
+        """Return what the engine does for one node: hooks, the node itself."""
         name = "torch::autograd::AccumulateGrad" if isinstance(node, Tensor) else node.name()
         record = self._node_record(f"autograd::engine::evaluate_function: {name}", node, 0)
         try:
@@ -217,7 +217,7 @@ def _is_fresh(result: Any, grads: list[Any]) -> bool:
 
 
 def allocated(result: Any, arguments: Sequence[Any]) -> int:
-    """The bytes of results that are new: neither arguments nor views of them."""
+    """Return the bytes of results that are new: neither arguments nor views of them."""
     outputs = result if isinstance(result, tuple | list) else (result,)
     given = [each._array for each in arguments if isinstance(each, Tensor)]
     return sum(
@@ -230,7 +230,7 @@ def allocated(result: Any, arguments: Sequence[Any]) -> int:
 
 
 def user_stack() -> list[str]:
-    """The lines that are running now outside the package, the innermost first."""
+    """Return the lines that are running now outside the package, the innermost first."""
     lines = []
     frame: Any = sys._getframe(1)
     while frame is not None:

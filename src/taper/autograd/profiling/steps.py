@@ -57,7 +57,7 @@ class KinetoStepTracker:
 
     @classmethod
     def current_step(cls) -> int:
-        """The step of the program."""
+        """Return the step of the program."""
         return cls._current_step
 
 
@@ -76,7 +76,7 @@ class MemRecordsAcc:
         self._indices = [nr for _, nr in pairs]
 
     def in_interval(self, start_ns: int, end_ns: int) -> Iterator[Any]:
-        """The records that begin in an interval, its ends included."""
+        """Yield the records that begin in an interval, its ends included."""
         first = bisect_left(self._start_nses, start_ns)
         last = bisect_right(self._start_nses, end_ns)
         for place in range(first, last):

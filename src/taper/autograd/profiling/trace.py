@@ -16,7 +16,7 @@ from typing import Any
 
 
 def chrome_events(events: Iterable[Any]) -> list[dict[str, Any]]:
-    """What is written for each event; arrows lead from operators to the nodes they made."""
+    """Return what is written for each event; arrows lead from operators to the nodes they made."""
     process = os.getpid()
     written: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "python"}}
@@ -61,7 +61,7 @@ def _details(event: Any) -> dict[str, Any]:
 def chrome_trace(
     events: Iterable[Any], start_ns: int, trace_id: str, metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    """A whole trace, with what it says about itself; times count from its start.
+    """Return a whole trace, with what it says about itself; times count from its start.
 
     Counted from 1970, as `start_ns` is, times in microseconds would be rounded to 0.25.
     """
@@ -100,7 +100,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _umask() -> int:
-    """What new files may not allow; reading it takes setting it."""
+    """Return what new files may not allow; reading it takes setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

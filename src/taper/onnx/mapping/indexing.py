@@ -65,7 +65,7 @@ class _Places:
         self.shape = shape
 
     def turned(self, graph: Graph, value: Value) -> Value:
-        """The value with the indexed dimensions in front."""
+        """Return the value with the indexed dimensions in front."""
         if self.order == sorted(self.order):
             return value
         return graph.op("Transpose", value, perm=self.order)

@@ -42,7 +42,7 @@ def _convolution(
 
 
 def _per_channel(graph: Graph, value: Value | None, filler: float, like: Value) -> Value:
-    """A parameter with an element per channel; what is absent is filled in."""
+    """Return a parameter with an element per channel; what is absent is filled in."""
     if value is not None:
         return value
     channels = like.sizes[1]

@@ -75,7 +75,7 @@ def _slice(graph: Graph, self: Value, dim: int, start: Any, end: Any, step: Any)
 
 
 def sliced(graph: Graph, value: Value, dim: int, start: Any, end: Any, step: Any = 1) -> Value:
-    """A part of one dimension."""
+    """Return a part of one dimension."""
     bounds = [graph.size(start), graph.size(end), graph.constant([dim]), graph.constant([step])]
     return graph.op("Slice", value, *bounds)
 
@@ -161,7 +161,7 @@ def _by_position(operator: str) -> Callable[..., Value]:
 
 
 def fixed(value: Value) -> tuple[int, ...]:
-    """The shape of a value, which must not vary."""
+    """Return the shape of a value, which must not vary."""
     sizes = tuple(each for each in value.sizes if not isinstance(each, Varying))
     if len(sizes) != value.rank:
         raise OnnxExporterError("its shape must not vary. Leave the size out of dynamic_axes")

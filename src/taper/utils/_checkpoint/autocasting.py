@@ -20,7 +20,7 @@ class AutocastState(NamedTuple):
 
     @classmethod
     def now(cls) -> AutocastState:
-        """The state of this moment."""
+        """Return the state of this moment."""
         found = settings()
         return cls(local.state.autocast is not None, found.dtypes["cpu"], found.cache_enabled)
 

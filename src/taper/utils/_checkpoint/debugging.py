@@ -80,11 +80,11 @@ class DebugLog:
         self.recompute: list[_Entry] = []
 
     def contexts(self) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        """The two context managers of `context_fn`."""
+        """Return the two context managers of `context_fn`."""
         return _Logging(self.forward), _Logging(self.recompute)
 
     def explain(self, error: CheckpointError) -> CheckpointError:
-        """An error that shows both logs."""
+        """Return an error that shows both logs."""
         return CheckpointError(
             _TEXT.format(
                 head=_HEAD,
@@ -136,7 +136,7 @@ class _Logging:
 
 
 def _numbering() -> Callable[[Tensor], int]:
-    """A function that numbers tensors as they are first seen, and keeps none alive."""
+    """Return a function that numbers tensors as they are first seen, and keeps none alive."""
     known: dict[int, tuple[weakref.ref[Tensor], int]] = {}
     count = 0
 

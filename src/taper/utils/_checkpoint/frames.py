@@ -111,7 +111,7 @@ class _OutsideAnyPass:
 
 
 def _current_pass() -> Any:
-    """What recomputed values are filed under."""
+    """Return what recomputed values are filed under."""
     return GraphExecGroup._get_current_group() or local.state.graph_task or _OutsideAnyPass()
 
 
@@ -134,7 +134,7 @@ class Holder:
         self.values[asked_by] = value
 
     def take(self, asked_by: Any) -> Tensor:
-        """The recomputed value, which is given up: a pass needs it once."""
+        """Return the recomputed value, which is given up: a pass needs it once."""
         value = None if self.values is None else self.values.pop(asked_by, None)
         if value is None:
             hint = _OVERLAP if isinstance(asked_by, GraphExecGroup) else ""
@@ -187,7 +187,7 @@ class Frame:
                 self.inputs[position] = saved
 
     def pack(self, tensor: Tensor) -> Holder:
-        """The pack hook of the original forward: keep nothing but the place."""
+        """Return the pack hook of the original forward: keep nothing but the place."""
         holder = Holder(self, len(self.holders))
         self.holders.append(weakref.ref(holder))
         if self.metadata is not None:
@@ -220,7 +220,7 @@ class _Recording:
         self.differences: list[str] = []
 
     def pack(self, tensor: Tensor) -> Tensor:
-        """The pack hook of a recomputation."""
+        """Return the pack hook of a recomputation."""
         frame, position = self.frame, self.count
         self.count += 1
         value = alias(tensor)
@@ -264,7 +264,7 @@ class _Recording:
 
 
 def unpack(holder: Holder) -> Tensor:
-    """The unpack hook of the original forward: the value, computed again if need be."""
+    """Return the unpack hook of the original forward: the value, computed again if need be."""
     frame = holder.frame
     asked_by = _current_pass()
     try:

@@ -19,7 +19,7 @@ class RandomState(NamedTuple):
 
     @classmethod
     def now(cls) -> RandomState:
-        """The state of this moment.
+        """Return the state of this moment.
 
         Most checkpoints draw nothing, and then one reading (50 us) serves all of them.
         """
@@ -67,12 +67,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type() -> str:
-        """The chosen type; without an accelerator it is "cpu"."""
+        """Return the chosen type; without an accelerator it is "cpu"."""
         return DefaultDeviceType._default_device_type or "cpu"
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers and random states of the devices that the tensors are on; the CPU is none.
+    """Return the numbers and random states of the devices that the tensors are on; the CPU is none.
 
     >>> import taper
     >>> taper.utils.checkpoint.get_device_states(taper.ones(2))

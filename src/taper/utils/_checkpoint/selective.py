@@ -225,7 +225,7 @@ class _Cached(_Watching):
 
 
 def _replayed(call: Call, run: Callable[[], Any], outputs: Callable[[], Any]) -> Any:
-    """The result of a call whose outputs are known; `outputs` gives them once."""
+    """Return the result of a call whose outputs are known; `outputs` gives them once."""
     if call.kind == "inplace":
         outputs()
         return run_inplace(call.op, call.arguments, lambda array: None)
@@ -260,7 +260,7 @@ def _wants(value: Any) -> bool:
 
 
 def _recorded(op: Op, node: Any, kept: Any, hooks: Sequence[Any]) -> Any:
-    """The outputs as tensors of the call that `node` is for."""
+    """Return the outputs as tensors of the call that `node` is for."""
     results = [wrap(each._array) for each in _flat(kept)]
     if node is not None:
         if len(op.outputs) > 1:

@@ -141,7 +141,7 @@ class _Table:
         return "[" + f" {label} ".center(width - 2, "-") + "]"
 
     def _row_names(self) -> list[str]:
-        """The names of the rows, and before the first of its surroundings their name."""
+        """Return the names of the rows, and before the first of its surroundings their name."""
         several = len({env for _, env, _ in self.rows}) > 1
         envs = [f"({env})" if several and env else "" for _, env, _ in self.rows]
         width = max(2, *(len(each) for each in envs))
@@ -153,7 +153,7 @@ class _Table:
         return names
 
     def _column(self, column: str) -> list[str]:
-        """The times of a column, with the decimal points below each other."""
+        """Return the times of a column, with the decimal points below each other."""
         found = [self.cells.get((*row, column)) for row in self.rows]
         digits = self._digits([each for each in found if each is not None])
         notes = [
@@ -172,7 +172,7 @@ class _Table:
         return [each.center(max(width, len(column))) for each in texts]
 
     def _digits(self, column: list[Measurement]) -> int:
-        """How many decimals the times of a column have."""
+        """Return how many decimals the times of a column have."""
         if not self.options._trim:
             return 1
         return max(

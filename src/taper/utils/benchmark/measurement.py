@@ -19,7 +19,7 @@ _UNITS = (("ns", 1e-9, "nanosecond"), ("us", 1e-6, "microsecond"), ("ms", 1e-3, 
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time in seconds is printed, and its length.
+    """Return the unit in which a time in seconds is printed, and its length.
 
     >>> from taper.utils.benchmark import select_unit
     >>> select_unit(2e-5)
@@ -34,7 +34,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """The name of a unit.
+    """Return the name of a unit.
 
     >>> from taper.utils.benchmark import unit_to_english
     >>> unit_to_english("us")
@@ -44,7 +44,7 @@ def unit_to_english(u: str) -> str:
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to `n` figures.
+    """Return a number rounded to `n` figures.
 
     >>> from taper.utils.benchmark import trim_sigfig
     >>> trim_sigfig(123456.0, 3)
@@ -55,7 +55,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """The elements without repetitions, in the order in which they came.
+    """Return the elements without repetitions, in the order in which they came.
 
     >>> from taper.utils.benchmark import ordered_unique
     >>> ordered_unique([3, 1, 3])
@@ -86,7 +86,7 @@ class TaskSpec:
         return named + (f": {self.sub_label}" if self.sub_label else "")
 
     def setup_str(self) -> str:
-        """The preparation; nothing if there is none."""
+        """Return the preparation; nothing if there is none."""
         if not self.setup or self.setup == "pass":
             return ""
         if "\n" in self.setup:
@@ -153,7 +153,7 @@ class Measurement:
         return self.iqr / self.median > _WARNING_SHARE
 
     def meets_confidence(self, threshold: float = _WARNING_SHARE) -> bool:
-        """Whether the middle half of the times is shorter than that share of the median."""
+        """Return whether the middle half of the times is shorter than that share of the median."""
         return self.iqr / self.median < threshold
 
     @property
@@ -178,7 +178,7 @@ class Measurement:
         raise AttributeError(f"'Measurement' object has no attribute '{name}'")
 
     def summary(self) -> str:
-        """The task and its times, as they are printed."""
+        """Return the task and its times, as they are printed."""
         unit, length = select_unit(self.median)
         count = len(self.raw_times)
         figure = f"{self.median / length:.2f} {unit}"
@@ -207,7 +207,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One measurement for each task, of all times of it."""
+        """Return one measurement for each task, of all times of it."""
         grouped: dict[TaskSpec, list[Measurement]] = {}
         for each in measurements:
             grouped.setdefault(each.task_spec, []).append(each)

@@ -50,7 +50,7 @@ class _DatasetKind:
     def create_fetcher(
         kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> _BaseDatasetFetcher:
-        """What takes samples of a data set of this kind."""
+        """Return what takes samples of a data set of this kind."""
         fetcher = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
         return fetcher(dataset, auto_collation, collate_fn, drop_last)
 

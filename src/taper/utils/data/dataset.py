@@ -162,7 +162,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Where each data set ends."""
+        """Return where each data set ends."""
         return list(itertools.accumulate(len(each) for each in sequence))
 
     def __init__(self, datasets: Iterable[Dataset[_T_co] | Sequence[_T_co]]) -> None:

@@ -29,7 +29,7 @@ _DRAWN_AT_ONCE = 32
 
 
 def drawn_seed(generator: Any = None) -> int:
-    """A random seed, as PyTorch draws one."""
+    """Return a random seed, as PyTorch draws one."""
     seed: int = empty((), dtype=int64).random_(generator=generator).item()
     return seed
 

@@ -22,7 +22,7 @@ CONFIGURATION = "projector_config.pbtxt"
 
 
 def encoded(tag: str) -> str:
-    """A tag as the name of a folder.
+    """Return a tag as the name of a folder.
 
     >>> encoded("a/b")
     'a%2fb'
@@ -31,7 +31,7 @@ def encoded(tag: str) -> str:
 
 
 def labels_file(metadata: Sequence[Any], header: Sequence[str] | None) -> str:
-    """The text of `metadata.tsv`: one label a line, or one row of several columns."""
+    """Return the text of `metadata.tsv`: one label a line, or one row of several columns."""
     if not header:
         return "".join(f"{each}\n" for each in metadata)
     if len(header) != len(metadata[0]):
@@ -41,7 +41,7 @@ def labels_file(metadata: Sequence[Any], header: Sequence[str] | None) -> str:
 
 
 def points_file(points: np.ndarray) -> str:
-    """The text of `tensors.tsv`: one point a line."""
+    """Return the text of `tensors.tsv`: one point a line."""
     return "".join("\t".join(map(str, row)) + "\n" for row in points.tolist())
 
 
@@ -94,7 +94,7 @@ class Embedding:
             _replace(os.path.join(folder, name), content)
 
     def configuration(self) -> str:
-        """What the projector must know, in the text form of protocol buffers."""
+        """Return what the projector must know, in the text form of protocol buffers."""
         lines = [f"tensor_name: {_quoted(self.name)}"]
         if "metadata.tsv" in self.files:
             lines.append(f"metadata_path: {_quoted(self.folder + '/metadata.tsv')}")

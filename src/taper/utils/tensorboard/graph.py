@@ -32,7 +32,7 @@ class Node(NamedTuple):
     attributes: str = ""
 
     def encoded(self) -> bytes:
-        """The message `NodeDef`."""
+        """Return the message `NodeDef`."""
         fields = text(1, self.name) + text(2, self.op)
         fields += b"".join(text(3, each) for each in self.inputs)
         fields += _attribute("attr", text(2, self.attributes))
@@ -94,7 +94,7 @@ class _Watch:
         return f"{self.scopes[-1]}/{name}" if self.scopes else name
 
     def free(self, name: str) -> str:
-        """A name that no other node has: the second `add` is `add_1`."""
+        """Return a name that no other node has: the second `add` is `add_1`."""
         number = self.used.get(name, 0)
         self.used[name] = number + 1
         return self.free(f"{name}_{number}") if number else name
@@ -155,7 +155,7 @@ def _scopes(model: Module, watch: _Watch) -> Iterator[None]:
 
 
 def graph_of(model: Module, inputs: Any) -> list[Node]:
-    """The nodes of a forward pass of the model on these inputs, a tensor or a tuple of them.
+    """Return the nodes of a forward pass of the model on these inputs, a tensor or a tuple of them.
 
     >>> import taper
     >>> for node in graph_of(taper.nn.ReLU(), taper.ones(2)):
@@ -184,7 +184,7 @@ def graph_of(model: Module, inputs: Any) -> list[Node]:
 
 
 def _named(model: Module, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors among the arguments, with the names of the parameters that take them."""
+    """Yield the tensors among the arguments, with the names of the parameters that take them."""
     names = list(inspect.signature(model.forward).parameters)
     for number, argument in enumerate(arguments):
         name = names[number] if number < len(names) else f"argument.{number}"

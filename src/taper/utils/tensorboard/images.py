@@ -21,7 +21,7 @@ _BITS = 22  # of the weights with which pictures are resized
 
 
 def png(picture: np.ndarray) -> bytes:
-    """A picture of 1 to 4 channels as a PNG file.
+    """Return a picture of 1 to 4 channels as a PNG file.
 
     >>> import numpy as np
     >>> png(np.zeros((2, 3, 3), np.uint8))[:4]
@@ -51,7 +51,7 @@ def as_bytes(picture: np.ndarray) -> np.ndarray:
 
 
 def in_rows(array: np.ndarray, axes: str) -> np.ndarray:
-    """An array whose axes are named, as (height, width, channels); several make a grid.
+    """Return an array whose axes are named, as (height, width, channels); several make a grid.
 
     >>> import numpy as np
     >>> in_rows(np.zeros((8, 3, 4, 5)), "NCHW").shape
@@ -113,7 +113,7 @@ def _stretched(picture: np.ndarray, size: int) -> np.ndarray:
 
 
 def _lanczos(old: int, new: int) -> np.ndarray:
-    """The weight of each old row in each new one."""
+    """Return the weight of each old row in each new one."""
     scale = old / new
     stretch = max(scale, 1.0)
     reach = 3 * stretch
@@ -157,7 +157,7 @@ def _line(picture: np.ndarray, row: int, before: bool, start: int, end: int) -> 
 
 
 def _labelled(picture: np.ndarray, label: str, left: int, bottom: int) -> np.ndarray:
-    """A picture with a text on red; letters are what Pillow is needed for."""
+    """Return a picture with a text on red; letters are what Pillow is needed for."""
     font = pillow("ImageFont").load_default()
     x_start, y_start, x_end, y_end = font.getbbox(label)
     width, height = x_end - x_start, y_end - y_start

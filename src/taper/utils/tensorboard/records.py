@@ -38,7 +38,7 @@ _NUMBERS: list[int] = _TABLE.tolist()
 
 @functools.cache
 def _past_a_lane() -> list[list[int]]:
-    """What a lane of zeros makes of a register, for each value of each of its four bytes."""
+    """Return what a lane of zeros makes of a register, for each value of each of its four bytes."""
     registers = np.arange(256, dtype=np.uint32) << np.arange(0, 32, 8, dtype=np.uint32)[:, None]
     for _ in range(_LANE):
         registers = _TABLE[registers & 255] ^ registers >> 8
@@ -46,7 +46,7 @@ def _past_a_lane() -> list[list[int]]:
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum CRC-32C.
+    """Return the checksum CRC-32C.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
@@ -75,7 +75,7 @@ def crc32c(data: bytes) -> int:
 
 
 def masked_crc32c(data: bytes) -> int:
-    """The checksum as it stands in files: rotated, and moved by a constant.
+    """Return the checksum as it stands in files: rotated, and moved by a constant.
 
     So that the checksum of data that hold their own checksum stays a good one.
     """
@@ -84,7 +84,7 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def frame(data: bytes) -> bytes:
-    """A record as it stands in a file: length, its checksum, the data, their checksum."""
+    """Return a record as it stands in a file: length, its checksum, the data, their checksum."""
     length = struct.pack("<Q", len(data))
     checksums = struct.pack("<I", masked_crc32c(length)), struct.pack("<I", masked_crc32c(data))
     return length + checksums[0] + data + checksums[1]

@@ -68,7 +68,7 @@ class FileWriter:
         return file
 
     def get_logdir(self) -> str:
-        """The folder of the file."""
+        """Return the folder of the file."""
         return self._log_dir
 
     def add_event(self, event: bytes, step: Any = None, walltime: float | None = None) -> None:
@@ -170,7 +170,7 @@ class SummaryWriter:
         self._get_file_writer().add_summary(encoded, global_step, walltime)
 
     def get_logdir(self) -> Any:
-        """The folder of the files."""
+        """Return the folder of the files."""
         return self.log_dir
 
     # --- numbers ---

@@ -79,7 +79,7 @@ class _BatchReader(PickleReader):
 
 
 def read_batch(path: Any) -> dict[str, Any]:
-    """The dict in a file; keys are texts."""
+    """Return the dict in a file; keys are texts."""
     try:
         with open(path, "rb") as file:
             source = Source(file)
@@ -96,5 +96,5 @@ def read_batch(path: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """A text, also if Python 2 wrote it."""
+    """Return a text, also if Python 2 wrote it."""
     return value.decode("latin1") if isinstance(value, bytes) else str(value)

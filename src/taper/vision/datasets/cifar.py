@@ -77,7 +77,7 @@ class CIFAR10(VisionDataset):
         return not self._bad()
 
     def _bad(self) -> list[str]:
-        """The files that are not there, or are not the original ones."""
+        """Return the files that are not there, or are not the original ones."""
         listed = [*self.train_list, *self.test_list]
         return [name for name, md5 in listed if not check_integrity(self._path(name), md5)]
 
@@ -106,7 +106,7 @@ class CIFAR10(VisionDataset):
     # --- what is in them ---------------------------------------------------------------------
 
     def _read(self, name: str) -> tuple[np.ndarray, list[int]]:
-        """The rows of pixels and the targets of one file."""
+        """Return the rows of pixels and the targets of one file."""
         batch = read_batch(self._path(name))
         pixels = batch.get("data")
         targets = batch.get("labels", batch.get("fine_labels"))

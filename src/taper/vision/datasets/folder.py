@@ -25,7 +25,7 @@ Predicate = Callable[[str], bool]
 
 
 def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
-    """Whether a name ends in one of some extensions, in capitals or not.
+    """Return whether a name ends in one of some extensions, in capitals or not.
 
     >>> from taper.vision.datasets.folder import has_file_allowed_extension
     >>> has_file_allowed_extension("cat.PNG", (".png", ".jpg"))
@@ -37,7 +37,7 @@ def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...])
 
 
 def is_image_file(filename: str) -> bool:
-    """Whether a name ends as names of pictures do.
+    """Return whether a name ends as names of pictures do.
 
     >>> from taper.vision.datasets.folder import is_image_file
     >>> is_image_file("cat.txt")
@@ -47,7 +47,7 @@ def is_image_file(filename: str) -> bool:
 
 
 def find_classes(directory: Any) -> tuple[list[str], dict[str, int]]:
-    """The names of the folders in a folder, sorted, and the number of each.
+    """Return the names of the folders in a folder, sorted, and the number of each.
 
     >>> import pathlib, tempfile
     >>> from taper.vision.datasets.folder import find_classes
@@ -86,7 +86,7 @@ def make_dataset(
     is_valid_file: Predicate | None = None,
     allow_empty: bool = False,
 ) -> list[tuple[str, int]]:
-    """Pairs of a path and the number of its class.
+    """Return pairs of a path and the number of its class.
 
     Files are chosen by their extensions, or by `is_valid_file`.
 
@@ -166,13 +166,13 @@ class DatasetFolder(VisionDataset):
         is_valid_file: Predicate | None = None,
         allow_empty: bool = False,
     ) -> list[tuple[str, int]]:
-        """The samples; override it to find them otherwise."""
+        """Return the samples; override it to find them otherwise."""
         if class_to_idx is None:
             raise ValueError("The class_to_idx parameter cannot be None.")
         return make_dataset(directory, class_to_idx, extensions, is_valid_file, allow_empty)
 
     def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
-        """The classes; override it to name or number them otherwise."""
+        """Return the classes; override it to name or number them otherwise."""
         return find_classes(directory)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
@@ -184,7 +184,7 @@ class DatasetFolder(VisionDataset):
 
 
 def pil_loader(path: Any) -> Any:
-    """The picture in a file, as RGB.
+    """Return the picture in a file, as RGB.
 
     >>> import tempfile
     >>> from PIL import Image
@@ -200,7 +200,7 @@ def pil_loader(path: Any) -> Any:
 
 
 def default_loader(path: Any) -> Any:
-    """The picture in a file, as RGB; `ImageFolder` uses it.
+    """Return the picture in a file, as RGB; `ImageFolder` uses it.
 
     >>> from taper.vision.datasets.folder import default_loader
     >>> default_loader("no such file")

@@ -114,7 +114,7 @@ class MNIST(VisionDataset):
         return {name: index for index, name in enumerate(self.classes)}
 
     def _path(self, name: str) -> str | None:
-        """Where a file is, unpacked or not; None if it is not there."""
+        """Return where a file is, unpacked or not; None if it is not there."""
         path = os.path.join(self.raw_folder, name.removesuffix(".gz"))
         return next((each for each in (path, f"{path}.gz") if check_integrity(each)), None)
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 
 def calculate_md5(fpath: Any, chunk_size: int = 1024 * 1024) -> str:
-    """The MD5 sum of a file, in hexadecimal digits.
+    """Return the MD5 sum of a file, in hexadecimal digits.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import calculate_md5
@@ -25,7 +25,7 @@ def calculate_md5(fpath: Any, chunk_size: int = 1024 * 1024) -> str:
 
 
 def check_md5(fpath: Any, md5: str, chunk_size: int = 1024 * 1024) -> bool:
-    """Whether a file has an MD5 sum.
+    """Return whether a file has an MD5 sum.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import check_md5
@@ -37,7 +37,7 @@ def check_md5(fpath: Any, md5: str, chunk_size: int = 1024 * 1024) -> bool:
 
 
 def check_integrity(fpath: Any, md5: str | None = None) -> bool:
-    """Whether a file is there and, if one is given, has an MD5 sum.
+    """Return whether a file is there and, if one is given, has an MD5 sum.
 
     >>> from taper.vision.datasets.utils import check_integrity
     >>> check_integrity("no such file")
@@ -47,7 +47,7 @@ def check_integrity(fpath: Any, md5: str | None = None) -> bool:
 
 
 def list_dir(root: Any, prefix: bool = False) -> list[str]:
-    """The folders in a folder, with its path before them if asked for.
+    """Return the folders in a folder, with its path before them if asked for.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import list_dir
@@ -61,7 +61,7 @@ def list_dir(root: Any, prefix: bool = False) -> list[str]:
 
 
 def list_files(root: Any, suffix: Any, prefix: bool = False) -> list[str]:
-    """The files in a folder that end in a suffix, or in one of some.
+    """Return the files in a folder that end in a suffix, or in one of some.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import list_files
@@ -94,7 +94,7 @@ def verify_str_arg(
     valid_values: Iterable[Any] | None = None,
     custom_msg: str | None = None,
 ) -> Any:
-    """The value, if it is a text and one of those that are valid.
+    """Return the value, if it is a text and one of those that are valid.
 
     >>> from taper.vision.datasets.utils import verify_str_arg
     >>> verify_str_arg("train", "split", ("train", "test"))
@@ -117,7 +117,7 @@ def verify_str_arg(
 
 
 def not_downloaded(what: str, missing: Iterable[str], folder: str) -> RuntimeError:
-    """The error of a dataset whose files are not there: taper does not download."""
+    """Return the error of a dataset whose files are not there: taper does not download."""
     return RuntimeError(
         f"{what} taper does not download datasets: put {', '.join(missing)} into {folder}"
     )

@@ -53,7 +53,7 @@ class VisionDataset(Dataset):
         raise NotImplementedError
 
     def _transformed(self, sample: Any, target: Any) -> tuple[Any, Any]:
-        """The pair that `__getitem__` returns."""
+        """Return the pair that `__getitem__` returns."""
         if self.transform is not None:
             sample = self.transform(sample)
         if self.target_transform is not None:
@@ -114,6 +114,6 @@ class StandardTransform:
 
 
 def _headed(transform: Any, head: str) -> list[str]:
-    """The lines of a transform, the first behind a head and the others below it."""
+    """Return the lines of a transform, the first behind a head and the others below it."""
     first, *others = repr(transform).splitlines()
     return [head + first, *(" " * len(head) + line for line in others)]

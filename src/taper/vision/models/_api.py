@@ -55,7 +55,7 @@ class WeightsEnum(Enum):
 
     @classmethod
     def verify(cls, obj: Any) -> Any:
-        """The member that is meant by itself or its name; None stays None."""
+        """Return the member that is meant by itself or its name; None stays None."""
         if obj is None or isinstance(obj, cls):
             return obj
         if isinstance(obj, str):
@@ -66,7 +66,7 @@ class WeightsEnum(Enum):
         )
 
     def get_state_dict(self, **options: Any) -> dict[str, Any]:
-        """The weights, from the file in the folder of the hub."""
+        """Return the weights, from the file in the folder of the hub."""
         return load_state_dict_from_url(self.url, **options)
 
     def __repr__(self) -> str:
@@ -184,7 +184,7 @@ def list_models(
     include: Iterable[str] | str | None = None,
     exclude: Iterable[str] | str | None = None,
 ) -> list[str]:
-    """The names of the models there are, of a package or that fit patterns, sorted.
+    """Return the names of the models there are, of a package or that fit patterns, sorted.
 
     >>> import taper
     >>> from taper.vision.models import list_models
@@ -209,7 +209,7 @@ def _fits(name: str, patterns: Iterable[str] | str) -> bool:
 
 
 def get_model_builder(name: str) -> Callable[..., nn.Module]:
-    """The builder of a model, by its name.
+    """Return the builder of a model, by its name.
 
     >>> from taper.vision.models import get_model_builder
     >>> get_model_builder("resnet18").__name__
@@ -232,7 +232,7 @@ def get_model(name: str, **config: Any) -> nn.Module:
 
 
 def get_model_weights(name: Callable[..., Any] | str) -> type[WeightsEnum]:
-    """The weights there are for a model, by its name or its builder.
+    """Return the weights there are for a model, by its name or its builder.
 
     >>> from taper.vision.models import get_model_weights
     >>> list(get_model_weights("resnet50"))
@@ -246,7 +246,7 @@ def get_model_weights(name: Callable[..., Any] | str) -> type[WeightsEnum]:
 
 
 def get_weight(name: str) -> WeightsEnum:
-    """A member of the weights by its full name.
+    """Return a member of the weights by its full name.
 
     >>> from taper.vision.models import get_weight
     >>> get_weight("ResNet50_Weights.DEFAULT")

@@ -46,7 +46,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
 
 def make_divisible(value: float, divisor: int, min_value: int | None = None) -> int:
-    """The multiple of `divisor` next to a number, but not less than nine tenths of it.
+    """Return the multiple of `divisor` next to a number, but not less than nine tenths of it.
 
     >>> from taper.vision.models._utils import make_divisible
     >>> make_divisible(18, 8), make_divisible(11, 8)
@@ -71,7 +71,7 @@ def fixed(options: dict[str, Any], name: str, value: Any) -> None:
 def from_old_call(
     positional: Sequence[Any], keywords: dict[str, Any], weights_type: type[Enum]
 ) -> dict[str, Any]:
-    """The keywords of a builder that was perhaps called as before torchvision 0.13.
+    """Return the keywords of a builder that was perhaps called as before torchvision 0.13.
 
     Then `pretrained` was a flag, and the first of two positional arguments.
     """

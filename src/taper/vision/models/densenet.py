@@ -47,7 +47,7 @@ class _DenseLayer(nn.Module):
         self.memory_efficient = memory_efficient
 
     def bn_function(self, *inputs: Tensor) -> Tensor:
-        """The narrow convolution of all outputs so far, side by side."""
+        """Return the narrow convolution of all outputs so far, side by side."""
         return self.conv1(self.relu1(self.norm1(cat(inputs, 1))))
 
     def forward(self, input: Tensor | list[Tensor]) -> Tensor:

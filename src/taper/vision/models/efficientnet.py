@@ -63,12 +63,12 @@ class MBConvConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float, min_value: int | None = None) -> int:
-        """A number of channels, scaled, as a multiple of 8."""
+        """Return a number of channels, scaled, as a multiple of 8."""
         return make_divisible(channels * width_mult, 8, min_value)
 
     @staticmethod
     def adjust_depth(num_layers: int, depth_mult: float) -> int:
-        """A number of layers, scaled and rounded up."""
+        """Return a number of layers, scaled and rounded up."""
         return math.ceil(num_layers * depth_mult)
 
 
@@ -171,7 +171,7 @@ class EfficientNet(nn.Module):
 
 
 def _stages(settings: Sequence[MBConvConfig], norm: Layer, probability: float) -> list[nn.Module]:
-    """The blocks; the deeper one is, the more often it is left out while training."""
+    """Return the blocks; the deeper one is, the more often it is left out while training."""
     total = sum(each.num_layers for each in settings)
     made: list[nn.Module] = []
     number = 0
@@ -186,7 +186,7 @@ def _stages(settings: Sequence[MBConvConfig], norm: Layer, probability: float) -
 
 
 def _like(setting: MBConvConfig) -> MBConvConfig:
-    """The later blocks of a stage, which keep size and channels."""
+    """Return the later blocks of a stage, which keep size and channels."""
     widths = (setting.out_channels, setting.out_channels, 1)
     return MBConvConfig(setting.expand_ratio, setting.kernel, 1, *widths, block=setting.block)
 

@@ -74,7 +74,7 @@ def _source(node: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
 def create_feature_extractor(
     model: nn.Module, return_nodes: list[str] | dict[str, str] | None = None
 ) -> FeatureExtractor:
-    """A model that returns the outputs of modules inside `model`, as a dictionary.
+    """Return a model that returns the outputs of modules inside `model`, as a dictionary.
 
     `return_nodes` lists the names of modules, or maps them to names in the result.
 

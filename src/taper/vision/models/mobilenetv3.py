@@ -52,7 +52,7 @@ class InvertedResidualConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float) -> int:
-        """A number of channels, scaled, as a multiple of 8."""
+        """Return a number of channels, scaled, as a multiple of 8."""
         return make_divisible(channels * width_mult, 8)
 
 
@@ -211,11 +211,11 @@ class MobileNet_V3_Small_Weights(WeightsEnum):
 
 @builder(MobileNet_V3_Large_Weights)
 def mobilenet_v3_large(**options: Any) -> MobileNetV3:
-    """The large MobileNetV3; takes `width_mult`, `reduced_tail` and `dilated`, too."""
+    """Return the large MobileNetV3; takes `width_mult`, `reduced_tail` and `dilated`, too."""
     return _mobilenet_v3(LARGE, 672, 160, 1280, options)
 
 
 @builder(MobileNet_V3_Small_Weights)
 def mobilenet_v3_small(**options: Any) -> MobileNetV3:
-    """The small MobileNetV3; takes `width_mult`, `reduced_tail` and `dilated`, too."""
+    """Return the small MobileNetV3; takes `width_mult`, `reduced_tail` and `dilated`, too."""
     return _mobilenet_v3(SMALL, 288, 96, 1024, options)

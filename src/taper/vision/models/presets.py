@@ -56,7 +56,7 @@ class ImageClassification(nn.Module):
         return f"{type(self).__name__}({lines}\n)"
 
     def describe(self) -> str:
-        """What it does, in a sentence."""
+        """Return what it does, in a sentence."""
         return (
             f"Resizes pictures to {self.resize_size} with {self.interpolation}, cuts out the "
             f"center of {self.crop_size}, scales values to [0.0, 1.0] and normalises them with "

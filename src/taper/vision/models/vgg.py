@@ -49,7 +49,7 @@ CONFIGURATIONS: dict[int, list[str | int]] = {
 
 
 def make_layers(cfg: list[str | int], batch_norm: bool = False) -> nn.Sequential:
-    """The convolutions of a list of numbers of channels.
+    """Return the convolutions of a list of numbers of channels.
 
     >>> from taper.vision.models.vgg import make_layers
     >>> make_layers([8, "M"])

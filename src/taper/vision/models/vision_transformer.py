@@ -240,7 +240,7 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.bias)
 
     def _process_input(self, x: Tensor) -> Tensor:
-        """The patches as a sequence: (picture, patch, channel)."""
+        """Return the patches as a sequence: (picture, patch, channel)."""
         count, _, height, width = x.shape
         for name, size in (("height", height), ("width", width)):
             if size != self.image_size:
@@ -348,31 +348,31 @@ class ViT_H_14_Weights(WeightsEnum):
 
 @builder(ViT_B_16_Weights, _of_weights)
 def vit_b_16(**options: Any) -> VisionTransformer:
-    """The base vision transformer with patches of 16x16; takes `image_size`, too."""
+    """Return the base vision transformer with patches of 16x16; takes `image_size`, too."""
     return _transformer(16, 12, 12, 768, 3072, options)
 
 
 @builder(ViT_B_32_Weights, _of_weights)
 def vit_b_32(**options: Any) -> VisionTransformer:
-    """The base vision transformer with patches of 32x32; takes `image_size`, too."""
+    """Return the base vision transformer with patches of 32x32; takes `image_size`, too."""
     return _transformer(32, 12, 12, 768, 3072, options)
 
 
 @builder(ViT_L_16_Weights, _of_weights)
 def vit_l_16(**options: Any) -> VisionTransformer:
-    """The large vision transformer with patches of 16x16; takes `image_size`, too."""
+    """Return the large vision transformer with patches of 16x16; takes `image_size`, too."""
     return _transformer(16, 24, 16, 1024, 4096, options)
 
 
 @builder(ViT_L_32_Weights, _of_weights)
 def vit_l_32(**options: Any) -> VisionTransformer:
-    """The large vision transformer with patches of 32x32; takes `image_size`, too."""
+    """Return the large vision transformer with patches of 32x32; takes `image_size`, too."""
     return _transformer(32, 24, 16, 1024, 4096, options)
 
 
 @builder(ViT_H_14_Weights, _of_weights)
 def vit_h_14(**options: Any) -> VisionTransformer:
-    """The huge vision transformer with patches of 14x14; takes `image_size`, too."""
+    """Return the huge vision transformer with patches of 14x14; takes `image_size`, too."""
     return _transformer(14, 32, 16, 1280, 5120, options)
 
 
@@ -383,7 +383,7 @@ def interpolate_embeddings(
     interpolation_mode: str = "bicubic",
     reset_heads: bool = False,
 ) -> OrderedDict[str, Tensor]:
-    """The state of a model for pictures of another size: its positions are interpolated.
+    """Return the state of a model for pictures of another size: its positions are interpolated.
 
     >>> import taper
     >>> from taper.vision.models.vision_transformer import interpolate_embeddings

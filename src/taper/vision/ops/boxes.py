@@ -110,7 +110,7 @@ def _product(sides: Tensor) -> Tensor:
 
 
 def _corners(boxes: Tensor, is_first: bool, fmt: str = "xyxy") -> tuple[Tensor, Tensor]:
-    """The two corners of boxes, in a shape for pairs with those of another tensor."""
+    """Return the two corners of boxes, in a shape for pairs with those of another tensor."""
     if is_first:
         start, end = boxes[..., None, :2], boxes[..., None, 2:]
     else:
@@ -212,7 +212,7 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """The part of each box that is inside a picture of `size` (height, width).
+    """Return the part of each box that is inside a picture of `size` (height, width).
 
     >>> import taper
     >>> from taper.vision.ops import clip_boxes_to_image
@@ -226,7 +226,7 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
-    """The indices of the boxes with both sides at least `min_size`.
+    """Return the indices of the boxes with both sides at least `min_size`.
 
     >>> import taper
     >>> from taper.vision.ops import remove_small_boxes
@@ -239,7 +239,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """The indices of boxes to keep, best score first: none overlaps a better one by more.
+    """Return the indices of boxes to keep, best score first: none overlaps a better one by more.
 
     >>> import taper
     >>> from taper.vision.ops import nms
@@ -299,7 +299,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """The smallest box around what is not zero in each mask of (masks, height, width).
+    """Return the smallest box around what is not zero in each mask of (masks, height, width).
 
     >>> import taper
     >>> from taper.vision.ops import masks_to_boxes

@@ -59,7 +59,7 @@ class FrozenBatchNorm2d(nn.Module):
 
 
 def _same_padding(kernel_size: Any, dilation: Any) -> Any:
-    """The padding with which a convolution of stride 1 keeps the size."""
+    """Return the padding with which a convolution of stride 1 keeps the size."""
     if isinstance(kernel_size, int) and isinstance(dilation, int):
         return (kernel_size - 1) // 2 * dilation
     rank = len(kernel_size) if isinstance(kernel_size, Sequence) else len(dilation)

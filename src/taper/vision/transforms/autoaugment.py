@@ -42,7 +42,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 def _apply_op(
     img: Any, op_name: str, magnitude: float, interpolation: InterpolationMode, fill: Any
 ) -> Any:
-    """The picture after one operation."""
+    """Return the picture after one operation."""
     if op_name in _PLAIN:
         return _PLAIN[op_name](img)
     if op_name in _ADJUSTED:
@@ -301,7 +301,7 @@ class AugMix(Module):
         return drawn
 
     def _chain(self, batch: Tensor, space: Space, fill: Any) -> Tensor:
-        """The pictures after some random operations."""
+        """Return the pictures after some random operations."""
         depth = self.chain_depth if self.chain_depth > 0 else int(randint(1, 4, (1,)).item())
         for _ in range(depth):
             name, magnitudes, is_signed = _chosen(space)

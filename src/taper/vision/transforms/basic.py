@@ -37,7 +37,7 @@ class Compose:
 
 
 def listed(composed: Any, first: str = "") -> str:
-    """The text of a transform that holds others, one on each line."""
+    """Return the text of a transform that holds others, one on each line."""
     lines = "".join(f"\n    {each}" for each in composed.transforms)
     return f"{type(composed).__name__}({first}{lines}\n)"
 

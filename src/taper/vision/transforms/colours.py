@@ -24,7 +24,7 @@ def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Ten
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """A rectangle overwritten with `v`.
+    """Return a rectangle overwritten with `v`.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -116,7 +116,7 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """A picture in grey, with one channel or three; for tensors see `rgb_to_grayscale`.
+    """Return a picture in grey, with one channel or three; for tensors see `rgb_to_grayscale`.
 
     >>> from PIL import Image
     >>> from taper.vision.transforms import functional
@@ -142,7 +142,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """The negative.
+    """Return the negative.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -168,7 +168,7 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """The negative of all values from a threshold on.
+    """Return the negative of all values from a threshold on.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -181,7 +181,7 @@ def solarize(img: Any, threshold: float) -> Any:
 
 
 def autocontrast(img: Any) -> Any:
-    """Each channel stretched to the whole range.
+    """Return each channel stretched to the whole range.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -192,7 +192,7 @@ def autocontrast(img: Any) -> Any:
 
 
 def equalize(img: Any) -> Any:
-    """Each channel with a flat histogram; of bytes.
+    """Return each channel with a flat histogram; of bytes.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -235,7 +235,7 @@ def _blur_widths(sigma: Any, sizes: list[int]) -> list[float]:
 
 
 def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
-    """The picture under a bell; size and deviation may be given for x and y.
+    """Return the picture under a bell; size and deviation may be given for x and y.
 
     >>> import taper
     >>> from taper.vision.transforms import functional

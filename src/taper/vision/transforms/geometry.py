@@ -45,7 +45,7 @@ def get_image_size(img: Any) -> list[int]:
 
 
 def get_image_num_channels(img: Any) -> int:
-    """How many channels there are.
+    """Return how many channels there are.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -103,7 +103,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A rectangle; zeros where it leaves the picture.
+    """Return a rectangle; zeros where it leaves the picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -117,7 +117,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: Any) -> Any:
-    """The middle of the picture, with zeros around if it is smaller.
+    """Return the middle of the picture, with zeros around if it is smaller.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -147,7 +147,7 @@ def center_crop(img: Any, output_size: Any) -> Any:
 
 
 def five_crop(img: Any, size: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The four corners (upper left, upper right, lower left, lower right) and the middle.
+    """Return the four corners (upper left, upper right, lower left, lower right) and the middle.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -224,7 +224,7 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """The picture in (height, width), or with its shorter side of one length.
+    """Return the picture in (height, width), or with its shorter side of one length.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -265,7 +265,7 @@ def resized_crop(
     interpolation: Any = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """A rectangle of the picture, resized.
+    """Return a rectangle of the picture, resized.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -279,7 +279,7 @@ def resized_crop(
 
 
 def _from_centre(img: Any, center: Any) -> list[float]:
-    """A place counted from the middle of the picture."""
+    """Return a place counted from the middle of the picture."""
     if center is None:
         return [0.0, 0.0]
     _, height, width = get_dimensions(img)
@@ -294,7 +294,7 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Any:
-    """The picture turned against the clock, in degrees; `expand` makes room for all of it.
+    """Return the picture turned against the clock, in degrees; `expand` makes room for all of it.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -349,7 +349,7 @@ def affine(
     fill: Any = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """The picture scaled, sheared and turned with the clock (degrees), then moved.
+    """Return the picture scaled, sheared and turned with the clock (degrees), then moved.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -401,7 +401,7 @@ def perspective(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """The picture seen so that four points of it come to lie on four others.
+    """Return the picture seen so that four points of it come to lie on four others.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -422,7 +422,7 @@ def elastic_transform(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """Each pixel fetched from a place beside its own; `displacement` is (1, H, W, 2).
+    """Return each pixel fetched from a place beside its own; `displacement` is (1, H, W, 2).
 
     >>> import taper
     >>> from taper.vision.transforms import functional

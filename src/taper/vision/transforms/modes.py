@@ -40,12 +40,12 @@ _FROM_NUMBER = {
 
 
 def from_number(interpolation: Any) -> Any:
-    """The mode of one of Pillow's numbers; what is no number is given back."""
+    """Return the mode of one of Pillow's numbers; what is no number is given back."""
     return _FROM_NUMBER[interpolation] if isinstance(interpolation, int) else interpolation
 
 
 def checked_mode(interpolation: Any) -> InterpolationMode:
-    """The mode that an argument of a function means."""
+    """Return the mode that an argument of a function means."""
     mode = from_number(interpolation)
     if not isinstance(mode, InterpolationMode):
         raise TypeError(

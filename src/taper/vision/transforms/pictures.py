@@ -107,7 +107,7 @@ def to_grayscale(img: Any, num_output_channels: int) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """The negative."""
+    """Return the negative."""
     check(img)
     return pillow("ImageOps").invert(img)
 
@@ -119,25 +119,25 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """The negative of all values from a threshold on."""
+    """Return the negative of all values from a threshold on."""
     check(img)
     return pillow("ImageOps").solarize(img, threshold)
 
 
 def autocontrast(img: Any) -> Any:
-    """Each channel stretched to the whole range."""
+    """Return each channel stretched to the whole range."""
     check(img)
     return pillow("ImageOps").autocontrast(img)
 
 
 def equalize(img: Any) -> Any:
-    """Each channel with a flat histogram."""
+    """Return each channel with a flat histogram."""
     check(img)
     return pillow("ImageOps").equalize(img)
 
 
 def as_jpeg(img: Any, quality: int) -> io.BytesIO:
-    """The picture as the bytes of a JPEG file."""
+    """Return the picture as the bytes of a JPEG file."""
     written = io.BytesIO()
     img.save(written, "JPEG", quality=quality)
     written.seek(0)
@@ -195,7 +195,7 @@ def sides(padding: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def pad(img: Any, padding: Any, fill: Any, padding_mode: str) -> Any:
-    """A border around the picture, or, where negative, less of it."""
+    """Return a border around the picture, or, where negative, less of it."""
     check(img)
     check_padding(padding, fill, (numbers.Number, tuple, list), padding_mode)
     palette = img.getpalette() if img.mode == "P" else None
@@ -222,13 +222,13 @@ def _continued(img: Any, around: tuple[int, ...], padding_mode: str) -> Any:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A rectangle of the picture."""
+    """Return a rectangle of the picture."""
     check(img)
     return img.crop((left, top, left + width, top + height))
 
 
 def resize(img: Any, size: Any, interpolation: Any) -> Any:
-    """The picture in `(height, width)`."""
+    """Return the picture in `(height, width)`."""
     check(img)
     if not (isinstance(size, list | tuple) and len(size) == 2):
         raise TypeError(f"Got inappropriate size arg: {size}")
@@ -236,20 +236,20 @@ def resize(img: Any, size: Any, interpolation: Any) -> Any:
 
 
 def affine(img: Any, matrix: Sequence[float], interpolation: Any, fill: Any) -> Any:
-    """The picture seen through an affine map of the result's coordinates to its own."""
+    """Return the picture seen through an affine map of the result's coordinates to its own."""
     check(img)
     transform = pillow().Transform.AFFINE
     return img.transform(img.size, transform, matrix, interpolation, **_filled(fill, img))
 
 
 def rotate(img: Any, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Any:
-    """The picture turned against the clock, in degrees."""
+    """Return the picture turned against the clock, in degrees."""
     check(img)
     return img.rotate(angle, interpolation, expand, center, **_filled(fill, img))
 
 
 def perspective(img: Any, coefficients: Sequence[float], interpolation: Any, fill: Any) -> Any:
-    """The picture seen through a projective map of the result's coordinates to its own."""
+    """Return the picture seen through a projective map of the result's coordinates to its own."""
     check(img)
     transform = pillow().Transform.PERSPECTIVE
     return img.transform(img.size, transform, coefficients, interpolation, **_filled(fill, img))

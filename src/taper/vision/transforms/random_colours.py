@@ -47,7 +47,7 @@ class ColorJitter(Module):
         saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[Any, ...]:
-        """A random order of the four functions, and their random factors."""
+        """Return a random order of the four functions, and their random factors."""
         order = randperm(4)
         ranges = (brightness, contrast, saturation, hue)
         return (order, *(None if each is None else uniform(*each) for each in ranges))
@@ -81,7 +81,7 @@ def _factors(
     bound: tuple[float, float] = (0, float("inf")),
     is_cut: bool = True,
 ) -> tuple[float, float] | None:
-    """The range of a factor, or None if it is always the one that changes nothing."""
+    """Return the range of a factor, or None if it is always the one that changes nothing."""
     if isinstance(value, numbers.Number):
         if value < 0:  # type: ignore[operator]
             raise ValueError(f"If {name} is a single number, it must be non negative.")
@@ -259,7 +259,7 @@ class GaussianBlur(Module):
 
     @staticmethod
     def get_params(sigma_min: float, sigma_max: float) -> float:
-        """A random deviation."""
+        """Return a random deviation."""
         return uniform(sigma_min, sigma_max)
 
     def forward(self, img: Any) -> Any:

@@ -192,7 +192,7 @@ def log_range(ratio: Sequence[float]) -> list[float]:
 
 
 def random_ratio(logarithms: Sequence[float]) -> float:
-    """An aspect ratio of which the logarithm is uniform."""
+    """Return an aspect ratio of which the logarithm is uniform."""
     drawn: float = empty(1).uniform_(*logarithms).exp().item()
     return drawn
 
@@ -231,7 +231,7 @@ class RandomPerspective(Module):
     def get_params(
         width: int, height: int, distortion_scale: float
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """The corners of the picture, and random points to which they go."""
+        """Return the corners of the picture, and random points to which they go."""
         most_x = int(distortion_scale * (width // 2))
         most_y = int(distortion_scale * (height // 2))
         lefts, rights = (0, most_x + 1), (width - most_x - 1, width)
@@ -273,7 +273,7 @@ class RandomRotation(Module):
 
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
-        """A random angle."""
+        """Return a random angle."""
         return uniform(degrees[0], degrees[1])
 
     def forward(self, img: Any) -> Any:
@@ -407,7 +407,7 @@ class ElasticTransform(Module):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> Tensor:
-        """A random smooth displacement (1, H, W, 2)."""
+        """Return a random smooth displacement (1, H, W, 2)."""
         parts = []
         for axis in range(2):  # x, then y: `size` is height and width
             part = rand([1, 1, *size]) * 2 - 1
@@ -432,7 +432,7 @@ class ElasticTransform(Module):
 
 
 def two_floats(value: Any, name: str) -> list[float]:
-    """One number for both directions, or two."""
+    """Return one number for both directions, or two."""
     if not isinstance(value, float | Sequence):
         raise TypeError(f"{name} should be float or a sequence of floats. Got {type(value)}")
     if isinstance(value, Sequence) and len(value) != 2:

@@ -35,7 +35,7 @@ FLOATS = (dtypes.float32, dtypes.float64)
 
 
 def largest_value(dtype: dtypes.dtype) -> int:
-    """What white is in a dtype."""
+    """Return what white is in a dtype."""
     return _LARGEST.get(dtype, 1)
 
 
@@ -78,18 +78,18 @@ def _check_not_negative(name: str, factor: float) -> None:
 
 
 def float_dtype(img: Tensor) -> dtypes.dtype:
-    """What is computed in: the tensor's own dtype if it is floating, else float32."""
+    """Return what is computed in: the tensor's own dtype if it is floating, else float32."""
     return img.dtype if img.is_floating_point() else dtypes.float32
 
 
 def as_batch(img: Tensor, accepted: Sequence[dtypes.dtype]) -> Tensor:
-    """The picture with a batch dimension, in the first of the accepted dtypes if in none."""
+    """Return the picture with a batch dimension, in the first of the accepted dtypes if in none."""
     batch = img.unsqueeze(0) if img.ndim < 4 else img
     return batch if batch.dtype in accepted else batch.to(accepted[0])
 
 
 def from_batch(batch: Tensor, img: Tensor) -> Tensor:
-    """A result in the dtype and rank of the picture that `as_batch` got."""
+    """Return a result in the dtype and rank of the picture that `as_batch` got."""
     if img.ndim < 4:
         batch = batch.squeeze(0)
     if batch.dtype is img.dtype:
@@ -103,7 +103,7 @@ def from_batch(batch: Tensor, img: Tensor) -> Tensor:
 
 
 def convert_image_dtype(image: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The picture in another dtype, its values scaled to the range of that one."""
+    """Return the picture in another dtype, its values scaled to the range of that one."""
     given = image.dtype
     if given is dtype:
         return image
@@ -145,7 +145,7 @@ def normalize(img: Tensor, mean: Any, std: Any, inplace: bool) -> Tensor:
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool) -> Tensor:
-    """A rectangle overwritten."""
+    """Return a rectangle overwritten."""
     check(img)
     written = img if inplace else img.clone()
     written[..., i : i + h, j : j + w] = v
@@ -260,7 +260,7 @@ def adjust_gamma(img: Tensor, gamma: float, gain: float) -> Tensor:
 
 
 def invert(img: Tensor) -> Tensor:
-    """The negative."""
+    """Return the negative."""
     check(img)
     _check_rank(img)
     _check_channels(img, [1, 3])
@@ -277,7 +277,7 @@ def posterize(img: Tensor, bits: int) -> Tensor:
 
 
 def solarize(img: Tensor, threshold: float) -> Tensor:
-    """The negative of all values from a threshold on."""
+    """Return the negative of all values from a threshold on."""
     check(img)
     _check_rank(img)
     _check_channels(img, [1, 3])
@@ -297,7 +297,7 @@ def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
 
 
 def smoothed(img: Tensor, factor: float) -> Tensor | None:
-    """The picture blurred inside, in floating point; None if it is too small for that."""
+    """Return the picture blurred inside, in floating point; None if it is too small for that."""
     _check_not_negative("sharpness_factor", factor)
     check(img)
     _check_channels(img, [1, 3])
@@ -313,7 +313,7 @@ def smoothed(img: Tensor, factor: float) -> Tensor | None:
 
 
 def autocontrast(img: Tensor) -> Tensor:
-    """Each channel stretched to the whole range."""
+    """Return each channel stretched to the whole range."""
     check(img)
     _check_rank(img)
     _check_channels(img, [1, 3])
@@ -327,7 +327,7 @@ def autocontrast(img: Tensor) -> Tensor:
 
 
 def equalize(img: Tensor) -> Tensor:
-    """Each channel with a flat histogram."""
+    """Return each channel with a flat histogram."""
     check(img)
     if not 3 <= img.ndim <= 4:
         raise TypeError(f"Input image tensor should have 3 or 4 dimensions, but found {img.ndim}")
@@ -353,7 +353,7 @@ def _equalized(plane: np.ndarray) -> np.ndarray:
 
 
 def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
-    """A rectangle; zeros where it leaves the picture."""
+    """Return a rectangle; zeros where it leaves the picture."""
     check(img)
     rows, columns = img.shape[-2:]
     right, bottom = left + width, top + height
@@ -369,7 +369,7 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
 
 
 def pad(img: Tensor, padding: Any, fill: Any, padding_mode: str) -> Tensor:
-    """A border around the picture, or, where negative, less of it."""
+    """Return a border around the picture, or, where negative, less of it."""
     check(img)
     if not isinstance(padding, int | tuple | list):
         raise TypeError("Got inappropriate padding arg")
@@ -403,7 +403,7 @@ def _mirrored(img: Tensor, widths: Sequence[int]) -> Tensor:
 
 
 def resize(img: Tensor, size: Sequence[int], interpolation: str, antialias: Any) -> Tensor:
-    """The picture in `(height, width)`."""
+    """Return the picture in `(height, width)`."""
     check(img)
     is_smooth = interpolation in ("bilinear", "bicubic")
     resized = F.interpolate(
@@ -427,7 +427,7 @@ def gaussian_kernel(size: int, sigma: float, dtype: dtypes.dtype) -> Tensor:
 
 
 def gaussian_blur(img: Tensor, kernel_size: Sequence[int], sigma: Sequence[float]) -> Tensor:
-    """The picture under a bell of `kernel_size`, given as width and height."""
+    """Return the picture under a bell of `kernel_size`, given as width and height."""
     check(img)
     dtype, channels = float_dtype(img), img.shape[-3]
     across, down = (

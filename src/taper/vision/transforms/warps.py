@@ -44,7 +44,7 @@ def _check_arguments(img: Any, interpolation: str, fill: Any, accepted: Sequence
 
 
 def _sampled(img: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
-    """The picture at the places of a grid; `fill` is the colour outside."""
+    """Return the picture at the places of a grid; `fill` is the colour outside."""
     batch = as_batch(img, [grid.dtype])
     count, _, height, width = batch.shape
     if count > 1:
@@ -86,7 +86,7 @@ def _affine_grid(
 
 
 def affine(img: Tensor, matrix: Sequence[float], interpolation: str, fill: Any) -> Tensor:
-    """The picture seen through an affine map."""
+    """Return the picture seen through an affine map."""
     _check_arguments(img, interpolation, fill, ("nearest", "bilinear"))
     size = (img.shape[-1], img.shape[-2])
     grid = _affine_grid(matrix, size, size, float_dtype(img))
@@ -96,7 +96,7 @@ def affine(img: Tensor, matrix: Sequence[float], interpolation: str, fill: Any) 
 def rotate(
     img: Tensor, matrix: Sequence[float], interpolation: str, expand: bool, fill: Any
 ) -> Tensor:
-    """The picture turned by a matrix; `expand` makes room for all of it."""
+    """Return the picture turned by a matrix; `expand` makes room for all of it."""
     _check_arguments(img, interpolation, fill, ("nearest", "bilinear"))
     size = (img.shape[-1], img.shape[-2])
     out_size = expanded_size(matrix, *size) if expand else size
@@ -127,7 +127,7 @@ def expanded_size(matrix: Sequence[float], width: int, height: int) -> tuple[int
 def perspective(
     img: Tensor, coefficients: Sequence[float], interpolation: str, fill: Any
 ) -> Tensor:
-    """The picture seen through a projective map."""
+    """Return the picture seen through a projective map."""
     _check_arguments(img, interpolation, fill, ("nearest", "bilinear"))
     height, width = img.shape[-2:]
     dtype = float_dtype(img)
@@ -141,7 +141,7 @@ def perspective(
 
 
 def elastic_transform(img: Tensor, displacement: Tensor, interpolation: str, fill: Any) -> Tensor:
-    """Each pixel fetched from a place beside its own."""
+    """Return each pixel fetched from a place beside its own."""
     if not isinstance(img, Tensor):
         raise TypeError("img should be Tensor")
     axes = [linspace((1 - size) / size, (size - 1) / size, size) for size in img.shape[-2:]]
@@ -159,7 +159,7 @@ def inverse_affine_matrix(
     scale: float,
     shear: Sequence[float],
 ) -> list[float]:
-    """The six numbers that map the result's coordinates to the picture's.
+    """Return the six numbers that map the result's coordinates to the picture's.
 
     The picture is scaled, sheared and turned (degrees, with the clock) around a centre, then moved:
     this is the inverse, in closed form.

@@ -54,7 +54,7 @@ def default_convert(data: Any) -> Any:
 
 
 def _mapping_like(example: Any, items: dict[Any, Any]) -> Any:
-    """A mapping of the example's class, if it can be made."""
+    """Return a mapping of the example's class, if it can be made."""
     try:
         if isinstance(example, MutableMapping):
             # A copy, since classes such as defaultdict cannot be made from the items alone.
@@ -67,7 +67,7 @@ def _mapping_like(example: Any, items: dict[Any, Any]) -> Any:
 
 
 def _sequence_like(example: Any, elements: list[Any]) -> Any:
-    """A sequence of the example's class, if it can be made."""
+    """Return a sequence of the example's class, if it can be made."""
     try:
         if isinstance(example, MutableSequence):
             made = copy.copy(example)
@@ -80,7 +80,7 @@ def _sequence_like(example: Any, elements: list[Any]) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
-    """A batch of samples as one sample of batches; `collate_fn_map` says how for each class.
+    """Return a batch of samples as one sample of batches; `collate_fn_map` says how for each class.
 
     >>> from taper.utils.data._utils.collate import collate
     >>> collate([[1, 2], [3, 4]], collate_fn_map={int: lambda batch, *, collate_fn_map: sum(batch)})

@@ -58,7 +58,7 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
     """Asks a data set for each index, or for all at once if it can tell (`__getitems__`)."""
 
     def fetch(self, possibly_batched_index: Any) -> Any:
-        """The data at an index, or a collated batch of those at a list of indices."""
+        """Return the data at an index, or a collated batch of those at a list of indices."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[possibly_batched_index])
         if self.collate_fn is default_collate:

@@ -53,7 +53,7 @@ class _Worker:
             self.unanswered.append(size)
 
     def take(self) -> tuple[int, Any]:
-        """The next answer; waits for it."""
+        """Return the next answer; waits for it."""
         task, answer = self.channel.receive()
         if self.unanswered:
             self.unanswered.popleft()
@@ -92,7 +92,7 @@ class Crew:
             self._refuse_dead()
 
     def take(self, number: int | None, timeout: float = 0) -> tuple[int, int, Any]:
-        """The next answer of one worker, or of any: the worker, the task and the data."""
+        """Return the next answer of one worker, or of any: the worker, the task and the data."""
         answering = self._next_ready(number, timeout)
         if answering is None:
             self._refuse_dead()

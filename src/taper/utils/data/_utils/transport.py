@@ -108,7 +108,7 @@ def enter_worker(pool: Pool | None) -> None:
 
 
 def in_worker() -> bool:
-    """Whether this process is a worker of a loader."""
+    """Return whether this process is a worker of a loader."""
     return _in_worker
 
 
@@ -303,7 +303,7 @@ class Channel:
         self._ended: list[int] = []
 
     def fileno(self) -> int:
-        """What the system knows the line by."""
+        """Return what the system knows the line by."""
         return int(self._connection.fileno())
 
     def packed(self, value: Any) -> Parcel:
@@ -328,7 +328,7 @@ class Channel:
                 segment.close_descriptor()
 
     def receive(self) -> Any:
-        """The next value; waits for it.  EOFError if the other end is closed."""
+        """Return the next value; waits for it.  EOFError if the other end is closed."""
         message = self._connection.recv_bytes()
         if message[:1] != _WITH_SEGMENTS:
             return pickle.loads(message)

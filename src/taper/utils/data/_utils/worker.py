@@ -85,12 +85,12 @@ class Job:
     most_free: int
 
     def new_fetcher(self) -> _BaseDatasetFetcher:
-        """A new pass over the data set."""
+        """Return a new pass over the data set."""
         kind = _MapDatasetFetcher if self.dataset_kind == 0 else _IterableDatasetFetcher
         return kind(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
 
     def wrapped_error(self) -> ExceptionWrapper:
-        """The error that is being handled, to be sent."""
+        """Return the error that is being handled, to be sent."""
         return ExceptionWrapper(where=f"in DataLoader worker process {self.worker_id}")
 
 

@@ -123,7 +123,7 @@ def _mode(interpolation: Any) -> InterpolationMode:
 
 
 def is_pure_tensor(inpt: Any) -> bool:
-    """Whether this is a tensor.
+    """Return whether this is a tensor.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -186,7 +186,7 @@ def to_tensor(inpt: Any) -> Tensor:
 
 
 def to_dtype(inpt: Tensor, dtype: Dtype = dtypes.float32, scale: bool = False) -> Tensor:
-    """The tensor in another dtype, its values scaled to the range of that one if asked for.
+    """Return the tensor in another dtype, its values scaled to the range of that one if asked for.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -199,7 +199,7 @@ def to_dtype(inpt: Tensor, dtype: Dtype = dtypes.float32, scale: bool = False) -
 
 
 def grayscale_to_rgb(inpt: Any) -> Any:
-    """A picture of one channel with three; one with three as it is.
+    """Return a picture of one channel with three; one with three as it is.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -215,7 +215,7 @@ def grayscale_to_rgb(inpt: Any) -> Any:
 
 
 def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
-    """The channels in another order.
+    """Return the channels in another order.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -297,7 +297,7 @@ def resized_crop(
     interpolation: Any = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """A rectangle of the picture, resized.
+    """Return a rectangle of the picture, resized.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -308,7 +308,7 @@ def resized_crop(
 
 
 def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
-    """A border; `fill` may have a number for each channel.
+    """Return a border; `fill` may have a number for each channel.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -345,7 +345,7 @@ def rotate(
     center: Any = None,
     fill: Any = None,
 ) -> Any:
-    """The picture turned against the clock, in degrees.
+    """Return the picture turned against the clock, in degrees.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -366,7 +366,7 @@ def affine(
     fill: Any = None,
     center: Any = None,
 ) -> Any:
-    """The picture scaled, sheared and turned with the clock (degrees), then moved.
+    """Return the picture scaled, sheared and turned with the clock (degrees), then moved.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -385,7 +385,7 @@ def perspective(
     fill: Any = None,
     coefficients: Sequence[float] | None = None,
 ) -> Any:
-    """The picture seen so that four points come to lie on four others, or by eight numbers.
+    """Return the picture seen so that four points come to lie on four others, or by eight numbers.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -413,7 +413,7 @@ def elastic(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """Each pixel fetched from a place beside its own.
+    """Return each pixel fetched from a place beside its own.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional

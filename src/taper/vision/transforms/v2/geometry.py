@@ -29,7 +29,7 @@ from taper.vision.transforms.v2.transform import (
 
 
 def _fill_of(fill: Any) -> Any:
-    """The colour for pictures, if there are others for other kinds."""
+    """Return the colour for pictures, if there are others for other kinds."""
     return fill.get("others") if isinstance(fill, dict) else fill
 
 

@@ -109,7 +109,7 @@ class _Mix(Transform):
             )
 
     def _share(self) -> float:
-        """A number of the beta distribution with both parameters `alpha`."""
+        """Return a number of the beta distribution with both parameters `alpha`."""
         return float(sample_dirichlet(tensor([[self.alpha, self.alpha]]))[0, 0])
 
     def _mixed_labels(self, labels: Tensor, params: dict[str, Any]) -> Tensor:

@@ -23,7 +23,7 @@ Kinds = Sequence[type | Callable[[Any], bool]]
 
 
 def check_type(obj: Any, types_or_checks: Kinds) -> bool:
-    """Whether an object is of one of some types, or passes one of some checks.
+    """Return whether an object is of one of some types, or passes one of some checks.
 
     >>> from taper.vision.transforms import v2
     >>> v2.check_type(3, (int,))
@@ -35,7 +35,7 @@ def check_type(obj: Any, types_or_checks: Kinds) -> bool:
 
 
 def has_any(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
-    """Whether one of the objects is of one of some types.
+    """Return whether one of the objects is of one of some types.
 
     >>> from taper.vision.transforms import v2
     >>> v2.has_any([3, "x"], str)
@@ -45,7 +45,7 @@ def has_any(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
 
 
 def has_all(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
-    """Whether each of some types is among the objects.
+    """Return whether each of some types is among the objects.
 
     >>> from taper.vision.transforms import v2
     >>> v2.has_all([3, "x"], str, int)
@@ -109,7 +109,7 @@ class Transform(Module):
         """Refuse a sample."""
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """The random numbers for a sample."""
+        """Return the random numbers for a sample."""
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -173,5 +173,5 @@ class RandomApplyTransform(Transform):
 
 
 def is_array(value: Any) -> bool:
-    """Whether this is a NumPy array."""
+    """Return whether this is a NumPy array."""
     return isinstance(value, np.ndarray)

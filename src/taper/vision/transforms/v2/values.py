@@ -82,7 +82,7 @@ def adjust_sharpness(inpt: Any, sharpness_factor: float) -> Any:
 
 
 def invert(inpt: Any) -> Any:
-    """The negative.
+    """Return the negative.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -111,7 +111,7 @@ def posterize(inpt: Any, bits: int) -> Any:
 
 
 def solarize(inpt: Any, threshold: float) -> Any:
-    """The negative of all values from a threshold on.
+    """Return the negative of all values from a threshold on.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -128,7 +128,7 @@ def solarize(inpt: Any, threshold: float) -> Any:
 
 
 def autocontrast(inpt: Any) -> Any:
-    """Each channel stretched to the whole range.
+    """Return each channel stretched to the whole range.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -148,7 +148,7 @@ def autocontrast(inpt: Any) -> Any:
 
 
 def equalize(inpt: Any) -> Any:
-    """Each channel with a flat histogram.
+    """Return each channel with a flat histogram.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -162,7 +162,7 @@ def equalize(inpt: Any) -> Any:
 
 
 def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Any:
-    """A rectangle overwritten with `v`; a picture is never changed itself.
+    """Return a rectangle overwritten with `v`; a picture is never changed itself.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -178,7 +178,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = 
 def gaussian_noise(
     inpt: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
 ) -> Tensor:
-    """The tensor plus normal noise, kept between black and white if `clip`.
+    """Return the tensor plus normal noise, kept between black and white if `clip`.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -202,7 +202,7 @@ def gaussian_noise(
 
 
 def jpeg(inpt: Any, quality: int) -> Any:
-    """The picture after being written as JPEG and read again.
+    """Return the picture after being written as JPEG and read again.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
