@@ -2,8 +2,8 @@
 
 A Jacobian here is a matrix with one row for each element of the input and one column for each
 element of the output.  For a complex input an entry is the derivative along the real axis plus i
-times that along the imaginary axis, which is the gradient that backward gives (§X1); outputs are
-then real, `gradcheck` looks at the parts of complex ones in turn.
+times that along the imaginary axis, which is the gradient that backward gives (§X1).  Outputs are
+real: `gradcheck` passes the parts of complex ones in turn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Choice = Callable[[Any], Sequence[Tensor]]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Return several values as a tuple, one as a tuple of one."""
+    """Return several values as a tuple, a single one as a tuple of one."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
@@ -48,7 +48,7 @@ def floating_outputs(outputs: Any) -> list[Tensor]:
 
 
 def floating_positions(outputs: Any) -> list[int]:
-    """Return the numbers of these among the outputs."""
+    """Return the positions of the floating-point tensors among the outputs."""
     return [nr for nr, each in enumerate(as_tuple(outputs)) if is_floating(each)]
 
 
@@ -69,7 +69,7 @@ def differences(
     choose: Choice = differentiable_outputs,
     where: str = "",
 ) -> list[Tensor]:
-    """(f(x + eps d) - f(x - eps d)) / (2 eps) along the direction d of one input.
+    """Return (f(x + eps d) - f(x - eps d)) / (2 eps) along the direction d of one input.
 
     The input is changed in place, so that views of it and closures over it see the change.
     """
@@ -183,7 +183,7 @@ def pushed(
     outputs: Sequence[int],
     direction: np.ndarray,
 ) -> list[Tensor]:
-    """The tangents of the chosen outputs for a tangent of one input; the others' are zero."""
+    """Return the tangents of chosen outputs for a tangent of one input; the others have zero."""
     with dual_level():
         given = detached(inputs)
         for nr in differentiable_positions(inputs):
@@ -195,7 +195,7 @@ def pushed(
 def forward_jacobian(
     func: Function, inputs: Sequence[Any], position: int, func_out: Any
 ) -> list[Tensor]:
-    """The Jacobians of the differentiable outputs with respect to one input, by forward mode."""
+    """Return the Jacobians of the differentiable outputs by one input, from forward mode."""
     several = as_tuple(func_out)
     chosen = [nr for nr, each in enumerate(several) if each.requires_grad]
     source = inputs[position]

@@ -10,7 +10,7 @@ from taper.userwarning import warn_user
 
 
 class Resize(Function):
-    """A view of a tensor in another shape, or a copy if its elements lie apart."""
+    """View a tensor in another shape, or copy it if its elements lie apart."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, sizes: tuple[Any, ...]) -> Tensor:

@@ -1,6 +1,7 @@
 """Questions about the backward pass that runs on this thread (§E27, §G17): its id, its nodes.
 
-Checkpointing and other tools ask them from hooks.  Knows the engine; the engine does not know it.
+Checkpointing and other tools ask them from hooks.  Knows the engine; the engine does not know this
+module.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _group = _Group()
 
 
 def get_graph_exec_group() -> Any:
-    """What `set_graph_exec_group` has set on this thread: passes that belong together (§P11)."""
+    """Return what `set_graph_exec_group` set on this thread: passes that belong together (§P11)."""
     return _group.value
 
 
 def set_graph_exec_group(group: Any) -> None:
-    """Name the group that the passes of this thread belong to from now on, None for no group."""
+    """Set the group that the passes of this thread belong to from now on; None for no group."""
     _group.value = group
 
 
@@ -58,7 +59,7 @@ def keeps_graph() -> bool:
 def will_engine_execute_node(node: Any) -> bool:
     """Return whether the running pass runs `node`, or has run it.
 
-    Of a pass for some inputs also the nodes of these inputs count, though they need not run.
+    A pass for some inputs also counts the nodes of these inputs, though they need not run.
     """
     if not isinstance(node, Node):
         raise RuntimeError(
@@ -96,7 +97,7 @@ def current_graph_task_execution_order() -> list[Node]:
 
 
 def _order(task: GraphTask) -> list[Node]:
-    """Return what the engine's loop does with a heap, without running anything (I3)."""
+    """Order nodes as the engine's loop does with its heap, without running anything (I3)."""
     roots = list(dict.fromkeys(node for node, _, _ in task.roots))
     missing = _missing(roots)
     tick = itertools.count()
@@ -117,7 +118,7 @@ def _order(task: GraphTask) -> list[Node]:
 
 
 def _missing(roots: list[Node]) -> dict[Node, int]:
-    """For each node that can be reached: how many edges lead to it."""
+    """Count for each node that can be reached how many edges lead to it."""
     missing = dict.fromkeys(roots, 0)
     stack = list(roots)
     while stack:

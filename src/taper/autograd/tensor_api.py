@@ -1,6 +1,6 @@
 """The autograd side of Tensor: `requires_grad`, `grad`, `grad_fn`, `backward`, hooks, `detach`.
 
-Attached to the class here, so that `tensor` need not know autograd.
+This module attaches it to the class, so that `tensor` need not know autograd.
 """
 
 from __future__ import annotations
@@ -96,6 +96,10 @@ def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set `requires_grad` in place and return the tensor.
 
+    Args:
+        requires_grad: whether operations on the tensor are recorded from now on, and a backward
+            pass fills its `.grad`.
+
     >>> import taper
     >>> taper.ones(2).requires_grad_()
     tensor([1., 1.], requires_grad=True)
@@ -123,7 +127,7 @@ def _get_grad_fn(self: Tensor) -> Node | None:
 
 
 def _is_leaf(self: Tensor) -> bool:
-    """Return whether no recorded operation made this tensor."""
+    """Whether no recorded operation made this tensor."""
     return _get_grad_fn(self) is None
 
 
@@ -194,7 +198,7 @@ def _delete_grad(self: Tensor) -> None:
 
 
 def _c_name(which: dtypes.dtype) -> str:
-    """Return a dtype as C++ calls it, which is how PyTorch names a gradient's."""
+    """Return the C++ name of a dtype, by which PyTorch names a gradient's."""
     return _C_NAMES.get(which.scalar_type, which.scalar_type.lower())
 
 
@@ -251,12 +255,12 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
 
 @attach
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of a non-leaf tensor in its `.grad`."""
+    """Keep the gradient of a non-leaf tensor in its `.grad`, as leaves do."""
     refuse_retain_grad()
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    # As in PyTorch a view without a history of its own counts as a leaf here, though its base may
-    # have got one since: nothing is regenerated for it, and nothing refused.
+    # As in PyTorch, a view without a history of its own counts as a leaf here, even if its base has
+    # got one since: its history is not regenerated, and nothing is refused.
     if self._grad_fn is None or self.is_leaf or meta_of(self).retains_grad:
         return
     meta_of(self).retains_grad = True
@@ -264,7 +268,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 def _retains_grad(self: Tensor) -> bool:
-    """Return whether the gradient of this non-leaf tensor is kept."""
+    """Whether the gradient of this non-leaf tensor is kept."""
     return self._meta is not None and self._meta.retains_grad
 
 
@@ -276,7 +280,15 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradients of this tensor with respect to the leaves of its graph.
+    """Add the gradients of this tensor to the `.grad` of the leaves of its graph.
+
+    Args:
+        gradient: the gradient to start with, of this tensor's shape; may be omitted for a tensor of
+            one element, and is then one.
+        retain_graph: keep the saved values, so that another pass can use the graph.  The default is
+            the value of `create_graph`.
+        create_graph: record the pass itself, so that its gradients can be differentiated.
+        inputs: the tensors whose `.grad` is added to; by default all leaves that were used.
 
     >>> import taper
     >>> x = taper.tensor([2.0, 3.0], requires_grad=True)
@@ -294,14 +306,18 @@ def backward(
 
 @attach
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
-    """Call `hook(grad)` when this tensor's gradient is computed; it may return a replacement."""
+    """Call `hook(grad)` when this tensor's gradient is computed.
+
+    The hook may return a tensor to replace the gradient.  It must not change its argument.  Returns
+    a handle whose `remove()` takes the hook out again.
+    """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return _hooks_of(self).add(hook)
 
 
 def _hooks_of(tensor: Tensor) -> HookDict:
-    """Hooks belong to the position in the graph (§H9), a leaf's to the leaf."""
+    """Return the hooks of a tensor's position in the graph (§H9), or of a leaf."""
     node = tensor.grad_fn
     if node is None:
         meta = meta_of(tensor)
@@ -332,7 +348,7 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
-    """Call `hook(self)` after a gradient was added to this leaf's `.grad`."""
+    """Call `hook(self)` after a pass has added a gradient to this leaf's `.grad`."""
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self.grad_fn is not None:
@@ -347,17 +363,18 @@ def register_post_accumulate_grad_hook(
 
 
 def _version(self: Tensor) -> int:
-    """Return how often this tensor's memory was written in place."""
+    """How often this tensor's memory was written in place."""
     counter = self._counter
     if counter is INFERENCE_COUNTER:
         raise RuntimeError("Inference tensors do not track version counter.")
     if counter is None and self._grad_fn is None:
         return 0
-    return int(version_counter(self).value)  # the node that saved it may have handed it out
+    # The node that saved it may have handed the counter out.
+    return int(version_counter(self).value)
 
 
 def _base(self: Tensor) -> Tensor | None:
-    """Return the tensor that this one is a view of, None if it is none."""
+    """The tensor that this one is a view of, None if it is no view."""
     return None if self._view is None else self._view.base
 
 
@@ -368,7 +385,7 @@ def _is_view(self: Tensor) -> bool:
 
 @attach
 def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """This view as a view of another base; None if it is no view, or the base has another layout.
+    """Return this view taken of another base; None if it is no view, or the layout differs.
 
     >>> import taper
     >>> taper.zeros(2, 3)[1]._view_func(taper.ones(2, 3))
@@ -387,7 +404,7 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
 
 @attach
 def _view_func_unsafe(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """As `_view_func`, without looking at the layout of the base."""
+    """Do the work of `_view_func` without checking the layout of the base."""
     record = self._view
     if record is None:
         return None
@@ -405,7 +422,7 @@ def _layout(array: Any) -> tuple[Any, ...]:
 
 @attach
 def _use_count(self: Tensor) -> int:
-    """How many hold this tensor, all of Python counting as one; nodes and views are the others.
+    """Count who holds this tensor: nodes, views, and all of Python as one.
 
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
@@ -421,7 +438,8 @@ def _use_count(self: Tensor) -> int:
             count += _slots_with(self, holder)
         elif isinstance(holder, tuple):
             nodes = [each for each in gc.get_referrers(holder) if isinstance(each, Node)]
-            if any(each._edges is holder for each in nodes):  # in place of its AccumulateGrad
+            # The edge holds the leaf instead of its AccumulateGrad.
+            if any(each._edges is holder for each in nodes):
                 is_leaf_of_a_graph = True
             elif nodes:
                 count += sum(each is self for each in holder)
@@ -443,7 +461,7 @@ def is_inference(self: Tensor) -> bool:
 def detach_(self: Tensor) -> Tensor:
     """Cut this tensor from its graph, in place."""
     if local.state.mode & INFERENCE:
-        return self  # PyTorch knows no graph there
+        return self  # PyTorch has no graph there
     if self._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
@@ -453,7 +471,7 @@ def detach_(self: Tensor) -> Tensor:
             "function in torch/optim/optimizer.py as the solution."
         )
     if self._counter is INFERENCE_COUNTER:
-        return self  # no history to cut, and its flag stays
+        return self  # there is no history to cut, and the flag stays
     if self._grad_fn is not None:
         self._counter = DetachedCounter(version_counter(self))
     self._grad_fn = None
@@ -506,7 +524,7 @@ def _deny_delete(text: str) -> Callable[[Tensor], None]:
 
 
 def _read_only(name: str, getter: Callable[[Tensor], Any]) -> property:
-    """Return a property that says in PyTorch's words that it cannot be set."""
+    """Return a property that raises PyTorch's error when it is set."""
 
     def refuse(self: Tensor, value: Any = None) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
@@ -520,7 +538,7 @@ def _post_accumulate_grad_hooks(self: Tensor) -> Any:
 
 
 def _volatile(self: Tensor) -> bool:
-    """False; the attribute of an old PyTorch has no effect any more."""
+    """False: the attribute of an old PyTorch, without effect."""
     warnings.warn(
         "volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2
     )

@@ -1,4 +1,4 @@
-"""`Variable`: the old name of Tensor, kept so that old programs run, and the engine behind it."""
+"""`Variable`: the old name of Tensor, kept for old programs, and the engine behind it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from taper.userwarning import warn_user
 
 
 class ImperativeEngine:
-    """What programs reach as `Variable._execution_engine`."""
+    """The engine as programs reach it: `Variable._execution_engine`."""
 
     def queue_callback(self, callback: Callable[[], None]) -> None:
         """Call `callback()` when the running pass ends."""
@@ -36,7 +36,7 @@ class ImperativeEngine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
-        """Return one pass, with the arguments that PyTorch's engine takes."""
+        """Run one pass, with the arguments that PyTorch's engine takes."""
         if accumulate_grad:
             return backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
         return grad(

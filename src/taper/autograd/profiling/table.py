@@ -29,7 +29,7 @@ def _format_time(time_us: float) -> str:
 
 
 def _format_time_in(unit: str | None) -> Callable[[float], str]:
-    """Return the way to write times: all in one unit, or each in its own."""
+    """Return the function that writes times: all in one unit, or each in its own."""
     sizes = {"s": _SECOND, "ms": _MILLISECOND, "us": 1.0}
     if unit not in sizes:
         return _format_time
@@ -82,7 +82,7 @@ def build_table(
     top_level_events_only: bool,
     time_unit: str | None,
 ) -> str:
-    """Return the table; `most` is how wide the columns of names, shapes and stacks may be."""
+    """Return the table; `most` limits the width of the columns of names, shapes and stacks."""
     if not events:
         return ""
     if sort_by is not None:
@@ -154,7 +154,7 @@ def _flops(event: Any, unit: float) -> str:
 
 
 def _fitting(texts: Sequence[str], most: int | None) -> int:
-    """Return the width that fits all, or the most that is allowed."""
+    """Return the width that fits all entries, up to the most that is allowed."""
     width = max([len(text) for text in texts], default=0) + 4
     return width if most is None else min(width, most)
 
@@ -171,13 +171,13 @@ def _stack(event: Any) -> list[str]:
 
 
 def _stack_line(event: Any, nr: int, width: int) -> str:
-    """A line of the stack; of a long one the end is shown, which tells more than the folder."""
+    """Return a line of the stack; a long one keeps its end, which tells more than the folder."""
     line = event.stack[nr] if nr < len(_stack(event)) else ""
     return f"...{line[3 - width :]}" if len(line) > width else line
 
 
 def _further_stack_lines(event: Any, columns: Sequence[_Column], width: int) -> Iterator[str]:
-    """Yield the other lines of a stack, each below the first, and an empty one."""
+    """Return the other lines of a stack, each below the first, and an empty one."""
     for nr in range(1, max(len(_stack(event)), 1) + 1):
         text = _stack_line(event, nr, width)
         yield "".join(column.cell(text if column.left else "") for column in columns)
