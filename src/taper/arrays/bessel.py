@@ -91,9 +91,9 @@ def _near(series: tuple[ndarray, ...], x: ndarray) -> ndarray:
 
 
 def _waves(x: ndarray, order: int) -> tuple[ndarray, ndarray]:
-    """J and Y of x from 8 on.
+    """Return J and Y of x from 8 on.
 
-    cos(x - pi/4) is (cos x + sin x) / sqrt 2: the difference would be rounded.
+    cos(x - pi/4) is computed as (cos x + sin x) / sqrt 2: the difference would be rounded.
     """
     large = np.maximum(x, _SPLIT)
     variable = 128 / (large * large) - 1
@@ -304,12 +304,12 @@ def modified_bessel_i1(x: ndarray) -> ndarray:
 
 
 def scaled_modified_bessel_i0(x: ndarray) -> ndarray:
-    """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
+    """Return exp(-|x|) times the modified Bessel function of the first kind of order 0."""
     return in_double(_i0e, x)
 
 
 def scaled_modified_bessel_i1(x: ndarray) -> ndarray:
-    """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
+    """Return exp(-|x|) times the modified Bessel function of the first kind of order 1."""
     return in_double(_i1e, x)
 
 
@@ -324,12 +324,12 @@ def modified_bessel_k1(x: ndarray) -> ndarray:
 
 
 def scaled_modified_bessel_k0(x: ndarray) -> ndarray:
-    """exp(x) times the modified Bessel function of the second kind of order 0."""
+    """Return exp(x) times the modified Bessel function of the second kind of order 0."""
     return in_double(_k0e, x)
 
 
 def scaled_modified_bessel_k1(x: ndarray) -> ndarray:
-    """exp(x) times the modified Bessel function of the second kind of order 1."""
+    """Return exp(x) times the modified Bessel function of the second kind of order 1."""
     return in_double(_k1e, x)
 
 

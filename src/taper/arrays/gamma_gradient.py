@@ -1,11 +1,11 @@
 """How a random number of the gamma or beta distribution moves with the distribution's parameters.
 
 Owns: the derivatives at a fixed probability, `-(d cdf / d parameter) / density`, on NumPy arrays of
-float64.  They have no closed form.  PyTorch approximates them in regions, each with its own series
-or formula, to about three digits and more, and so that gradients are PyTorch's these are the same
-ones: power series where the number is near the end of its range, saddle-point expansions where the
-parameters are large, and a rational function in the middle.  The coefficients of the rational
-functions and of the polynomial were found by fitting them to PyTorch's values.
+float64.  They have no closed form.  PyTorch approximates them to about three digits in regions,
+each with its own series or formula.  The same approximations are used here, so that gradients are
+PyTorch's: power series where the number is near the end of its range, saddle-point expansions where
+the parameters are large, and a rational function in the middle.  The coefficients of the rational
+functions and of the polynomial were fitted to PyTorch's values.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def standard_gamma_gradient(alpha: ndarray, x: ndarray) -> ndarray:
 def dirichlet_gradient(x: ndarray, alpha: ndarray, total: ndarray) -> ndarray:
     """Return the derivative of the beta number `x` with respect to `alpha`, divided by `1 - x`.
 
-    `total` is the sum of both parameters, of which the other one is fixed.
+    `total` is the sum of both parameters; the other parameter is fixed.
     """
     beta = total - alpha
     boundary = total * x * (1.0 - x)
@@ -107,7 +107,7 @@ def _gamma_near_mean(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def _gamma_large(alpha: ndarray, x: ndarray) -> ndarray:
-    """Rice's saddle-point expansion of the cumulative distribution, differentiated."""
+    """Return Rice's saddle-point expansion of the cumulative distribution, differentiated."""
     root = np.sqrt(8.0 * alpha)
     distance = (x - alpha - alpha * np.log(x / alpha)) ** -1.5
     sign = np.where(x < alpha, -1.0, 1.0)
@@ -165,7 +165,7 @@ def _beta_left(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
 
 
 def _beta_right(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The same at one, to the eighth power, where `alpha` is in the exponent of the series."""
+    """Return the series at one, to the eighth power, where `alpha` is in its exponent."""
     rest = 1.0 - x
     common = digamma(alpha + beta) - digamma(alpha)
     factor, product, slope = np.ones_like(x), np.ones_like(x), np.zeros_like(x)

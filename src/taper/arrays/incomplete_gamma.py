@@ -12,14 +12,14 @@ from taper.arrays.chebyshev import in_double
 
 _PRECISION = 2.0**-53
 _MOST_STEPS = 100_000  # the series need about five times the root of the largest parameter
-_NEAR = 1.1  # up to here the complement has a series of its own
+_NEAR = 1.1  # up to here the upper function has a series of its own
 
 
 # --- incomplete gamma functions --------------------------------------------------------------
 
 
 def _front(a: ndarray, x: ndarray) -> ndarray:
-    """x**a exp(-x) / gamma(a); for large a by the distance from the peak, which is exact."""
+    """Return x**a exp(-x) / gamma(a); for large a by the distance from the peak, which is exact."""
     direct = np.exp(a * np.log(x) - x - special_functions.lgamma(a))
     large = np.maximum(a, 20.0)
     away = (x - large) / large
@@ -63,7 +63,7 @@ def _upper_fraction(a: ndarray, x: ndarray) -> ndarray:
 
 
 def _upper_series(a: ndarray, x: ndarray) -> ndarray:
-    """The upper function for small x, where one minus the lower one would be rounded away."""
+    """Return the upper function for small x, where one minus the lower one loses all digits."""
     term = np.ones_like(x)
     total = np.zeros_like(x)
     for number in range(1, _MOST_STEPS):
@@ -119,7 +119,7 @@ def igammac(a: ndarray, x: ndarray) -> ndarray:
 
 # --- zeta ------------------------------------------------------------------------------------
 
-_DIRECT = 12  # terms that are added one by one
+_DIRECT = 12  # terms that are added directly
 # The Bernoulli numbers B2, B4 ... over the factorials of 2, 4 ...
 _BERNOULLI = [
     1 / 6 / 2,

@@ -1,8 +1,8 @@
-"""The memory behind arrays: taking over somebody else's, and seeing all of one's own as bytes.
+"""The memory behind arrays: adopting foreign memory, and seeing a whole storage as bytes.
 
 PyTorch's storage begins where the memory it was given begins, while the `base` of a NumPy view
-leads back to the whole array it was cut from.  `adopt` puts an end to that chain.  Knows ndarrays;
-must not know Tensor.
+leads back to the whole array it was cut from.  `adopt` ends that chain.  Knows ndarrays; must not
+know Tensor.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Keeper:
 
 
 def bytes_at(owner: Any, address: int, nbytes: int, readonly: bool = False) -> np.ndarray:
-    """`nbytes` of memory as a flat array that keeps `owner` alive."""
+    """Return `nbytes` of memory as a flat array that keeps `owner` alive."""
     return np.asarray(Keeper(owner, address, nbytes, readonly))
 
 
@@ -55,7 +55,7 @@ def adopt(array: np.ndarray) -> np.ndarray:
 
 
 def all_bytes(array: np.ndarray) -> np.ndarray:
-    """The whole storage that `array` lies in, as a flat array of bytes on the same memory."""
+    """Return the whole storage that `array` lies in, as a flat array of bytes on that memory."""
     owner = owner_of(array)
     if owner.ndim == 1 and owner.dtype == BYTE and owner.flags.c_contiguous:
         return owner
@@ -66,9 +66,10 @@ def all_bytes(array: np.ndarray) -> np.ndarray:
 def resized(
     array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """An array of another shape that begins where `array` does, and its elements that are new.
+    """Return an array of another shape that begins where `array` does, and its new elements.
 
-    It lies in the same storage, or in a larger copy if that is too small; `strides` count elements.
+    The result lies in the same storage, or in a larger copy if that is too small; `strides` count
+    elements.
     """
     memory = all_bytes(array)
     itemsize = array.itemsize

@@ -1,13 +1,13 @@
 """A recurrent layer on arrays, forward and backward through time.
 
 Owns: the recurrences of RNN, LSTM and GRU.  A sequence comes as rows, the batch of the first time
-step, then that of the second; later steps may have fewer rows (packed sequences), so the state of
-a batch is one array whose first rows are the ones that a step changes.  All that does not depend
-on the state is one product for all steps, before the loop or after it.  Knows no Tensor.
+step, then that of the second; later steps may have fewer rows (packed sequences), so the state of a
+batch is one array whose first rows are the ones that a step changes.  Whatever does not depend on
+the state is one product for all steps, before or after the loop.  Knows no Tensor.
 
-The workspace of a forward pass is one flat array, all that the gradient needs besides the inputs:
-for LSTM the values of the gates and the cells; for GRU the gates, what the state adds to the
-candidate, and a copy of the outputs; for RNN that copy.  Outputs may then be overwritten.
+The workspace of a forward pass is one flat array with all that the gradient needs besides the
+inputs: for LSTM the gates and the cells; for GRU the gates, what the state adds to the candidate,
+and a copy of the outputs; for RNN that copy.  So the outputs may be overwritten.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
 
 
 def _logistic(negated: ndarray) -> None:
-    """1 / (1 + exp(-x)) in place, given -x: the sign is in the weights, which are copied anyway."""
+    """Compute 1 / (1 + exp(-x)) in place, given -x: the weights carry the sign."""
     np.exp(negated, negated)
     negated += 1
     np.reciprocal(negated, negated)
@@ -80,7 +80,7 @@ def forward(
 
 
 def _parts(workspace: ndarray, size: int, *widths: int) -> list[ndarray]:
-    """Return the parts of a workspace as matrices: so many values for each unit."""
+    """Return the parts of a workspace as matrices, with a number of values for each unit."""
     total, start, parts = len(workspace) // (size * sum(widths)), 0, []
     for width in widths:
         end = start + total * size * width
@@ -203,7 +203,7 @@ def backward(
 ) -> list[Any]:
     """Return the gradients of the rows, the four weights, the first state and cells, where needed.
 
-    `grads` are those of the outputs, the last state and the last cells; None is zero.
+    `grads` are the gradients of the outputs, the last state and the last cells; None is zero.
     """
     to_state = np.zeros_like(hx) if grads[1] is None else grads[1].copy()
     to_cell = None
@@ -235,7 +235,7 @@ def backward(
 def _rnn_back(
     grad: Any, weight: ndarray, output: ndarray, steps: Steps, to_state: ndarray, mode: int
 ) -> ndarray:
-    """Return the gradient before the activation; `to_state` becomes that of the first state."""
+    """Return the gradient before the activation; `to_state` ends as that of the first state."""
     change = _bend(output) if mode == TANH else (output > 0).astype(output.dtype)
     for place, count in reversed(steps):
         moving = to_state[:count]
@@ -256,9 +256,9 @@ def _lstm_back(
     to_state: ndarray,
     to_cell: ndarray,
 ) -> tuple[ndarray, ndarray]:
-    """The outputs, and the gradient of the gates; `to_state` and `to_cell` become the first ones'.
+    """Return outputs and gradient of the gates; `to_state`, `to_cell` end as the first ones'.
 
-    What multiplies the gradients of cell and state is computed for all steps at once.
+    The factors of the gradients of cell and state are computed for all steps at once.
     """
     size = cx.shape[1]
     gates, cells = _parts(workspace, size, 4, 1)
@@ -295,7 +295,7 @@ def _gru_back(
     steps: Steps,
     to_state: ndarray,
 ) -> tuple[ndarray, ndarray]:
-    """The gradients of the gates' input part and state part, which differ in the candidate's."""
+    """Return the gradients of the gates' input part and state part; their candidates differ."""
     size = before.shape[1]
     gates, hidden, _ = _parts(workspace, size, 3, 1, 1)
     reset, update, candidate = (

@@ -23,7 +23,7 @@ _FEW = 200  # up to here Python's `math` is faster than forty array operations
 
 
 def _coefficients(dtype: Any, *values: float) -> tuple[ndarray, ...]:
-    """Constants as 0-d arrays: NumPy takes 0.5 us longer for a Python number."""
+    """Return constants as 0-d arrays: NumPy takes 0.5 us longer for a Python number."""
     return tuple(np.array(value, dtype) for value in values)
 
 
@@ -116,7 +116,7 @@ _ERFINV_TAIL = _coefficients(
     -3.9194382695383387e-10,
 )
 # fmt: on
-# Where float32 goes from one table to the other, and where erf has become 1.
+# Where float32 changes from one table to the other, and where erf has become 1.
 _SPLIT32 = np.array(0.9, np.float32)
 _LAST32 = np.array(3.95, np.float32)
 
@@ -147,7 +147,7 @@ def _erf64(x: ndarray) -> ndarray:
 
 
 def _erfc_from_1(x: ndarray) -> ndarray:
-    """erfc for x from 1 to 28.
+    """Return erfc for x from 1 to 28.
 
     exp(-x**2) would multiply the rounding error of x**2 by x**2: the square of the first half of
     the digits is exact, and the rest is small.
@@ -158,7 +158,7 @@ def _erfc_from_1(x: ndarray) -> ndarray:
 
 
 def erfc(x: ndarray) -> ndarray:
-    """1 - erf(x), without the cancellation."""
+    """Return 1 - erf(x), without the cancellation."""
     if x.size <= _FEW:
         return _by_math(math.erfc, x)
     return in_blocks(_erfc, x)
@@ -311,7 +311,7 @@ def polygamma(order: int, x: ndarray) -> ndarray:
 
 
 def _trigamma_at_poles(x: ndarray, result: ndarray) -> ndarray:
-    """PyTorch's sine of a multiple of pi is not zero, hence the poles below zero are finite."""
+    """Return PyTorch's trigamma at its poles: its sine of k pi is not zero, so it is finite."""
     poles = (x < 0) & np.isinf(result)
     if not np.any(poles):
         return result
@@ -323,7 +323,7 @@ def _trigamma_at_poles(x: ndarray, result: ndarray) -> ndarray:
 
 def _polygamma64(order: int, x: ndarray) -> ndarray:
     sign = -1.0 if order % 2 == 0 else 1.0
-    if order > 170:  # the factorial is infinite, and NaN where the sum is zero, as in PyTorch
+    if order > 170:  # the factorial is infinite; NaN where the sum is zero, as in PyTorch
         with np.errstate(all="ignore"):
             return np.asarray(sign * np.inf * np.power(x, -(order + 1.0)))
     negative = x < 0.5
@@ -346,7 +346,7 @@ def _cotangent_derivative(order: int, x: ndarray) -> ndarray:
 
 
 def _zeta(power: int, start: ndarray) -> ndarray:
-    """The sum of (start + k)**-power over k = 0, 1 ..., by Euler and Maclaurin, for start > 0."""
+    """Return the sum of (start + k)**-power over k = 0, 1 ..., by Euler and Maclaurin."""
     total = np.zeros_like(start)
     limit = _LARGE + power
     for _ in range(int(limit) + 1):
@@ -367,7 +367,7 @@ def _zeta(power: int, start: ndarray) -> ndarray:
 
 
 def complex_log1p(x: ndarray) -> ndarray:
-    """log(1 + x) of complex numbers; NumPy's loses the real part where x is small."""
+    """Return log(1 + x) of complex numbers; NumPy's loses the real part where x is small."""
     real, imag = x.real, x.imag
     excess = real * (real + 2) + imag * imag  # |1 + x|^2 - 1
     near = np.where(excess == 0, real, np.log1p(excess) / 2)
@@ -378,7 +378,7 @@ def complex_log1p(x: ndarray) -> ndarray:
 
 
 def complex_logaddexp(x: ndarray, y: ndarray) -> ndarray:
-    """log(exp(x) + exp(y)) of complex numbers, near the larger one: its angle is not wrapped."""
+    """Return log(exp(x) + exp(y)) of complex numbers; the angle of the larger is not wrapped."""
     rising = x.real < y.real
     low, high = np.where(rising, x, y), np.where(rising, y, x)
     result = high + complex_log1p(np.exp(low - high))

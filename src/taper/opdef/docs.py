@@ -85,7 +85,7 @@ def derivatives_page() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the command line of `python -m taper.opdef`."""
+    """Run the command line of `python -m taper.opdef`."""
     parser = argparse.ArgumentParser(
         prog="python -m taper.opdef", description="Look into the operator table."
     )
