@@ -1,5 +1,4 @@
-"""`save` and `load`: which file, which format, which options.  The formats are in `archive` and
-`legacy`."""
+"""`save` and `load`: which file, format and options.  The formats are in `archive` and `legacy`."""
 
 from __future__ import annotations
 
@@ -44,8 +43,14 @@ def save(
 ) -> None:
     """Write an object, with the tensors in it, in PyTorch's format.
 
-    Tensors that share memory share it again when loaded.  A path is replaced as a whole, after
-    everything is on the disk: after an error it holds what it held before.
+    Tensors that share memory share it again when they are loaded.  A path is replaced as a whole,
+    after everything is on the disk: after an error it holds what it held before.
+
+    Args:
+        obj: any object that pickle can write, such as `model.state_dict()`.
+        f: a path, or a file opened for writing bytes.
+        pickle_module: kept for programs that pass `pickle`; nothing else is accepted.
+        pickle_protocol: the protocol of the pickle inside.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -99,13 +104,22 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save`, of taper or of PyTorch, has written.
+    """Read an object that `save`, of taper or of PyTorch, has written.
 
-    The file is data: nothing in it is executed, whatever `weights_only` says.  With
-    `weights_only=False`, or without it where TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is 1, it may also
-    hold NumPy's arrays and numbers, argparse and simple namespaces, paths, times and defaultdicts.
-    What else is not plain data must be allowed by `taper.serialization.add_safe_globals`.  With
-    `mmap=True` tensors look at the file instead of copies.
+    The file is data: nothing in it is executed, whatever `weights_only` says.
+
+    Args:
+        f: a path, or a seekable file opened for reading bytes.
+        map_location: where storages go: a device, a function of (storage, location), or a dict of
+            locations.  Every storage ends on the CPU.
+        pickle_module: `pickle` means `weights_only=False`; other modules are refused.
+        weights_only: if False, the file may also hold NumPy's arrays and numbers, argparse and
+            simple namespaces, paths, times and defaultdicts.  The default is True, or False if
+            TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is 1.  `taper.serialization.add_safe_globals` allows
+            further classes.
+        mmap: let tensors look at the file instead of copies; `f` must be a path.
+
+    Returns: the object.
 
     >>> import io, taper
     >>> file = io.BytesIO()

@@ -19,7 +19,7 @@ PROTOCOL_VERSION = 1001
 
 
 def is_tar(file: Any) -> bool:
-    """Return whether the file is an archive of PyTorch before 0.1.10; it stands where it stood."""
+    """Return whether the file is an archive of PyTorch before 0.1.10; the position stays."""
     start = file.tell()
     head: bytes = file.read(263)
     file.seek(start)

@@ -28,7 +28,7 @@ class _Options:
 
     @property
     def byte_order(self) -> str | None:
-        """'little', 'big' or None if nothing was chosen."""
+        """'little', 'big', or None if nothing was chosen."""
         chosen = {LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
         return chosen.get(self.endianness) if self.endianness else None
 
@@ -76,7 +76,7 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def get_default_mmap_options() -> int | None:
-    """How files are mapped: privately, or so that writes go to the file.
+    """Return how files are mapped: privately, or so that writes go to the file.
 
     >>> import taper
     >>> taper.serialization.get_default_mmap_options() == taper.serialization.MAP_PRIVATE
@@ -88,7 +88,7 @@ def get_default_mmap_options() -> int | None:
 class set_default_mmap_options:
     """Map files so that writes stay private (MAP_PRIVATE) or go to the file (MAP_SHARED).
 
-    As a context manager it ends with the block.
+    As a context manager the setting ends with the block.
 
     >>> import taper
     >>> with taper.serialization.set_default_mmap_options(taper.serialization.MAP_SHARED):

@@ -1,4 +1,4 @@
-"""The errors of checkpoints that are not plain data, and the bounds of what is read.
+"""The errors of checkpoints that are not plain data, and the limits of what is read.
 
 The texts begin as PyTorch's do.  Its advice to load with `weights_only=False` is left out: taper
 never executes files.

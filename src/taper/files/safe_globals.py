@@ -15,7 +15,7 @@ _allowed: list[Any] = []
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Allow checkpoints to name these classes and functions, and to call them.
 
-    An item is the object, or a pair of it and the name that files use for it.
+    An item is the object, or a pair of the object and the name that files use for it.
 
     >>> import taper, datetime
     >>> taper.serialization.add_safe_globals([datetime.date])
@@ -37,7 +37,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Allow plain data only, again.
+    """Allow only plain data again.
 
     >>> import taper
     >>> taper.serialization.clear_safe_globals()
@@ -46,7 +46,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """A block in which checkpoints may name these objects, too.
+    """Allow checkpoints to name these objects during the block.
 
     >>> import taper, datetime
     >>> with taper.serialization.safe_globals([datetime.date]):
@@ -76,7 +76,7 @@ def allowed_names() -> dict[str, Any]:
 
 
 def names_of(objects: Iterable[Any]) -> dict[str, Any]:
-    """Objects, or pairs of an object and its name, under all the names a file may use for them."""
+    """Return objects, or pairs of an object and its name, by all names that files may use."""
     names: dict[str, Any] = {}
     for each in objects:
         if isinstance(each, tuple):
@@ -92,5 +92,5 @@ def names_of(objects: Iterable[Any]) -> dict[str, Any]:
 
 
 def as_pytorch(name: str) -> str:
-    """Return the name in PyTorch of what has this dotted name in taper: files use PyTorch's."""
+    """Return PyTorch's name for a dotted name of taper's: files use PyTorch's."""
     return "torch" + name.removeprefix("taper") if f"{name}.".startswith("taper.") else name

@@ -1,6 +1,6 @@
-"""Reading zip archives that nobody vouches for.
+"""Reading zip archives from untrusted sources.
 
-Everything the archive says about itself is checked before it is used: places and sizes against
+Everything that the archive says about itself is checked before it is used: places and sizes against
 the file, records against each other, names against tricks.  Only stored records and, within a
 bound, deflated ones are read.  Knows seekable files; must not know what the records mean.
 """
@@ -52,7 +52,7 @@ def _refuse_directory(problem: str) -> NoReturn:
 
 
 class ZipReader:
-    """The checked directory of an archive that begins where `file` stands and ends with it."""
+    """The checked directory of an archive that begins at `file`'s position and ends with it."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -69,7 +69,7 @@ class ZipReader:
         self._parts = ReadAhead(file, following)
 
     def close(self) -> None:
-        """Let nobody read any more; the file stays open."""
+        """Allow no more reading; the file stays open."""
         self._parts.close()
 
     # --- reading ---------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class ZipReader:
         if record.method == _DEFLATED:
             content = np.frombuffer(_inflated(content, record), np.uint8)
             checksum = zlib.crc32(content.data)
-        # PyTorch writes 0 when it was told not to compute checksums.
+        # PyTorch writes 0 if it was told not to compute checksums.
         if record.checksum and checksum != record.checksum:
             refuse(f"reading file {name}", "its checksum is another one")
         return content
@@ -133,7 +133,7 @@ class ZipReader:
         return entries
 
     def _find_directory(self) -> tuple[int, int, int]:
-        """Number of records, size and offset of the directory, as the end of the file says."""
+        """Return the number of records, size and offset of the directory, from the file's end."""
         tail_start = max(0, self.length - 22 - 0xFFFF)
         tail = self._at(tail_start, self.length - tail_start)
         end = tail.rfind(b"PK\5\6")
@@ -167,7 +167,7 @@ class ZipReader:
         return count, size, start
 
     def _checked_places(self, entries: list[Record]) -> dict[str, int]:
-        """Where the content of each record begins; no two share a byte, none is the directory."""
+        """Return where each record's content begins; no two share a byte, none is the directory."""
         starts, free = {}, 0
         for entry in sorted(entries, key=lambda each: each.header):
             if entry.header < free:
@@ -242,7 +242,7 @@ def _wide_fields(extra: bytes) -> list[int]:
 
 
 def _check_expansion(entries: list[Record], length: int) -> None:
-    """Refuse an archive that says it becomes far larger than it is."""
+    """Refuse an archive that claims to become far larger than it is."""
     total = sum(entry.size for entry in entries if entry.method == _DEFLATED)
     if total > FREE_EXPANSION + MOST_EXPANSION * length:
         _refuse_directory(
@@ -253,7 +253,7 @@ def _check_expansion(entries: list[Record], length: int) -> None:
 def _inflated(content: np.ndarray, record: Record) -> bytearray:
     decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        # One byte more than declared shows that there is more, and never much more.
+        # One byte more than declared shows that there is more, without reading much more.
         data = decompressor.decompress(content.data, record.size + 1)
     except zlib.error as error:
         refuse(f"reading file {record.name}", str(error))

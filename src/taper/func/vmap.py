@@ -82,11 +82,11 @@ class VmapLevel(Level):
             state.transforms = transforms
 
     def may_share_tangents(self, state: Any) -> bool:
-        """Return whether tensors that the examples share may have a tangent for each."""
+        """Return whether tensors that the examples share may have a tangent for each of them."""
         return bool(state.mode & DUAL) and self in state.dual_vmaps
 
     def with_tangent(self, value: Any) -> Any:
-        """Return a tensor that the examples share but not its tangent: as one for each of them."""
+        """Return a tensor that the examples share, but not its tangent, as one for each of them."""
         kind = value.__class__
         if kind is tuple or kind is list:
             return kind([self.with_tangent(each) for each in value])
@@ -136,14 +136,14 @@ class VmapLevel(Level):
         return batched(tensor if dim == 0 else tensor.movedim(dim, 0), self)
 
     def leave(self, tensor: Any, dim: int) -> Tensor:
-        """Return an output with the batch at `dim`; one that depends on no example is expanded."""
+        """Return an output with the batch at `dim`; one that no example influences is expanded."""
         whole = tensor._whole if is_batched(tensor, self) else spread(tensor, self.size)
         dim = int(wrap_dim(dim, whole.dim()))
         return whole if dim == 0 else whole.movedim(0, dim)
 
 
 def _spread_at(tensor: Tensor, dim: int, size: int) -> Tensor:
-    """Return a tensor with one dimension more and memory for it, without tangent."""
+    """Return a tensor with one more dimension and memory for it, without tangent."""
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
@@ -175,15 +175,19 @@ def vmap(
 ) -> Callable[_P, _R]:
     """Return the function that computes `func` for all examples of a batch.
 
-    in_dims     the batch dimension of each input: a number, or a tree like the arguments; None
-                means that all examples share it
-    out_dims    the batch dimension of each output, likewise
-    randomness  "error", or whether random functions draw "different" numbers for each example or
-                the "same"
-    chunk_size  how many examples are computed at once, all by default
+    Operators run once for the whole batch where there is a rule for them, else example by example;
+    both give the same results.
 
-    Operators on batched tensors run once for the whole batch where there is a rule for them, else
-    example by example; both give the same results.
+    Args:
+        func: a function of trees of tensors, written for one example.
+        in_dims: the batch dimension of each input: a number, or a tree like the arguments; None
+            means that all examples share the input.
+        out_dims: the batch dimension of each output, likewise.
+        randomness: what random functions do: raise ("error"), draw "different" numbers for each
+            example, or the "same" for all.
+        chunk_size: how many examples are computed at once; all by default.
+
+    Returns: a function of the same arguments with one dimension more.
 
     >>> import taper
     >>> taper.vmap(taper.dot)(taper.ones(2, 3), taper.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
