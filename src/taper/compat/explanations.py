@@ -1,7 +1,7 @@
 """Why a name of PyTorch's is missing, and what to use instead.
 
-Imported and read only when a program has asked for something that is not there.  `names.txt` is
-written by `tools/proxy_names.py` from the lists behind docs/coverage.md.
+Imported and read only when a program asks for something that is missing.  `tools/proxy_names.py`
+writes `names.txt` from the lists behind docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Entry(NamedTuple):
     subject: str | None
 
 
-@functools.lru_cache(maxsize=256)  # the search for near names takes 0.7 ms, and programs ask again
+# The search for similar names takes 0.7 ms, and programs ask again.
+@functools.lru_cache(maxsize=256)
 def no_attribute(module: ModuleType, public: str, name: str) -> str:
     """Return what follows `module 'torch' has no attribute 'name'`."""
     facts = _left_out(f"{public}.{name}") or _facts(public, name)

@@ -1,6 +1,6 @@
 """`taper.multiprocessing`: Python's multiprocessing, with tensors that travel by their memory.
 
-Everything of `multiprocessing` is here; new are `spawn` and `start_processes`, which start several
+Everything of `multiprocessing` is here, and also `spawn` and `start_processes`, which start several
 processes and raise what went wrong in one of them.
 """
 
@@ -44,7 +44,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """Return the name of the way that was chosen; memory is shared by descriptor in any case.
+    """Return the name of the chosen way; memory is shared by descriptor in any case.
 
     >>> import taper
     >>> taper.multiprocessing.get_sharing_strategy()
@@ -75,7 +75,7 @@ def init_reductions() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(multiprocessing, name)  # what its contexts provide
+    return getattr(multiprocessing, name)  # names that its contexts provide
 
 
 init_reductions()

@@ -24,10 +24,10 @@ class Emitter:
         self.states: dict[str, int] = {}  # name -> the number of a tensor
         self.missing: dict[
             Ref, Step
-        ] = {}  # what the nodes of a step, or one before it, do not give
+        ] = {}  # outputs that neither this step nor one before it has nodes for
 
     def value_of(self, ref: Ref) -> Value:
-        """The newest value of a tensor; parameters and constants become one when first used."""
+        """Return the newest value of a tensor; parameters and constants become one on first use."""
         if not self.places.has(ref):
             self.places.set(ref, self._first_value(ref))
         return self.places.read(ref)
@@ -44,7 +44,7 @@ class Emitter:
         return value
 
     def arguments_of(self, argument: Any) -> Any:
-        """Return an argument with values in the place of numbers of tensors."""
+        """Return an argument with values instead of numbers of tensors."""
         if isinstance(argument, Ref):
             return self.value_of(argument)
         if isinstance(argument, tuple) and not isinstance(argument, Varying):
@@ -128,7 +128,7 @@ def _refs(argument: Any) -> Iterator[Ref]:
 
 
 def _varies(argument: Any, program: Program) -> bool:
-    """Is there a size that varies in an argument?"""
+    """Return whether an argument holds a size that varies."""
     if isinstance(argument, Varying):
         return True
     if isinstance(argument, Ref):
@@ -137,7 +137,7 @@ def _varies(argument: Any, program: Program) -> bool:
 
 
 def emit(program: Program, graph: Graph, inputs: list[Value]) -> tuple[list[Value], dict[str, int]]:
-    """Fill the graph; the values of the outputs, and the parameters with their tensors' numbers."""
+    """Fill the graph; return the outputs' values, and the parameters with their numbers."""
     emitter = Emitter(program, graph)
     for ref, value in zip(program.inputs, inputs, strict=True):
         emitter.places.set(ref, value)

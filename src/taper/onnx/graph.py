@@ -1,7 +1,7 @@
 """A graph of ONNX nodes under construction.
 
-Owns: `Value`, `Graph`, their names, constants, and the nodes that compute sizes.  Knows nothing
-of operators of the table; `mapping` writes their nodes with the methods of `Graph`.
+Owns: `Value`, `Graph`, their names, constants, and the nodes that compute sizes.  Knows nothing of
+operators of the table; `mapping` writes their nodes with the methods of `Graph`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ INT64, BOOL, FLOAT32 = dtypes.DTYPES["int64"], dtypes.DTYPES["bool"], dtypes.DTY
 
 
 class Value:
-    """A tensor of the graph; `shape` is that of the traces, and None for what a mapping makes.
+    """A tensor of the graph; `shape` is that of the traces, and None if a mapping made the value.
 
-    `arrays` are the values in each trace if it is a constant that no node has used yet;
+    `arrays` are the values in each trace if the value is a constant that no node has used yet;
     `transposed` is the value of which this one is the transposed matrix.
     """
 
@@ -66,7 +66,7 @@ class Value:
 
 
 class Node(NamedTuple):
-    """A node: the names of what it reads and makes; attributes are numbers, texts and lists."""
+    """A node: the names of its inputs and outputs; attributes are numbers, texts and lists."""
 
     kind: str
     name: str
@@ -90,7 +90,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.initializers: dict[str, np.ndarray] = {}
         self.sizes = sizes
-        self.places: dict[str, tuple[Value, int]] = {}  # of a dynamic size: an input and its axis
+        self.places: dict[str, tuple[Value, int]] = {}  # for a dynamic size: an input and its axis
         self.scope = ""
         self.results: list[Result] = []
         self._used: dict[str, int] = {}
@@ -113,7 +113,7 @@ class Graph:
     def many(
         self, kind: str, inputs: Sequence[Value | None], types: Sequence[Any], **attributes: Any
     ) -> list[Value]:
-        """Return a node with an output of each of these dtypes."""
+        """Add a node with an output of each of these dtypes."""
         name = self.free(f"{self.scope}/{kind}")
         outputs = [Value(f"{name}_output_{nr}", dtype) for nr, dtype in enumerate(types)]
         names = [self.named(each) if each is not None else "" for each in inputs]
@@ -124,13 +124,13 @@ class Graph:
         return outputs
 
     def op(self, kind: str, *inputs: Value | None, dtype: Any = None, **attributes: Any) -> Value:
-        """Return a node with one output, of the first input's dtype if nothing else is said."""
+        """Add a node with one output, by default of the first input's dtype."""
         if dtype is None and inputs[0] is not None:
             dtype = inputs[0].dtype
         return self.many(kind, inputs, [dtype], **attributes)[0]
 
     def cast(self, value: Value, dtype: Any) -> Value:
-        """Return the value with another dtype; itself if it has it."""
+        """Return the value with another dtype; itself if it has that already."""
         if value.dtype is dtype:
             return value
         if dtype.is_complex or value.dtype.is_complex:
@@ -153,7 +153,7 @@ class Graph:
         return self._constants[key]
 
     def number(self, number: Any, dtype: Any) -> Value:
-        """Return a number, also one that varies, as a tensor without dimensions."""
+        """Return a number, even one that varies, as a tensor without dimensions."""
         if isinstance(number, Varying):
             scalar = self.op("Squeeze", self.size(number), self.constant([0]))
             scalar.shape = ()
@@ -167,7 +167,7 @@ class Graph:
         return self.number(operand, dtype)
 
     def named(self, value: Value) -> str:
-        """The name of a value, which must exist now: a constant becomes one when it is used."""
+        """Return the name of a value, which must exist now: a constant becomes one on first use."""
         if value.arrays is not None:
             arrays, value.arrays = value.arrays, None
             pattern = pattern_of(arrays)
@@ -235,7 +235,7 @@ class Graph:
         return self.op("Add", found, self.constant([term.rest])) if term.rest else found
 
     def shape(self, sizes: Sequence[Size]) -> Value:
-        """Sizes, as a tensor with one dimension."""
+        """Return sizes as a tensor with one dimension."""
         if not any(isinstance(each, Varying) for each in sizes):
             return self.constant(list(sizes))
         return self.op("Concat", *map(self.size, sizes), axis=0)
@@ -246,21 +246,21 @@ class Graph:
         wanted: list[Size] = list(sizes)
         for nr, size in enumerate(wanted):
             if isinstance(size, Varying) and nr < len(old) and old[nr] == size:
-                wanted[nr] = 0  # as it was
+                wanted[nr] = 0  # unchanged
         varying = [nr for nr, size in enumerate(wanted) if isinstance(size, Varying)]
         if len(varying) == 1 and not any(
             size == 0 and sizes[nr] == 0 for nr, size in enumerate(wanted)
         ):
             wanted[varying[0]] = -1
         allowed = 1 if any(size == 0 for size in sizes) else None
-        if allowed:  # a true zero: nothing may be taken from the old shape
+        if allowed:  # a true zero: no size may be taken from the old shape
             wanted = list(sizes)
         reshaped = self.op("Reshape", value, self.shape(wanted), allowzero=allowed)
         reshaped.shape = tuple(sizes)
         return reshaped
 
     def expand(self, value: Value, sizes: Sequence[Size]) -> Value:
-        """Return the value broadcast to a shape; dimensions it has already are not computed."""
+        """Return the value broadcast to a shape; only new dimensions are computed."""
         old = value.sizes
         if tuple(sizes) == old:
             return value
@@ -280,7 +280,7 @@ class Graph:
     # --- the end ---
 
     def without_unused(self, outputs: Sequence[str]) -> list[Node]:
-        """The nodes that the outputs depend on; initializers that nobody reads are dropped."""
+        """Return the nodes that the outputs depend on; drop initializers that no node reads."""
         needed = set(outputs)
         kept = []
         for node in reversed(self.nodes):

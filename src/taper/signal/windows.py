@@ -1,6 +1,6 @@
 """Window functions: curves that fade a piece of a signal in and out.
 
-All take the number of points `M`; with `sym=False` the window is periodic: that of one point more,
+All take the number of points `M`.  With `sym=False` the window is periodic: that of one more point,
 without the last.  They are computed with tensors, in PyTorch's order of operations, so that
 `requires_grad` gives the same graph.
 """
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class _Options:
-    """The options that all windows take, checked; and the windows of no and of one point."""
+    """The options that all windows take, checked, and the windows of no and of one point."""
 
     def __init__(
         self, name: str, M: Any, dtype: Any, layout: Any, device: Any, requires_grad: Any
@@ -94,7 +94,7 @@ def cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Half a wave of the sine.
+    """Return half a wave of the sine.
 
     >>> import taper
     >>> taper.signal.windows.cosine(3)
@@ -175,7 +175,7 @@ def kaiser(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Kaiser's window, narrower for a larger `beta`.
+    """Return Kaiser's window, which is narrower for a larger `beta`.
 
     >>> import taper
     >>> taper.signal.windows.kaiser(3, beta=0.0)
@@ -251,7 +251,7 @@ def general_hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`alpha` minus a cosine of amplitude `1 - alpha`.
+    """Return `alpha` minus a cosine of amplitude `1 - alpha`.
 
     >>> import taper
     >>> taper.signal.windows.general_hamming(3, alpha=0.5)
@@ -277,7 +277,7 @@ def hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hamming's window: a cosine on a pedestal.
+    """Return Hamming's window: a cosine on a pedestal.
 
     >>> import taper
     >>> taper.signal.windows.hamming(3)
@@ -296,7 +296,7 @@ def hann(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hann's window: one minus a cosine, halved.
+    """Return Hann's window: one minus a cosine, halved.
 
     >>> import taper
     >>> taper.signal.windows.hann(3)
@@ -315,7 +315,7 @@ def blackman(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Blackman's window, of three cosines.
+    """Return Blackman's window, of three cosines.
 
     >>> import taper
     >>> taper.signal.windows.blackman(4, sym=False)[1:]
@@ -336,7 +336,7 @@ def nuttall(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Nuttall's window, of four cosines.
+    """Return Nuttall's window, of four cosines.
 
     >>> import taper
     >>> taper.signal.windows.nuttall(3)

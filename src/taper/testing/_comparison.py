@@ -1,10 +1,10 @@
 """assert_close: whether two results are equal up to rounding, and where they are not.
 
-Owns: how nested values are taken apart into pairs, and what is asked of a pair of numbers.  What
-is asked of a pair of tensors is in `_tensor_pair`, the texts of failures in `_messages`.
+Owns: how nested values are taken apart into pairs, and the comparison of two numbers.
+`_tensor_pair` compares two tensors, `_messages` has the texts of failures.
 
-The whole structure is looked at first (a missing key, values that cannot be compared), then the
-pairs are compared in order; the first that fails raises.
+The whole structure is checked first (a missing key, values that cannot be compared); then the pairs
+are compared in order, and the first that fails raises.
 """
 
 from __future__ import annotations
@@ -40,9 +40,17 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless `actual` is `expected` up to a tolerance.
 
-    Compares tensors, NumPy arrays, numbers, and sequences and mappings of these.  Elements may
-    differ by `atol + rtol * abs(expected)`; without both the dtype decides.  `msg` is the text of
-    the error, or a function that makes it from the usual one.
+    Elements may differ by `atol + rtol * abs(expected)`.
+
+    Args:
+        actual: a tensor, NumPy array or number, or a sequence or mapping of these.
+        expected: the same for comparison.
+        allow_subclasses: whether the two may be of related classes.
+        rtol: the relative tolerance; given together with `atol`, else the dtype decides.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are equal.
+        check_device, check_dtype, check_layout, check_stride: whether these must agree.
+        msg: the text of the error, or a function that makes it from the usual one.
 
     >>> import taper
     >>> taper.testing.assert_close([taper.ones(2)], [taper.tensor([1.0, 3.0])])
@@ -74,7 +82,7 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: `assert_close` with wider tolerances, and without a look at dtypes.
+    """Compare as `assert_close` with wider tolerances and any dtypes; deprecated.
 
     >>> import taper
     >>> import warnings

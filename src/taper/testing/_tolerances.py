@@ -1,4 +1,4 @@
-"""How much results may differ: what the caller wants, else what the dtype allows."""
+"""How much results may differ: what the caller asks for, else what the dtype allows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Options:
 
 
 def tolerances(options: Options, of: Iterable[dtype], path: Path) -> tuple[float, float]:
-    """Relative and absolute tolerance: those of the caller, or the widest of the dtypes."""
+    """Return relative and absolute tolerance: the caller's, or the widest of the dtypes."""
     if options.rtol is not None and options.atol is not None:
         return options.rtol, options.atol
     if options.rtol is not None or options.atol is not None:

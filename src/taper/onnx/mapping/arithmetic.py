@@ -39,7 +39,7 @@ def _test(kind: str, graph: Graph, self: Value) -> Value:
 
 
 def binary(kind: str, graph: Graph, self: Any, other: Any, alpha: Any = 1) -> Value:
-    """`self` and `alpha * other` in the dtype of the result."""
+    """Return `self` and `alpha * other` in the dtype of the result."""
     dtype = graph.result.dtype
     one, two = graph.operand(self, dtype), graph.operand(other, dtype)
     if alpha != 1:

@@ -15,7 +15,7 @@ from taper.onnx.sizes import Varying
 
 
 def _batched(graph: Graph, value: Value, rank: int, kind: str, settings: dict[str, Any]) -> Value:
-    """Return a pooling node, also for a tensor without the dimension of the batch."""
+    """Return a pooling node, even for a tensor without the dimension of the batch."""
     if value.rank == rank + 2:
         return graph.op(kind, value, **settings)
     axis = graph.constant([0])
