@@ -1,7 +1,7 @@
 """Protocol buffers on the wire: just what the messages of TensorBoard and ONNX need.
 
-Owns: the encoding of single fields.  A message is the concatenation of its fields, as bytes; which
-number a field has is the business of the module that writes the message.
+Owns: the encoding of single fields.  A message is the concatenation of its fields, as bytes; the
+module that writes the message knows the numbers of its fields.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def integer(field: int, value: int) -> bytes:
 
 def double(field: int, value: Any) -> bytes:
     """Return a field with a 64-bit floating-point number."""
-    # ldexp(x, 0) is x as a float, and what is no real number is an error that says so.
+    # ldexp(x, 0) is x as a float; its error for other values says that a real number is required.
     return _key(field, _EIGHT_BYTES) + struct.pack("<d", math.ldexp(value, 0))
 
 
 def single(field: int, value: Any) -> bytes:
-    """Return a field with a 32-bit floating-point number; what is too large becomes infinite."""
+    """Return a field with a 32-bit floating-point number; a too large one becomes infinite."""
     with np.errstate(over="ignore"):
         return _key(field, _FOUR_BYTES) + np.float32(math.ldexp(value, 0)).tobytes()
 
@@ -75,7 +75,7 @@ def text(field: int, value: str | bytes | None) -> bytes:
 
 
 def message(field: int, *parts: bytes) -> bytes:
-    """Return a field with a message, of which these are the fields."""
+    """Return a field with a message that consists of these fields."""
     return text(field, b"".join(parts))
 
 

@@ -1,7 +1,7 @@
-"""Trees of Python containers: what `taper.func` and others accept where a tensor could stand.
+"""Trees of Python containers, which `taper.func` and others accept instead of single tensors.
 
 A tree is a value made of tuples, lists, dicts, named tuples and the like; everything else is a
-leaf, also None.  Knows no Tensor; other container types are made known with `register_pytree_node`.
+leaf, even None.  Knows no Tensor; `register_pytree_node` adds other container types.
 
 >>> from taper.utils import _pytree
 >>> leaves, spec = _pytree.tree_flatten({"a": 1, "b": (2, 3)})
@@ -103,7 +103,7 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Let trees go through a container class of yours; the other options are accepted and unused.
+    """Let trees include a container class of yours; the other options are accepted and unused.
 
     >>> from taper.utils import _pytree
     >>> class Pair:
@@ -152,7 +152,7 @@ def _node_type(tree: Any, kind: NodeDef) -> Any:
 
 
 class TreeSpec:
-    """The structure of a tree: what is left when the leaves are taken away."""
+    """The structure of a tree: what remains without the leaves."""
 
     __slots__ = ("_children", "_context", "_kind", "num_leaves", "num_nodes", "type")
 
@@ -319,7 +319,7 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """A tree of the same structure with `func` of each leaf (and of what the others have there).
+    """Return a tree of the same structure with `func` of each leaf (and of the others' values).
 
     >>> from taper.utils import _pytree
     >>> _pytree.tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
@@ -352,7 +352,7 @@ def tree_map_only(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
-    """As `tree_map`, for the leaves of some types; the others stay as they are.
+    """Map `func` over the leaves of some types; the others stay unchanged.
 
     >>> from taper.utils import _pytree
     >>> _pytree.tree_map_only(int, lambda number: -number, (1, "a"))
@@ -369,7 +369,7 @@ def tree_map_only_(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
-    """As `tree_map_`, for the leaves of some types."""
+    """Call `func` for the leaves of some types and return the tree itself."""
     tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
     return tree
 
@@ -419,7 +419,7 @@ def _broadcast_to_and_flatten(
 ) -> list[Any] | None:
     """Return the leaves of `tree` for the leaves of a deeper structure; None if it does not fit.
 
-    A leaf of `tree` where the structure has a subtree stands for all leaves of it.
+    A leaf of `tree` that meets a subtree of the structure stands for all leaves of it.
     """
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves

@@ -27,7 +27,7 @@ class AutocastState(NamedTuple):
 
 @contextlib.contextmanager
 def casting_as(start: AutocastState) -> Iterator[None]:
-    """A block in which autocast is as it was."""
+    """Set autocast as it was, during the block."""
     if start.enabled or local.state.autocast is not None:
         with autocast("cpu", start.dtype, start.enabled, start.cache_enabled):
             yield

@@ -58,7 +58,7 @@ class Compare:
         )
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Put more measurements into the table."""
+        """Add measurements to the table."""
         for each in results:
             if not isinstance(each, Measurement):
                 raise ValueError(
@@ -67,7 +67,7 @@ class Compare:
             self._results.append(each)
 
     def trim_significant_figures(self) -> None:
-        """Print only the figures that can be believed."""
+        """Print only the significant figures."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:
@@ -75,7 +75,7 @@ class Compare:
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Say where the times differ much."""
+        """Mark times that vary much."""
         self._warn = True
 
     def print(self) -> None:
@@ -141,7 +141,7 @@ class _Table:
         return "[" + f" {label} ".center(width - 2, "-") + "]"
 
     def _row_names(self) -> list[str]:
-        """Return the names of the rows, and before the first of its surroundings their name."""
+        """Return the names of the rows; the first row of each environment also names that."""
         several = len({env for _, env, _ in self.rows}) > 1
         envs = [f"({env})" if several and env else "" for _, env, _ in self.rows]
         width = max(2, *(len(each) for each in envs))
@@ -153,7 +153,7 @@ class _Table:
         return names
 
     def _column(self, column: str) -> list[str]:
-        """Return the times of a column, with the decimal points below each other."""
+        """Return the times of a column, with aligned decimal points."""
         found = [self.cells.get((*row, column)) for row in self.rows]
         digits = self._digits([each for each in found if each is not None])
         notes = [

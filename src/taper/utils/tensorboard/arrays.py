@@ -1,4 +1,4 @@
-"""What users hand to a writer, as arrays: tensors, arrays, and single numbers."""
+"""What users pass to a writer, as arrays: tensors, arrays, and single numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of Matplotlib as arrays.  Matplotlib is no dependency: who has a figure has it."""
+"""Figures of Matplotlib as arrays.  Matplotlib is no dependency: a program with a figure has it."""
 
 from __future__ import annotations
 
