@@ -24,7 +24,7 @@ def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """Views of a vector in the shapes of `tensors`, which is what it was made from.
+    """Return views of a vector in the shapes of `tensors`, from which it was made.
 
     >>> import taper
     >>> from taper._utils import _unflatten_dense_tensors

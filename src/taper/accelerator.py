@@ -1,6 +1,6 @@
 """`taper.accelerator`: there is none.
 
-Questions answer so; what would need a device raises the error of PyTorch without one.
+Questions answer that; functions that need a device raise the error of PyTorch without one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from taper.userwarning import warn_user
 
 
 def is_available() -> bool:
-    """False: there is no accelerator.
+    """Return False: there is no accelerator.
 
     >>> import taper
     >>> taper.accelerator.is_available()
@@ -27,7 +27,7 @@ def device_count() -> int:
 
 
 def current_accelerator(check_available: bool = False) -> Any:
-    """None: there is no accelerator."""
+    """Return None: there is no accelerator."""
     return None
 
 
@@ -70,7 +70,7 @@ reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
 
 
 class device_index:
-    """A block on a device, of which there are none; None leaves things as they are."""
+    """Use a device in the block; there are none, and None changes nothing."""
 
     def __init__(self, device: int | None, /) -> None:
         self.idx = device

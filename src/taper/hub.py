@@ -1,6 +1,6 @@
 """`torch.hub` on this machine: checkpoints in the cache folder, and models of a local folder.
 
-There is no network: what is not there is an error that says which file belongs where.
+There is no network: a missing file is an error that says which file belongs where.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _folder: str | None = None
 
 
 def get_dir() -> str:
-    """Return the folder of the hub, `checkpoints` inside it holds the files of weights.
+    """Return the folder of the hub; `checkpoints` inside it holds the files of weights.
 
-    It is what `set_dir` was given, or `$TORCH_HOME/hub`, or `torch/hub` in the user's cache.
+    The folder is what `set_dir` was given, or `$TORCH_HOME/hub`, or `torch/hub` in the user's
+    cache.
 
     >>> import taper
     >>> taper.hub.set_dir("my_hub")
@@ -70,7 +71,7 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> dict[str, Any]:
-    """Load the checkpoint that has the name of a URL from the cache folder.
+    """Load the checkpoint with the name of a URL from the cache folder.
 
     >>> import taper
     >>> taper.hub.load_state_dict_from_url("https://example.org/net.pth", "nowhere")
@@ -177,7 +178,7 @@ def _refuse(repository: str) -> NoReturn:
 
 
 def _on_path(folder: str, use: Callable[[ModuleType], Any]) -> Any:
-    """`use` on the module `hubconf` of a folder, which can import its neighbours meanwhile."""
+    """Call `use` on the module `hubconf` of a folder, which can import its neighbours meanwhile."""
     sys.path.insert(0, folder)
     try:
         spec = importlib.util.spec_from_file_location(HUBCONF, os.path.join(folder, HUBCONF))
@@ -208,5 +209,5 @@ def _entry(conf: ModuleType, model: str) -> Callable[..., Any]:
 
 
 def _is_installed(package: str) -> bool:
-    """Return whether it can be imported; `torch` can where taper stands in for it."""
+    """Return whether a module can be imported; `torch` can if taper stands in for it."""
     return package in sys.modules or importlib.util.find_spec(package) is not None

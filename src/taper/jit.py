@@ -1,7 +1,7 @@
-"""`taper.jit`: programs that mention TorchScript run as Python, which is what it means the same as.
+"""`taper.jit`: programs that mention TorchScript run as Python, with the same meaning.
 
-Marks and questions work; a scripted function or module is the Python one.  What would give a
-program without Python (tracing, saving, loading) says what to use instead.
+Marks and questions work; a scripted function or module is the Python one.  Functions that would
+give a program without Python (tracing, saving, loading) say what to use instead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def is_scripting() -> bool:
-    """False: programs are Python.
+    """Return False: programs are Python.
 
     >>> import taper
     >>> taper.jit.is_scripting()
@@ -45,7 +45,7 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """False: nothing is traced."""
+    """Return False: nothing is traced."""
     return False
 
 
@@ -92,7 +92,7 @@ def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Return the function itself, or without one a decorator."""
+    """Return the function itself, or a decorator if there is none."""
     return drop if callable(drop) else functools.partial(_itself)
 
 
@@ -111,7 +111,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Python's `isinstance`."""
+    """Do the work of Python's `isinstance`."""
     return builtins.isinstance(obj, target_type)
 
 

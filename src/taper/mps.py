@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 def is_available() -> bool:
-    """False: there is no accelerator."""
+    """Return False: there is no accelerator."""
     return False
 
 
@@ -17,7 +17,7 @@ def device_count() -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing to do: there is no device generator."""
+    """Do nothing: there is no device generator."""
 
 
 # --- what needs a device ---------------------------------------------------------------------

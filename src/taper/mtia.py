@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: there is no accelerator."""
+    """Return False: there is no accelerator."""
     return False
 
 
@@ -14,7 +14,7 @@ def device_count() -> int:
 
 
 def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
+    """Return False: there is nothing to initialise."""
     return False
 
 

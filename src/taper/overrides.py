@@ -1,6 +1,6 @@
 """`taper.overrides`: functions that ask their arguments' classes for `__torch_function__`.
 
-For functions of a program's own.  Operators do not ask: their results on user classes are plain
+It is for a program's own functions.  Operators do not ask: their results on user classes are plain
 tensors.
 """
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether one of the values is of a class that takes functions into its own hands.
+    """Return whether the class of one of the values handles functions itself.
 
     >>> import taper
     >>> taper.overrides.has_torch_function((taper.ones(2), 3))
@@ -36,7 +36,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def _asked(values: Iterable[Any]) -> list[Any]:
-    """Return a value of each class to ask, subclasses before the classes they are of."""
+    """Return a value of each class to ask, subclasses before their base classes."""
     found: list[Any] = []
     for each in () if is_off() else values:
         kind = type(each)
@@ -51,7 +51,7 @@ def _asked(values: Iterable[Any]) -> list[Any]:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Let the first class that wants to do what `public_api` would do.
+    """Let the first class that wants to do the work of `public_api`.
 
     >>> import taper
     >>> class Loud:
@@ -79,7 +79,7 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
-    """A decorator for functions that shall ask the values which `dispatcher` picks.
+    """Return a decorator for functions that ask the values which `dispatcher` picks.
 
     >>> import taper
     >>> class Logged:

@@ -1,7 +1,7 @@
 """Settings of the whole process: threads, deterministic algorithms, precision of products.
 
-Threads are those of NumPy's matrix products.  All algorithms are deterministic and all products
-are exact to their dtype, so those settings change nothing but what uninitialised memory holds.
+Threads are those of NumPy's matrix products.  All algorithms are deterministic and all products are
+exact to their dtype, so those settings change only what uninitialised memory holds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Settings:
     deterministic = False
     warn_only = False
     fill_uninitialized = True
-    fills_memory = False  # whether new memory is filled: deterministic, and asked to fill
+    fills_memory = False  # whether new memory is filled: in deterministic mode, if asked for
     matmul_precision = "highest"
     matmul_precision_set = False
 
@@ -36,7 +36,7 @@ settings = _Settings()
 
 
 def _blas_function(action: str) -> Callable[..., Any] | None:
-    """OpenBLAS's `set_num_threads` or `get_num_threads` in the library that NumPy brought along."""
+    """Return OpenBLAS's `set_num_threads` or `get_num_threads` in NumPy's library."""
     folder = os.path.dirname(np.__file__)
     for library in [
         *glob.glob(os.path.join(os.path.dirname(folder), "numpy.libs", "*openblas*")),
@@ -84,7 +84,7 @@ def set_num_threads(nthreads: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """Return how many operations PyTorch would run side by side; here one after the other.
+    """Return how many operations PyTorch would run in parallel; taper runs them in turn.
 
     >>> import taper
     >>> taper.get_num_interop_threads() >= 1
@@ -94,7 +94,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(nthreads: int, /) -> None:
-    """Keep a number that PyTorch would use to run operations side by side.
+    """Keep the number of operations that PyTorch would run in parallel.
 
     >>> import taper
     >>> taper.set_num_interop_threads(0)
@@ -116,6 +116,10 @@ def set_num_interop_threads(nthreads: int, /) -> None:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms, which all are; uninitialised memory is filled, too.
+
+    Args:
+        mode: whether they are asked for.
+        warn_only: kept, and returned by `is_deterministic_algorithms_warn_only_enabled`.
 
     >>> import taper
     >>> taper.use_deterministic_algorithms(False)
@@ -166,7 +170,7 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """`use_deterministic_algorithms` by name: 'default', 'warn' or 'error', or 0, 1, 2.
+    """Set deterministic algorithms by name ('default', 'warn', 'error') or number (0, 1, 2).
 
     >>> import taper
     >>> taper.set_deterministic_debug_mode("warn")
@@ -189,7 +193,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: see `set_deterministic_debug_mode`.
+    """Return 0, 1 or 2: see `set_deterministic_debug_mode`.
 
     >>> import taper
     >>> taper.get_deterministic_debug_mode()
@@ -212,7 +216,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Ask for 'highest', 'high' or 'medium' precision; products are always of the highest.
+    """Ask for 'highest', 'high' or 'medium' precision; products always have the highest.
 
     >>> import taper
     >>> taper.set_float32_matmul_precision("highest")
@@ -231,12 +235,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def is_matmul_precision_set() -> bool:
-    """Return whether somebody has asked for a precision, be it the one that was there."""
+    """Return whether a precision was set, even if it was the present one."""
     return settings.matmul_precision_set
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: how the processor treats very small numbers cannot be changed.
+    """Return False: how the processor treats very small numbers cannot be changed.
 
     >>> import taper
     >>> taper.set_flush_denormal(False) in (True, False)

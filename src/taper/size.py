@@ -1,4 +1,4 @@
-"""Size: the shape of a tensor. A tuple of integers that stays a Size when cut or joined.
+"""Size: the shape of a tensor, a tuple of integers that stays a Size when it is cut or joined.
 
 Knows only tuples; must not know Tensor.
 """

@@ -10,7 +10,7 @@ default_generators: tuple[Any, ...] = ()
 
 
 def is_available() -> bool:
-    """False: there is no accelerator."""
+    """Return False: there is no accelerator."""
     return False
 
 
@@ -20,17 +20,17 @@ def device_count() -> int:
 
 
 def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
+    """Return False: there is nothing to initialise."""
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: there is no device that could."""
+    """Return False: there is no device that could."""
     return False
 
 
 def is_tf32_supported() -> bool:
-    """False: there is no device that could."""
+    """Return False: there is no device that could."""
     return False
 
 
@@ -40,19 +40,19 @@ def get_arch_list() -> list[str]:
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing to do: there is no device generator."""
+    """Do nothing: there is no device generator."""
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing to do: there are no device generators."""
+    """Do nothing: there are no device generators."""
 
 
 def seed() -> None:
-    """Nothing to do: there is no device generator."""
+    """Do nothing: there is no device generator."""
 
 
 def seed_all() -> None:
-    """Nothing to do: there are no device generators."""
+    """Do nothing: there are no device generators."""
 
 
 def get_rng_state_all() -> list[Any]:
@@ -61,15 +61,15 @@ def get_rng_state_all() -> list[Any]:
 
 
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
-    """Nothing to do: there are no device generators."""
+    """Do nothing: there are no device generators."""
 
 
 def empty_cache() -> None:
-    """Nothing to do: no device memory is cached."""
+    """Do nothing: no device memory is cached."""
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes of device memory in use: 0."""
+    """Return the bytes of device memory in use: 0."""
     return 0
 
 
@@ -79,7 +79,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes of device memory kept: 0."""
+    """Return the bytes of device memory kept: 0."""
     return 0
 
 

@@ -20,7 +20,8 @@ Dims: TypeAlias = tuple[int, ...] | None
 Shape: TypeAlias = tuple[int, ...]
 
 ABSENT: Any = object()
-"""A `dim` argument that was not given.  None is given: it means all, and has another node."""
+"""A `dim` argument that was not given.  None counts as given: it means all, and has another node.
+"""
 
 
 _add: Any = np.add.reduce

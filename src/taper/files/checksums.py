@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 LARGE = 1 << 20
-"""So many bytes are worth being handed to another thread."""
+"""So many bytes are worth handing to another thread."""
 
 
 class Checksums:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 WORTH_IT = 1 << 25
-"""Bytes of a file from which on it is faster."""
+"""Bytes of a file from which this is faster."""
 
 _PIECE = 1 << 22
 _BUFFERS = 4  # one is being filled, three are being written

@@ -19,7 +19,7 @@ import numpy as np
 from taper.files.sources import fill
 
 LARGE = 1 << 20
-"""So many bytes are worth being handed to another thread."""
+"""So many bytes are worth handing to another thread."""
 
 _HUGE = 1 << 22
 _SOON = 1 << 26

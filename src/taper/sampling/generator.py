@@ -54,7 +54,7 @@ class Generator:
     __slots__ = ("_changes", "_engine", "_float_normal", "_fresh", "_seed", "next_normal")
 
     next_normal: float | None
-    """The second number of a pair of normals of which only the first was asked for."""
+    """The second normal of a pair whose first one alone was needed."""
 
     def __init__(self, device: Any = None) -> None:
         _check_device(device)
@@ -261,7 +261,7 @@ def _check_device(given: Any) -> None:
 
 
 default_generator = Generator()
-"""The generator of every random function that is given none."""
+"""The generator of every random function that gets none."""
 
 default_generator.seed()
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 _SMALLEST_ERROR = 25e-9
-"""Seconds: clocks are not trusted beyond that."""
+"""Seconds; clocks are not trusted below that."""
 
 _MOST_FIGURES = 4
 _WARNING_SHARE, _STRONG_WARNING_SHARE = 0.1, 0.25

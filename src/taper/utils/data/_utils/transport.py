@@ -58,7 +58,7 @@ class Pool:
         self._ended: list[int] = []  # leases that ended here; filled wherever one is freed
         self._made = 0
         self.dropped: list[int] = []
-        """Segments that the receiver shall forget."""
+        """Segments that the receiver must forget."""
 
     def lease(self, nbytes: int) -> Lease:
         """Return memory for `nbytes`, which is not used again before the lease ends everywhere."""

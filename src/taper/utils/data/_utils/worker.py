@@ -28,7 +28,7 @@ from taper.utils.data._utils.fetch import (
 from taper.utils.data._utils.transport import Channel, Pool, enter_worker
 
 MP_STATUS_CHECK_INTERVAL = 5.0
-"""Seconds after which a process looks whether the others are still there."""
+"""Seconds after which a process checks whether the others still exist."""
 
 
 @dataclass(frozen=True, slots=True)
