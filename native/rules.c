@@ -1,9 +1,10 @@
 /* The update rule of an optimizer, run over arrays in one pass.
  *
- * A program is what `optim/programs.py` has written down of a rule: five bytes an instruction,
+ * `optim/programs.py` writes a rule down as a program: five bytes for each instruction,
  * operation, target and up to three operands.  Operands are registers: first the columns (the
- * parameter, its gradient, its states), then the constants, then the temporaries.  It runs over
- * blocks that stay in the first-level cache, and rounds after each operation as NumPy does.
+ * parameter, its gradient, its states), then the constants, then the temporaries.  The program
+ * runs over blocks that stay in the first-level cache, and rounds after each operation as NumPy
+ * does.
  */
 
 #include <math.h>
@@ -18,7 +19,7 @@ enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, SQRT, ABSOLUTE, MAXIMUM, MINIM
 #define MOST_REGISTERS 32
 #define INSTRUCTION 5
 
-/* NaN of either operand is the result, as in NumPy. */
+/* A NaN in either operand gives NaN, as in NumPy. */
 #define GREATEST(x, y) ((x) >= (y) || (x) != (x) ? (x) : (y))
 #define LEAST(x, y) ((x) <= (y) || (x) != (x) ? (x) : (y))
 
@@ -28,7 +29,7 @@ enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, SQRT, ABSOLUTE, MAXIMUM, MINIM
     }                                          \
     break;
 
-/* A constant, which is one element, stands for an array of itself. */
+/* A constant, a single element, stands for a whole array of it. */
 #define ALONE(change)                                    \
     if (constant[operand[0]]) {                          \
         const TYPE value = change(*first);               \
@@ -114,7 +115,7 @@ static int is_usable(PyObject *value, int type, npy_intp size) {
     return PyArray_TYPE(array) == type && PyArray_SIZE(array) == size && PyArray_ISCARRAY(array);
 }
 
-/* Whether arrays of one row share memory in part: loops take for granted that none does. */
+/* Whether arrays of one row share part of their memory: the loops assume that none do. */
 static int overlap_in_part(PyObject *columns, Py_ssize_t row) {
     for (Py_ssize_t column = 1; column < PyTuple_GET_SIZE(columns); column++) {
         PyArrayObject *one = (PyArrayObject *)PyList_GET_ITEM(PyTuple_GET_ITEM(columns, column), row);
@@ -146,7 +147,7 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
         return NULL;
     }
 
-    /* Everything is looked at before anything is written. */
+    /* Everything is checked before anything is written. */
     Py_ssize_t rows = -1;
     int type = -1;
     for (int column = 0; column < columns; column++) {
@@ -177,7 +178,7 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
     }
 
     npy_intp width = type == NPY_FLOAT ? sizeof(float) : sizeof(double);
-    /* Lines of one cache set would be fought for if all blocks began at the same place in a page. */
+    /* Blocks that all begin at the same place in a page would compete for the same cache lines. */
     npy_intp apart = BLOCK * width + 192;
     char *memory = temporaries ? malloc((size_t)(temporaries * apart)) : NULL;
     if (temporaries && memory == NULL) return PyErr_NoMemory();

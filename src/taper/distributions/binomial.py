@@ -1,4 +1,4 @@
-"""Binomial: the number of successes of so many trials."""
+"""Binomial: the number of successes in several trials."""
 
 from __future__ import annotations
 
@@ -25,12 +25,18 @@ __all__ = ["Binomial"]
 
 
 def _clamp_by_zero(x: Tensor) -> Tensor:
-    """`max(x, 0)` with the gradient one half at zero."""
+    """Return `max(x, 0)` with the gradient one half at zero."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
 class Binomial(Distribution):
-    """The number of successes of `total_count` trials, each of probability `probs`.
+    """The number of successes in `total_count` trials, each of probability `probs`.
+
+    Args:
+        total_count: the number of trials.
+        probs: the probability of a success.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Binomial(4, taper.tensor([0.5])).log_prob(taper.tensor([2.0])).exp()

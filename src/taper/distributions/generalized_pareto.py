@@ -20,7 +20,13 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The distribution of excesses over a threshold `loc`; exponential where `concentration` is 0.
+    """The distribution of excesses over a threshold; exponential where `concentration` is 0.
+
+    Args:
+        loc: the threshold.
+        scale: the scale; positive.
+        concentration: the shape; the tail is heavier the larger it is.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.GeneralizedPareto(0.0, 1.0, 0.5).cdf(taper.tensor(2.0))
@@ -54,7 +60,7 @@ class GeneralizedPareto(Distribution):
         z = self._z(value)
         is_zero, concentration = self._split_concentration()
         power = 1 / concentration + ones_like(z)
-        # At a power of 0 the logarithm may be infinite, and the product then no number.
+        # At a power of 0 the logarithm may be infinite, and the product then NaN.
         heavy = where(power == 0, power, power * (concentration * z).log1p())
         return -self.scale.log() - where(is_zero, z, heavy)
 

@@ -21,10 +21,14 @@ _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """A decorator: the function computes `kl_divergence` of these classes and their subclasses.
+    """Return a decorator: the function computes `kl_divergence` of these classes and subclasses.
 
-    Of several functions that fit, the most special one is called; if the two arguments do not
+    Of several functions that fit, the most special one is called.  If the two arguments do not
     agree on which that is, there is a warning, and the first argument decides.
+
+    Args:
+        type_p: the class of the first distribution.
+        type_q: that of the second.
 
     >>> import taper
     >>> from taper.distributions import Normal, kl_divergence, register_kl
@@ -94,6 +98,10 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the Kullback-Leibler divergence `E_p[log p(x) - log q(x)]`, of the batch's shape.
+
+    Args:
+        p: a distribution.
+        q: a distribution of a class for which a pair with `p`'s is registered.
 
     >>> import taper
     >>> from taper.distributions import Normal, kl_divergence

@@ -27,6 +27,11 @@ def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:
 class Kumaraswamy(TransformedDistribution):
     """A distribution on (0, 1) like Beta's, with a simple cumulative distribution function.
 
+    Args:
+        concentration1: the first parameter; positive.
+        concentration0: the second; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)

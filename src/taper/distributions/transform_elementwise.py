@@ -258,6 +258,10 @@ def _is_equal(one: Any, other: Any) -> bool:
 class CumulativeDistributionTransform(Transform):
     """Maps values to their probabilities under the cumulative distribution function.
 
+    Args:
+        distribution: the distribution, with `cdf` and `icdf`.
+        cache_size: as in `Transform`.
+
     >>> import taper
     >>> from taper.distributions import CumulativeDistributionTransform, Normal
     >>> CumulativeDistributionTransform(Normal(0.0, 1.0))(taper.tensor([0.0]))
