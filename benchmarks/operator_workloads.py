@@ -1,8 +1,8 @@
 """The operators that programs need most, each at 10^3 and 10^6 elements, forwards.
 
-The order is that of `tools/api_ranks.txt`; names of it that compute nothing (`save`, `no_grad`)
-are left out, until there are a hundred.  `x`, `y` are vectors of n numbers, `m`, `k` square
-matrices of n numbers, `i` positions in a vector, `b` truth values; `d` is the side of `m`.
+The order is that of `tools/api_ranks.txt`; its names that compute nothing (`save`, `no_grad`) are
+left out, until there are a hundred.  `x`, `y` are vectors of n numbers, `m`, `k` square matrices of
+n numbers, `i` positions in a vector, `b` truth values; `d` is the side of `m`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What is timed, written once: every workload gets the library as the argument `torch`.
 
-A workload is a Python statement and the names it uses; `prepare` runs untimed before each
-execution (to build the graph that a timed backward pass consumes).  `bar` is the largest ratio
-taper/torch that counts as a pass, None where the number is only shown.
+A workload is a Python statement and the names it uses; `prepare` runs untimed before each execution
+(to build the graph that a timed backward pass consumes).  `bar` is the largest ratio taper/torch
+that counts as a pass, None if the number is only shown.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Workload:
         return run
 
     def _source(self) -> str:
-        # The statement stands in the loop itself: calling a function would add 50 ns to each
-        # run.  Likewise the clock is read inside the loop only where something must stay untimed.
+        # The statement is in the loop itself: calling a function would add 50 ns to each run.
+        # Likewise the clock is read inside the loop only if something must stay untimed.
         if self.prepare:
             return f"""
 from time import perf_counter
@@ -69,7 +69,7 @@ def measure(repetitions):
 
 
 def small_matrices(torch: Any) -> dict[str, Any]:
-    """Return two 5x5 matrices that require gradients: the overhead is all there is."""
+    """Return two 5x5 matrices that require gradients: nothing but overhead."""
     torch.manual_seed(0)
     return {
         "a": torch.randn(5, 5, requires_grad=True),
@@ -179,7 +179,7 @@ def many_small_parameters(torch: Any) -> dict[str, Any]:
 
 
 def empty_module(torch: Any) -> dict[str, Any]:
-    """Return a module whose forward does nothing: what is left is the call."""
+    """Return a module whose forward does nothing: only the call costs."""
 
     class Same(torch.nn.Module):
         def forward(self, x: Any) -> Any:
@@ -200,7 +200,7 @@ PROVENANCE = """frame = getframe(1)
 
 
 def provenance(torch: Any) -> dict[str, Any]:
-    """The record of the user's line that every recorded operation keeps; PyTorch has none."""
+    """Return the record of the user's line, which recorded operations keep; PyTorch has none."""
     record = importlib.import_module(f"{torch.__name__}.autograd.provenance")
     if record.is_internal(__file__):
         raise RuntimeError(f"{__file__} is taken for a part of the library")
@@ -249,7 +249,7 @@ class Sized:
 
 
 def all_workloads() -> list[Workload]:
-    """Every row of the table, the ones with a bar first."""
+    """Return every row of the table, the ones with a bar first."""
     rows = [
         Workload("mul 5x5, recorded", small_matrices, "y = a * b", bar=0.8),
         Workload(

@@ -43,7 +43,7 @@ PyObject *taper_all_finite(PyObject *self, PyObject *value) {
                                : finite_double(PyArray_DATA(array), size));
 }
 
-/* threshold_backward(grad, values, threshold): the gradient unless the value is below, else zero. */
+/* threshold_backward(grad, values, threshold): the gradient, zero where the value is below. */
 PyObject *taper_threshold_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 3) return PyErr_Format(PyExc_TypeError, "threshold_backward(grad, values, threshold)");
     if (!is_plain(args[0], -1)) Py_RETURN_NONE;

@@ -24,7 +24,7 @@ static int in_rows(PyArrayObject *array) {
     return 1;
 }
 
-/* Whether a value is no array or a row-major one; for a tuple or list, whether all its values are. */
+/* Whether a value is no array or a row-major one; of a tuple or list, whether all are. */
 static int row_major(PyObject *value) {
     if (PyArray_Check(value)) return in_rows((PyArrayObject *)value);
     if (!PyTuple_Check(value) && !PyList_Check(value)) return 1;

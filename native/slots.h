@@ -33,7 +33,7 @@ static inline PyObject *held(PyObject *value) {
     return value;
 }
 
-/* The array of a tensor, NULL if there is none; the tensor may show the conjugates of its elements. */
+/* The array of a tensor, NULL if there is none; the tensor may show conjugates of it. */
 static inline PyArrayObject *array_of(PyObject *tensor) {
     PyObject *array = SLOT(tensor, taper_known.of_tensor.array);
     return array != NULL && PyArray_Check(array) ? (PyArrayObject *)array : NULL;

@@ -1,7 +1,7 @@
 """Writes `docs/coverage.md`: which public names of PyTorch taper has, and which it lacks.
 
 Reads `tools/api_names.txt`, which `tools/oracle_names.py` took from PyTorch; PyTorch itself is not
-needed.  A name counts as there if it can be read and is callable where PyTorch's is.
+needed.  taper has a name if it can be read and is callable where PyTorch's is.
 
     python tools/coverage.py > docs/coverage.md
 """
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 NAMES = Path(__file__).with_name("api_names.txt")
 
-# What taper lacks on purpose: the subject, and the names that belong to it, as patterns of the
-# name with its area.  The first that fits counts.
+# What taper lacks on purpose: the subject, and the names that belong to it, as patterns of the name
+# with its area.  The first that fits counts.
 REFUSED = {
     "sparse: every tensor is dense": r"""
         .*sparse.*  .*\.(smm|dsmm|hsmm|hspmm|saddmm|spmm|sspaddmm|coalesce|dense_dim|to_dense)
@@ -97,7 +97,7 @@ def known_names() -> dict[str, list[Name]]:
 
 
 def counterpart(area: str) -> Any:
-    """taper's module for one of PyTorch's, or its class Tensor; None if there is none."""
+    """Return taper's module for one of PyTorch's, or its class Tensor; None if there is none."""
     path = area.replace("torch", "taper", 1)
     if path == "taper.Tensor":
         return importlib.import_module("taper").Tensor
@@ -105,7 +105,7 @@ def counterpart(area: str) -> Any:
         return importlib.import_module(path)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{path}.".startswith(f"{error.name}."):
-            raise  # it is there, but does not find what it imports
+            raise  # the module exists, but does not find what it imports
         return None
 
 
@@ -119,7 +119,7 @@ def is_there(owner: Any, name: Name) -> bool:
 
 
 def missing() -> dict[str, list[Name]]:
-    """For each area what taper lacks, ranked names first."""
+    """Return for each area what taper lacks, ranked names first."""
     found = {}
     for area, names in known_names().items():
         owner = counterpart(area)
@@ -138,7 +138,7 @@ def reason(name: Name) -> str | None:
 
 
 def summary(lacking: dict[str, list[Name]]) -> Iterator[str]:
-    """Yield the table of numbers, one row an area."""
+    """Yield the table of numbers, one row for each area."""
     yield "| area | names | present | missing | of these on purpose |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     total = [0, 0, 0, 0]

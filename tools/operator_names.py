@@ -1,7 +1,7 @@
 """Writes `src/taper/ops/provided.py`: which names each family of operators brings with it.
 
-Half of the families are imported when one of their functions or methods is first used, so somebody
-must know before who has it.  The answer is read off the table: nobody keeps it by hand.
+Half of the families are imported when one of their functions or methods is first used, so the
+loader must know in advance which family has it.  The answer is derived from the table.
 
     python tools/operator_names.py > src/taper/ops/provided.py
 """
@@ -27,7 +27,7 @@ Written by tools/operator_names.py (`make docs`).  `name` is a function and a Te
 
 PROVIDES: dict[str, str] = {'''
 
-# No families: the loader, what it reads, and PyTorch's names of operators, which the user asks for.
+# No families: the loader, the file it reads, and PyTorch's names of operators, which users ask for.
 NOT_A_FAMILY = {"identity", "on_demand", "provided"}
 LOADED_AT_ONCE = "import sys, taper; print(*(m for m in sys.modules if m.startswith('taper.ops.')))"
 

@@ -31,7 +31,7 @@ LISTS_TO_IGNORE = {"torch", "torch.fft"}
 
 
 def ranks() -> dict[str, list[str]]:
-    """For each area its ranked names, in order."""
+    """Return for each area its ranked names, in order."""
     found: dict[str, list[str]] = {}
     names: list[str] = []
     for line in RANKS.read_text().splitlines():
@@ -48,12 +48,12 @@ def area_object(area: str) -> Any:
 
 
 def is_its_own(area: str, name: str, value: Any) -> bool:
-    """Return whether a name is the area's and documented, and not just imported there for use."""
+    """Return whether a name is the area's own and documented, not just imported there."""
     if area in ("torch", "torch.Tensor"):
         return name != "TYPE_CHECKING"
     if not callable(value) or not value.__doc__ or "torch_function" in name:
         return False
-    if isinstance(value, types.BuiltinFunctionType):  # C functions do not say whose they are
+    if isinstance(value, types.BuiltinFunctionType):  # C functions do not say where they belong
         return True
     return value.__module__.startswith((area, "torch._C"))
 
@@ -72,7 +72,7 @@ def names_of(area: str) -> list[str]:
 
 
 def kind_of(area: str, value: Any) -> str:
-    """class, function, property (of Tensor) or value."""
+    """Return class, function, property (of Tensor) or value."""
     if isinstance(value, type):
         return "class"
     if callable(value):

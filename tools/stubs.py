@@ -90,14 +90,14 @@ class _ReturnType:
 
 '''
 
-# Modules that only list what is defined elsewhere: functions of the table, and what is imported
-# when it is first used.
+# Modules that only list what is defined elsewhere: functions of the table, and names that are
+# imported on first use.
 LISTS = ("distributions", "fft", "functional", "linalg", "nn.functional", "special", "utils")
 
 OF_EVERY_OBJECT = {"__dir__", "__format__", "__reduce_ex__", "__repr__"}
 NEW = "def __new__(cls, *args: Any, device: _Device | None = None) -> Self: ..."
 
-# Fields of named tuples that are no Tensor.
+# Fields of named tuples that are not a Tensor.
 FIELDS = {("histogramdd", "bin_edges"): "list[Tensor]"}
 
 # Names in the package's namespace that PyTorch does not have, or that are spelled out below.
@@ -117,7 +117,7 @@ def tensor_methods(types: Types) -> Iterator[str]:
 
 
 def is_known(name: str, method: Any) -> bool:
-    """Return whether a checker sees the method elsewhere: in `tensor.py`, or as every object's."""
+    """Return whether a checker sees the method elsewhere: in `tensor.py`, or on every object."""
     return method.__module__ == "taper.tensor" or name in OF_EVERY_OBJECT
 
 
@@ -127,7 +127,7 @@ def property_lines(types: Types, name: str, value: property) -> Iterator[str]:
         return
     found = types.text(inspect.signature(getter).return_annotation, getter.__globals__)
     if found == "Any" and name in registered:
-        found = "Tensor"  # says `Any` since it also runs on arrays
+        found = "Tensor"  # annotated `Any` since it also runs on arrays
     yield "@property"
     yield f"def {name}(self) -> {found}:"
     yield documentation(getter) or "    ..."
@@ -137,7 +137,7 @@ def property_lines(types: Types, name: str, value: property) -> Iterator[str]:
 
 
 def exports() -> Iterator[tuple[str, str]]:
-    """(module, name) of what `taper/__init__.py` exports beside functions of the table."""
+    """Return (module, name) of what `taper/__init__.py` exports beside functions of the table."""
     for module, name, alias in imports_of(taper):
         if alias is None and name not in INTERNAL:
             yield module, name
@@ -148,7 +148,7 @@ def exports() -> Iterator[tuple[str, str]]:
 
 
 def imports_of(module: Any) -> Iterator[tuple[str, str, str | None]]:
-    """(module, name, alias) of what a module imports of the package."""
+    """Return (module, name, alias) of what a module imports from the package."""
     for node in ast.parse(Path(module.__file__).read_text()).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("taper"):
             for each in node.names:
@@ -229,7 +229,7 @@ def methods(types: Types) -> Iterator[str]:
 
 
 def stubs() -> Iterator[tuple[str, str]]:
-    """(path in the package, text) of every stub."""
+    """Yield (path in the package, text) of every stub."""
     load_all()
     yield "__init__.pyi", render("The types of taper's public names.", top_level)
     yield "tensor_methods.pyi", render("What operators and autograd attach to Tensor.", methods)
@@ -242,7 +242,7 @@ def stubs() -> Iterator[tuple[str, str]]:
 
 
 def main(directory: Path) -> None:
-    """Write the stubs, none of them before all are made."""
+    """Write the stubs after all of them are made."""
     for path, text in list(stubs()):
         (directory / path).parent.mkdir(exist_ok=True)
         (directory / path).write_text(text)
