@@ -10,7 +10,7 @@ import numpy as np
 
 
 def pillow(module: str = "Image") -> Any:
-    """Return a module of Pillow, or an error that says how to get it.
+    """Return a module of Pillow, or raise an error that says how to get it.
 
     >>> from taper.vision.pillow import pillow
     >>> pillow().__name__
@@ -34,7 +34,7 @@ def is_picture(value: Any) -> bool:
     >>> is_picture("holiday.png")
     False
     """
-    # Whoever has a picture has imported the module.
+    # A program that has a picture has imported the module.
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(value, module.Image)
 

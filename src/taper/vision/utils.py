@@ -1,6 +1,6 @@
 """`taper.vision.utils`: grids of pictures, files of them, and drawing on them.
 
-Grids and masks need NumPy only; files, boxes and points are drawn by Pillow.
+Grids and masks need NumPy only; files, boxes and points need Pillow.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Colours = list[Colour] | Colour | None
 
 
 def _as_batch(tensor: Any) -> Tensor:
-    """Pictures of three channels, or of those they have, as one tensor."""
+    """Return pictures as one tensor, with three channels if they have one."""
     if isinstance(tensor, list):
         for each in tensor:
             if not isinstance(each, Tensor):
@@ -76,10 +76,16 @@ def make_grid(
     scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Pictures of one size in a grid with `nrow` of them in a row.
+    """Put pictures of one size into a grid.
 
-    `normalize` moves the values to the range 0 to 1, from `value_range` or their own range, each
-    picture alone if `scale_each`.
+    Args:
+        tensor: a batch (N, C, H, W), or a list of pictures.
+        nrow: the pictures in a row.
+        padding: the pixels between them.
+        normalize: move the values to the range 0 to 1.
+        value_range: the range to move from; by default that of the values.
+        scale_each: normalise each picture alone.
+        pad_value: the value between pictures.
 
     >>> import taper
     >>> from taper.vision.utils import make_grid
@@ -114,7 +120,12 @@ def save_image(
 ) -> None:
     """Write a picture, or a grid of pictures, with values from 0 to 1 into a file.
 
-    Other keywords are those of `make_grid`.  Without `format` the name of the file decides.
+    Args:
+        tensor: a picture, or a batch of them.
+        fp: a path or a file object.
+        format: the format; by default the name of the file decides.
+
+    Other keywords are those of `make_grid`.
 
     >>> import io, taper
     >>> from taper.vision.utils import save_image
@@ -134,7 +145,7 @@ def save_image(
 
 
 def _palette(count: int) -> list[Colour]:
-    """Colours that are easy to tell apart; the first is black."""
+    """Return colours that are easy to tell apart; the first is black."""
     return [(nr % 255, nr * 127 % 255, nr * 31 % 255) for nr in range(count)]
 
 
@@ -199,7 +210,7 @@ def draw_bounding_boxes(
     label_background_colors: Colours = None,
     fill_labels: bool = False,
 ) -> Tensor:
-    """Return a copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels drawn on it.
+    """Return a copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels on it.
 
     >>> import taper
     >>> from taper.vision.utils import draw_bounding_boxes
@@ -263,7 +274,7 @@ def _font(font: str | None, size: int | None) -> Any:
 def draw_segmentation_masks(
     image: Tensor, masks: Tensor, alpha: float = 0.8, colors: Colours = None
 ) -> Tensor:
-    """Return a copy of a picture with coloured masks over it; where masks overlap it is black.
+    """Return a copy of a picture with coloured masks over it; overlaps are black.
 
     >>> import taper
     >>> from taper.vision.utils import draw_segmentation_masks

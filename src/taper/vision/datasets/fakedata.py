@@ -1,4 +1,4 @@
-"""Random pictures, for programs that only need something to run on."""
+"""Random pictures, for programs that only need some data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class FakeData(VisionDataset):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         if index >= len(self):
             raise IndexError(f"{type(self).__name__} index out of range")
-        # A generator of its own: the numbers of the seed, and the program's stream goes on.
+        # A generator of its own: it has the numbers of the seed, and leaves the program's stream
+        # alone.
         generator = Generator().manual_seed(index + self.random_offset)
         img = randn(*self.image_size, generator=generator)
         drawn = randint(0, self.num_classes, (1,), generator=generator)[0]

@@ -1,7 +1,7 @@
 """The IDX format of MNIST: a big-endian header of sizes, then the elements.
 
-A file is data from elsewhere: every size is compared with what is there before memory is asked
-for, and a compressed file may not unpack to more than its header says.
+A file is untrusted data: every size is compared with the file before memory is allocated, and a
+compressed file may not unpack to more than its header says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from taper.tensor import Tensor
 
 _ELEMENTS = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 _MOST_EXPANSION = 1032
-"""DEFLATE cannot make more bytes of one."""
+"""DEFLATE cannot expand more than this."""
 
 
 def read_idx(path: Any) -> np.ndarray:
@@ -72,7 +72,7 @@ def get_int(b: bytes) -> int:
 
 
 def read_sn3_pascalvincent_tensor(path: Any, strict: bool = True) -> Tensor:
-    """Return the tensor in an IDX file; too few or too many bytes are an error, strict or not.
+    """Return the tensor in an IDX file; too few or too many bytes raise, strict or not.
 
     >>> import tempfile
     >>> from taper.vision.datasets.mnist import read_sn3_pascalvincent_tensor

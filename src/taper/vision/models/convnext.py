@@ -149,7 +149,7 @@ class ConvNeXt(nn.Module):
 
 
 def _convnext(width: int, third: int, probability: float, options: Options) -> ConvNeXt:
-    """Stages of 3, 3, `third` and 3 blocks, each twice as wide as the one before."""
+    """Return stages of 3, 3, `third` and 3 blocks, each twice as wide as the one before."""
     stages = [
         CNBlockConfig(width, 2 * width, 3),
         CNBlockConfig(2 * width, 4 * width, 3),

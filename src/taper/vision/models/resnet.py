@@ -89,7 +89,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """Convolutions of 1x1, 3x3 and 1x1, added to the input; the stride is at the middle one."""
+    """Convolutions of 1x1, 3x3 and 1x1, added to the input; the middle one has the stride."""
 
     expansion: int = 4
 
@@ -179,7 +179,7 @@ class ResNet(nn.Module):
             elif isinstance(module, nn.BatchNorm2d | nn.GroupNorm):
                 nn.init.constant_(module.weight, 1)
                 nn.init.constant_(module.bias, 0)
-        if zero_init_residual:  # then each block starts as the identity
+        if zero_init_residual:  # each block then starts as the identity
             for module in self.modules():
                 if isinstance(module, BasicBlock | Bottleneck):
                     last = module.bn2 if isinstance(module, BasicBlock) else module.bn3
@@ -329,19 +329,19 @@ def resnet152(**options: Any) -> ResNet:
 
 @builder(ResNeXt50_32X4D_Weights)
 def resnext50_32x4d(**options: Any) -> ResNet:
-    """ResNeXt with 50 layers in 32 groups of 4 channels."""
+    """Return ResNeXt with 50 layers in 32 groups of 4 channels."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **_resnext(options, 32, 4))
 
 
 @builder(ResNeXt101_32X8D_Weights)
 def resnext101_32x8d(**options: Any) -> ResNet:
-    """ResNeXt with 101 layers in 32 groups of 8 channels."""
+    """Return ResNeXt with 101 layers in 32 groups of 8 channels."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **_resnext(options, 32, 8))
 
 
 @builder(ResNeXt101_64X4D_Weights)
 def resnext101_64x4d(**options: Any) -> ResNet:
-    """ResNeXt with 101 layers in 64 groups of 4 channels."""
+    """Return ResNeXt with 101 layers in 64 groups of 4 channels."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **_resnext(options, 64, 4))
 
 

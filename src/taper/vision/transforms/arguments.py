@@ -1,4 +1,4 @@
-"""What the classes of transforms check in common."""
+"""Checks that the classes of transforms share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIR_NEEDED = "Please provide only two dimensions (h, w) for size."
 
 
 def pair_of(size: Any, message: str = PAIR_NEEDED) -> Any:
-    """Height and width of one number, or of one or two."""
+    """Return height and width from one number, or a sequence of one or two."""
     if isinstance(size, numbers.Number):
         return int(size), int(size)  # type: ignore[call-overload]
     if isinstance(size, Sequence) and len(size) == 1:
@@ -26,7 +26,7 @@ def pair_of(size: Any, message: str = PAIR_NEEDED) -> Any:
 
 
 def check_sequence(value: Any, name: str, lengths: Sequence[int] = (2,)) -> None:
-    """Refuse what is no sequence of one of these lengths."""
+    """Raise unless it is a sequence of one of these lengths."""
     message = f"{name} should be a sequence of length {' or '.join(map(str, lengths))}."
     if not isinstance(value, Sequence):
         raise TypeError(message)
@@ -55,7 +55,7 @@ def check_fill(fill: Any) -> Any:
 
 
 def fill_for(img: Any, fill: Any, channels: int) -> Any:
-    """Return the colour as the functions want it: for a tensor one number for each channel."""
+    """Return the colour for the functions: for a tensor one number for each channel."""
     if not isinstance(img, Tensor):
         return fill
     if isinstance(fill, int | float):
@@ -74,7 +74,7 @@ def check_ranges(scale: Any, ratio: Any) -> None:
 
 
 def uniform(low: float, high: float) -> float:
-    """Return one number between two, drawn as a tensor of one element is."""
+    """Return a number between two, drawn as a tensor of one element."""
     drawn: float = empty(1).uniform_(float(low), float(high)).item()
     return drawn
 

@@ -29,7 +29,7 @@ def _check_rank(pic: Any) -> None:
 def to_tensor(pic: Any) -> Tensor:
     """Return a picture, or an array (H, W) or (H, W, C), as a tensor (C, H, W).
 
-    Bytes become numbers from 0 to 1; other values stay what they are.
+    Bytes become numbers from 0 to 1; other values stay unchanged.
 
     >>> import numpy as np
     >>> from taper.vision.transforms import functional
@@ -41,7 +41,7 @@ def to_tensor(pic: Any) -> Tensor:
         _check_rank(pic)
         array = pic
     elif is_picture(pic):
-        # Pillow's numbers of 16 bits are read as signed ones, as torchvision does.
+        # Pillow's numbers of 16 bits are read as signed ones, as in torchvision.
         array = np.array(pic, _ELEMENTS.get(pic.mode, np.uint8))
         if pic.mode == "1":
             array = array * np.uint8(255)
@@ -76,7 +76,7 @@ def plain_tensor(array: np.ndarray) -> Tensor:
 
 
 def convert_image_dtype(image: Tensor, dtype: dtypes.dtype = dtypes.float32) -> Tensor:
-    """Return the picture in another dtype, its values scaled to the range of that one.
+    """Return the picture in another dtype, with its values scaled to that range.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
