@@ -1,4 +1,4 @@
-"""Arguments that do not fit, names that are only read, and words of warnings."""
+"""Arguments that do not fit, read-only names, and the words of warnings."""
 
 from __future__ import annotations
 
