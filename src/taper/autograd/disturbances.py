@@ -1,4 +1,4 @@
-"""State that stays whole when the process is forked, or interrupted by Ctrl-C.  Knows nobody."""
+"""State that stays whole when the process is forked, or interrupted by Ctrl-C.  Imports nothing of taper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hook lists and the handles that remove from them.  Knows nobody."""
+"""Hook lists and the handles that remove from them.  Imports nothing of taper."""
 
 from __future__ import annotations
 

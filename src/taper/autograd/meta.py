@@ -1,7 +1,7 @@
 """The autograd records that hang on a tensor: version counter, view record, AutogradMeta.
 
 All are made only when needed: an ordinary result of an operation has none of them.
-Knows nobody.
+Imports nothing of taper.
 """
 
 from __future__ import annotations
