@@ -1,4 +1,4 @@
-"""`taper._dynamo`: what programs reach of PyTorch's compiler.  There is none; see `compiler`."""
+"""`taper._dynamo`: what programs use of PyTorch's compiler.  There is none; see `compiler`."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ __all__ = [
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
+    """Return False: nothing is compiled."""
     return False
 
 
 def is_dynamo_supported() -> bool:
-    """False: there is no compiler."""
+    """Return False: there is no compiler."""
     return False
 
 
 def is_inductor_supported() -> bool:
-    """False: there is no compiler."""
+    """Return False: there is no compiler."""
     return False
 
 
 def reset() -> None:
-    """Nothing to do: nothing was compiled."""
+    """Do nothing: nothing was compiled."""
 
 
 def graph_break(msg: str = "") -> None:
-    """Nothing to do: there is no captured graph."""
+    """Do nothing: there is no captured graph."""
 
 
 def optimize(
@@ -71,37 +71,37 @@ def optimize(
     disable: bool = False,
     dynamic: bool | None = None,
 ) -> Callable[[Any], Any]:
-    """A decorator; see `taper.compile`."""
+    """Return a decorator; see `taper.compile`."""
     return lambda model: model if disable else optimized(model)
 
 
 def optimize_assert(backend: Any = "inductor") -> Callable[[Any], Any]:
-    """A decorator; see `taper.compile`."""
+    """Return a decorator; see `taper.compile`."""
     return optimized
 
 
 def run(fn: Any = None) -> Any:
-    """The function itself, or without one a decorator."""
+    """Return the function itself, or a decorator if there is none."""
     return fn if fn is not None else run
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """The function itself."""
+    """Return the function itself."""
     return fn
 
 
 def disallow_in_graph(fn: Any) -> Any:
-    """The function itself."""
+    """Return the function itself."""
     return fn
 
 
 def forbid_in_graph(fn: Any) -> Any:
-    """The function itself."""
+    """Return the function itself."""
     return fn
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """The function itself, marked as in PyTorch."""
+    """Return the function itself, marked as in PyTorch."""
     fn._dynamo_marked_constant = True
     return fn
 
@@ -109,19 +109,19 @@ def assume_constant_result(fn: Any) -> Any:
 def mark_dynamic(
     t: Any, index: Any, *, min: int | None = None, max: int | None = None, hint: Any = None
 ) -> None:
-    """Nothing to do: every size may change."""
+    """Do nothing: every size may change."""
 
 
 def maybe_mark_dynamic(t: Any, index: Any) -> None:
-    """Nothing to do: every size may change."""
+    """Do nothing: every size may change."""
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Nothing to do: every size may change."""
+    """Do nothing: every size may change."""
 
 
 def mark_static_address(t: Any, guard: bool = False) -> None:
-    """Nothing to do: nothing is replayed."""
+    """Do nothing: nothing is replayed."""
 
 
 def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""State that stays whole when the process is forked, or interrupted by Ctrl-C.  Imports nothing of taper."""
+"""State that survives a fork of the process and a Ctrl-C.  Imports nothing of taper."""
 
 from __future__ import annotations
 

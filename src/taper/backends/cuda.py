@@ -1,6 +1,6 @@
 """`taper.backends.cuda`: there is none; its switches keep their values.
 
-Those of attention (`sdp`) are for all devices: `flash` and `math` are the two ways that there are.
+The switches of attention (`sdp`) are for all devices: `flash` and `math` are the two ways.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class cuBLASModule:
 
 matmul = cuBLASModule()
 
-# The ways that `scaled_dot_product_attention` may go.
+# The ways that `scaled_dot_product_attention` may take.
 sdp_allowed = {
     "cudnn": True,
     "flash": True,
@@ -66,7 +66,7 @@ sdp_allowed = {
 
 
 def is_built() -> bool:
-    """False: there is no CUDA."""
+    """Return False: there is no CUDA."""
     return False
 
 
@@ -94,7 +94,7 @@ _half_reductions = False
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether attention may sum in half precision, which it never does."""
+    """Return whether attention may sum in half precision, which it never does."""
     return _half_reductions
 
 
@@ -110,7 +110,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> AbstractContextManager[dict[str, Any]]:
-    """The old form of `nn.attention.sdpa_kernel`."""
+    """Return the old form of `nn.attention.sdpa_kernel`."""
     warn_user(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager "
         "will be removed. Please see `torch.nn.attention.sdpa_kernel()` for the new context "
@@ -133,7 +133,7 @@ def _allowing(**ways: bool) -> Iterator[dict[str, Any]]:
 
 
 def is_flash_attention_available() -> bool:
-    """False: that is a question about CUDA."""
+    """Return False: that is a question about CUDA."""
     return False
 
 
@@ -157,7 +157,7 @@ _LIBRARIES = {"Cusolver": "cuSOLVER", "Magma": "MAGMA", "Cublaslt": "cuBLASLt", 
 
 
 def _preferred(backend: Any, names: dict[str, str], kind: type[Enum]) -> Enum:
-    """The one library there is; who prefers another is told that it is not there."""
+    """Return the only library; raise if the caller prefers another one."""
     if isinstance(backend, str):
         if backend not in names:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(names)}.")
@@ -174,7 +174,7 @@ def _preferred(backend: Any, names: dict[str, str], kind: type[Enum]) -> Enum:
 
 
 def preferred_linalg_library(backend: str | _LinalgBackend | None = None) -> Enum:
-    """The library for linear algebra on GPUs; without one only the default can be set.
+    """Return the library for linear algebra on GPUs; only the default can be set.
 
     >>> import taper
     >>> taper.backends.cuda.preferred_linalg_library()
@@ -184,7 +184,7 @@ def preferred_linalg_library(backend: str | _LinalgBackend | None = None) -> Enu
 
 
 def preferred_blas_library(backend: str | _BlasBackend | None = None) -> Enum:
-    """The library for products of matrices on GPUs; without one only the default can be set.
+    """Return the library for matrix products on GPUs; only the default can be set.
 
     >>> import taper
     >>> taper.backends.cuda.preferred_blas_library()

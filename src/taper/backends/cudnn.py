@@ -38,17 +38,17 @@ _FLAGS = (
 
 
 def is_available() -> bool:
-    """False: there is no CUDA."""
+    """Return False: there is no CUDA."""
     return False
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """False: there is no tensor on a GPU."""
+    """Return False: there is no tensor on a GPU."""
     return False
 
 
 def version() -> int | None:
-    """None: there is no cuDNN."""
+    """Return None: there is no cuDNN."""
     return None
 
 
@@ -61,7 +61,7 @@ def set_flags(
     _fp32_precision: str = "none",
     _depthwise_kernel: str | None = None,
 ) -> tuple[Any, ...]:
-    """Set the switches that are not None; returns all as they were."""
+    """Set the switches that are not None; return the former values."""
     module = sys.modules[__name__]
     before = tuple(getattr(module, name) for name in _FLAGS)
     values = (_enabled, _benchmark, None, _deterministic, _allow_tf32, None, _depthwise_kernel)

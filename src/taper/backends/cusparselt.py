@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: cuSPARSELt is not used."""
+    """Return False: cuSPARSELt is not used."""
     return False
 
 
 def version() -> int | None:
-    """None: there is no cuSPARSELt."""
+    """Return None: there is no cuSPARSELt."""
     return None

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: KleidiAI is not used."""
+    """Return False: KleidiAI is not used."""
     return False

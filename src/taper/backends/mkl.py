@@ -7,12 +7,12 @@ VERBOSE_ON = 1
 
 
 def is_available() -> bool:
-    """False: MKL is not used."""
+    """Return False: MKL is not used."""
     return False
 
 
 class verbose:
-    """A block in which MKL would tell what it does."""
+    """Show what MKL does during the block: nothing."""
 
     def __init__(self, enable: int) -> None:
         self.enable = enable

@@ -29,17 +29,17 @@ _CHECKS = {
 
 
 def is_available() -> bool:
-    """False: oneDNN is not used."""
+    """Return False: oneDNN is not used."""
     return False
 
 
 def is_acl_available() -> bool:
-    """False: Arm's library is not used."""
+    """Return False: Arm's library is not used."""
     return False
 
 
 class verbose:
-    """A block in which oneDNN would tell what it does."""
+    """Show what oneDNN does during the block: nothing."""
 
     def __init__(self, level: int) -> None:
         self.level = level
@@ -57,7 +57,7 @@ def set_flags(
     _allow_tf32: bool | None = None,
     _fp32_precision: str = "none",
 ) -> tuple[Any, ...]:
-    """Set the switches that are not None; returns all as they were."""
+    """Set the switches that are not None; return the former values."""
     module: Any = sys.modules[__name__]
     before = (module.enabled, module.deterministic, module.allow_tf32, module.fp32_precision)
     if _enabled is not None:

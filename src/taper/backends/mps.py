@@ -6,12 +6,12 @@ from typing import NoReturn
 
 
 def is_available() -> bool:
-    """False: there is no accelerator."""
+    """Return False: there is no accelerator."""
     return False
 
 
 def is_built() -> bool:
-    """False: there is no accelerator."""
+    """Return False: there is no accelerator."""
     return False
 
 

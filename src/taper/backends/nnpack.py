@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: NNPACK is not used."""
+    """Return False: NNPACK is not used."""
     return False

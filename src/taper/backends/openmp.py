@@ -2,5 +2,5 @@
 
 
 def is_available() -> bool:
-    """False: OpenMP is not used."""
+    """Return False: OpenMP is not used."""
     return False

@@ -1,4 +1,4 @@
-"""`taper.backends.opt_einsum`: the order of contractions is not optimised by that package."""
+"""`taper.backends.opt_einsum`: that package does not choose the order of contractions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ strategy: str | None = None
 
 
 def is_available() -> bool:
-    """False: opt_einsum is not used."""
+    """Return False: opt_einsum is not used."""
     return False
 
 
 def get_opt_einsum() -> Any:
-    """None: opt_einsum is not used."""
+    """Return None: opt_einsum is not used."""
     return None
 
 
 def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[Any, Any]:
-    """Set the switches that are not None; returns both as they were."""
+    """Set the switches that are not None; return the former values of both."""
     switches = globals()
     before = switches["enabled"], switches["strategy"]
     if _enabled is not None:

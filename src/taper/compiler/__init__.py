@@ -1,7 +1,7 @@
-"""`taper.compiler`, and `taper.compile`: programs that ask for compilation run as they are written.
+"""`taper.compiler`, and `taper.compile`: programs that ask for compilation run uncompiled.
 
-Nothing is compiled: a compiled function or module computes what the plain one computes, with its
-hooks, gradients and errors.  Arguments are checked as PyTorch checks them.
+A compiled function or module computes what the plain one computes, with its hooks, gradients and
+errors.  Arguments are checked as PyTorch checks them.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """A function or module that runs as it is; without `model` a decorator.
+    """Return a function or module that runs uncompiled; without `model` a decorator.
 
-    A module comes back in an `OptimizedModule`, whose `_orig_mod` it is and whose `state_dict` has
-    the names under it, as in PyTorch. Differs: nothing is compiled, so the other arguments change
-    nothing and a `backend` that is a function is never called.
+    A module comes back in an `OptimizedModule`: it is the `_orig_mod` of that, and the names in
+    `state_dict` begin with it, as in PyTorch.  Differs: nothing is compiled, so the other arguments
+    change nothing and a `backend` that is a function is never called.
 
     >>> import taper
     >>> @taper.compile(mode="reduce-overhead")
@@ -121,7 +121,7 @@ def compile(
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled.
+    """Return False: nothing is compiled.
 
     >>> import taper
     >>> taper.compiler.is_compiling()
@@ -131,12 +131,12 @@ def is_compiling() -> bool:
 
 
 def is_dynamo_compiling() -> bool:
-    """False: nothing is compiled."""
+    """Return False: nothing is compiled."""
     return False
 
 
 def is_exporting() -> bool:
-    """False: nothing is exported."""
+    """Return False: nothing is exported."""
     return False
 
 
@@ -144,15 +144,15 @@ def is_exporting() -> bool:
 
 
 def reset() -> None:
-    """Nothing to do: nothing was compiled."""
+    """Do nothing: nothing was compiled."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing to do: nothing is replayed."""
+    """Do nothing: nothing is replayed."""
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """The function, or the list of functions, itself."""
+    """Return the function, or the list of functions, itself."""
     if isinstance(fn, list | tuple):
         return [allow_in_graph(each) for each in fn]
     if not callable(fn):
@@ -161,7 +161,7 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """The function itself, marked as in PyTorch."""
+    """Return the function itself, marked as in PyTorch."""
     fn._dynamo_marked_constant = True
     return fn
 
@@ -172,24 +172,24 @@ def substitute_in_graph(
     can_constant_fold_through: bool = False,
     skip_signature_check: bool = False,
 ) -> Callable[[Any], Any]:
-    """A decorator that returns its function: what it stands for is called itself."""
+    """Return a decorator that returns its function; the replaced function is called itself."""
     return lambda traceable: traceable
 
 
 def nested_compile_region(
     fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
 ) -> Any:
-    """The function itself, or without one a decorator."""
+    """Return the function itself, or a decorator if there is none."""
     return fn if fn is not None else lambda function: function
 
 
 def wrap_numpy(fn: Any) -> Any:
-    """The function itself: NumPy functions are called as they are."""
+    """Return the function itself: NumPy functions are called directly."""
     return fn
 
 
 class set_stance(contextlib.ContextDecorator):
-    """How a compiler shall behave; for good, for a block, or for a function."""
+    """Choose how a compiler behaves: for good, for a block, or for a function."""
 
     def __init__(
         self,
@@ -220,21 +220,21 @@ _default_backend: list[Any] = ["inductor"]
 
 
 def get_default_backend() -> str | Callable[..., Any]:
-    """The backend that is meant where `compile` names none."""
+    """Return the backend for a `compile` that names none."""
     backend: str | Callable[..., Any] = _default_backend[0]
     return backend
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
-    """Choose the backend that is meant where `compile` names none."""
+    """Choose the backend for a `compile` that names none."""
     if backend is not None:
         looked_up(backend)
     _default_backend[0] = "inductor" if backend is None else backend
 
 
 def save_cache_artifacts() -> None:
-    """None: there is nothing in a cache."""
+    """Return None: there is nothing in a cache."""
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
-    """None: nothing is read."""
+    """Return None: nothing is read."""

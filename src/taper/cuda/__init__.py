@@ -1,6 +1,6 @@
 """`taper.cuda`: what programs ask before they use a GPU, answered for a machine without one.
 
-Questions give the answers of PyTorch without CUDA; what would need a device raises its error.
+Questions get the answers of PyTorch without CUDA; functions that need a device raise its error.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ has_half = True
 has_magma = False
 _initialized = False
 
-# What few programs use is imported when they do.
+# Rarely used parts are imported on demand.
 _ON_DEMAND = frozenset({"amp", "nccl", "nvtx", "profiler"})
 
 
@@ -116,7 +116,7 @@ def __getattr__(name: str) -> Any:
 
 
 def is_available() -> bool:
-    """False: there is no CUDA.
+    """Return False: there is no CUDA.
 
     >>> import taper
     >>> taper.cuda.is_available()
@@ -126,32 +126,32 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
+    """Return False: there is nothing to initialise."""
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: there is no device that could."""
+    """Return False: there is no device that could."""
     return False
 
 
 def is_tf32_supported() -> bool:
-    """False: there is no device that could."""
+    """Return False: there is no device that could."""
     return False
 
 
 def device_count() -> int:
-    """The number of CUDA devices: 0."""
+    """Return the number of CUDA devices: 0."""
     return 0
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels are compiled for: none."""
+    """Return the architectures that kernels are compiled for: none."""
     return []
 
 
 def get_gencode_flags() -> str:
-    """The flags that kernels are compiled with: none."""
+    """Return the flags that kernels are compiled with: none."""
     return ""
 
 
@@ -221,7 +221,7 @@ utilization = _needs_driver("utilization")
 
 
 def _index(device: Any) -> Any:
-    """The number of a device that is named by number, by text or as a `device`."""
+    """Return the number of a device that is named by number, by text or as a `device`."""
     if isinstance(device, str):
         device = Device(device)
     if isinstance(device, Device):
@@ -240,7 +240,7 @@ def set_device(device: Any) -> None:
 
 
 class device:
-    """A block on one of the devices, of which there are none; a number below 0 means nothing."""
+    """Use one of the devices, of which there are none, in a block; below 0 nothing changes."""
 
     def __init__(self, device: Any) -> None:
         self.idx = -1 if device is None else _index(device)
@@ -254,7 +254,7 @@ class device:
 
 
 class device_of(device):
-    """A block on the device of a tensor; for one on the CPU nothing changes."""
+    """Use the device of a tensor in a block; for one on the CPU nothing changes."""
 
     def __init__(self, obj: Tensor) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
@@ -271,7 +271,7 @@ class CUDAGraph:
 
 
 class _NoTensors(type):
-    """The class of `cuda.FloatTensor` and the like, of which there are no instances."""
+    """The class of `cuda.FloatTensor` and the like, which have no instances."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 
 def not_compiled() -> NoReturn:
-    """What most functions say."""
+    """Return the error of most functions."""
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
@@ -16,5 +16,5 @@ def init() -> NoReturn:
 
 
 def missing(name: str) -> NoReturn:
-    """What functions say that go to PyTorch's C++ part without asking first."""
+    """Return the error of functions that call PyTorch's C++ part without asking first."""
     raise AttributeError(f"module 'torch._C' has no attribute {name!r}")

@@ -10,41 +10,41 @@ from taper.userwarning import warn_user
 
 
 def empty_cache() -> None:
-    """Nothing to do: no device memory is cached."""
+    """Do nothing: no device memory is cached."""
 
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
-    """What is known of device memory: nothing."""
+    """Return what is known of device memory: nothing."""
     return OrderedDict()
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """What is known of device memory: nothing."""
+    """Return what is known of device memory: nothing."""
     return {}
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes of device memory in use: 0."""
+    """Return the bytes of device memory in use: 0."""
     return 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of device memory in use: 0."""
+    """Return the most bytes of device memory in use: 0."""
     return 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes of device memory kept: 0."""
+    """Return the bytes of device memory kept: 0."""
     return 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes of device memory kept: 0."""
+    """Return the most bytes of device memory kept: 0."""
     return 0
 
 
 def memory_cached(device: Any = None) -> int:
-    """The old name of `memory_reserved`."""
+    """Return `memory_reserved`, by its old name."""
     warn_user(
         "`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`",
         FutureWarning,
@@ -53,7 +53,7 @@ def memory_cached(device: Any = None) -> int:
 
 
 def max_memory_cached(device: Any = None) -> int:
-    """The old name of `max_memory_reserved`."""
+    """Return `max_memory_reserved`, by its old name."""
     warn_user(
         "`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`",
         FutureWarning,
@@ -62,7 +62,7 @@ def max_memory_cached(device: Any = None) -> int:
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """The processes on a device, which cannot be asked."""
+    """Return a text about the processes on a device: it cannot be asked."""
     return "pynvml module not found, please install nvidia-ml-py"
 
 

@@ -10,34 +10,34 @@ from taper.tensor import Tensor
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing to do: there is no device generator."""
+    """Do nothing: there is no device generator."""
     int(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing to do: there are no device generators."""
+    """Do nothing: there are no device generators."""
     int(seed)
 
 
 def seed() -> None:
-    """Nothing to do: there is no device generator."""
+    """Do nothing: there is no device generator."""
 
 
 def seed_all() -> None:
-    """Nothing to do: there are no device generators."""
+    """Do nothing: there are no device generators."""
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of all device generators: none."""
+    """Return the states of all device generators: none."""
     return []
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Nothing to do: there is no device generator."""
+    """Do nothing: there is no device generator."""
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Nothing to do: there are no device generators."""
+    """Do nothing: there are no device generators."""
 
 
 def get_rng_state(device: Any = "cuda") -> NoReturn:

@@ -30,7 +30,7 @@ class Event:
 
 
 class StreamContext:
-    """A block in a stream; without streams nothing changes."""
+    """Run a block in a stream; without streams nothing changes."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -43,7 +43,7 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A block in a stream; without streams nothing changes.
+    """Run a block in a stream; without streams nothing changes.
 
     >>> import taper
     >>> with taper.cuda.stream(None):
@@ -54,4 +54,4 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Nothing to do: there are no streams."""
+    """Do nothing: there are no streams."""
