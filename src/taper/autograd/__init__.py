@@ -74,12 +74,12 @@ def kineto_available() -> bool:
 
 
 def _get_sequence_nr() -> int:
-    """The sequence number that the next node recorded on this thread will have."""
+    """Return the sequence number that the next node recorded on this thread will have."""
     return local.state.sequence
 
 
 def _is_checkpoint_valid() -> bool:
-    """Whether a checkpoint of the reentrant kind may run now: not below `grad`, nor with inputs.
+    """Return whether a reentrant checkpoint may run now: not below `grad`, nor with inputs.
 
     >>> import taper
     >>> taper.autograd._is_checkpoint_valid()

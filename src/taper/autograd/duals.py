@@ -245,7 +245,7 @@ def _length_of_storage(array: np.ndarray) -> int:
 
 
 def lies_like(found: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors have the same shape, strides, offset and length of storage (§D9)."""
+    """Return whether two tensors agree in shape, strides, offset and storage length (§D9)."""
     if found._change is not tensor._change:
         return False
     one, other = memory_of(found), memory_of(tensor)

@@ -211,7 +211,7 @@ def _without_holes(
 
 
 def _must_require_grad(grads: Sequence[Any], constant: str, strict: bool) -> None:
-    """In strict mode, refuse gradients that cannot be differentiated again."""
+    """Refuse gradients that cannot be differentiated again, in strict mode."""
     for position, grad in enumerate(grads if strict else ()):
         if grad is None:
             raise RuntimeError(_INDEPENDENT_OUTPUT.format(position))
@@ -466,7 +466,7 @@ def _jacobian_of(
 def _batched_jacobians(
     outputs: Tensors, inputs: Tensors, create_graph: bool
 ) -> tuple[Tensors, ...]:
-    """The Jacobians by [output][input], with the unit vectors of all outputs as one batch."""
+    """Return Jacobians by [output][input], from all outputs' unit vectors as one batch."""
     counts = tuple(each.numel() for each in outputs)
     basis = _construct_standard_basis_for(outputs, counts)
     flat = [each.reshape(-1) for each in outputs]

@@ -80,7 +80,7 @@ else:
 
         @abc.abstractmethod
         def name(self) -> str:
-            """The name of the node."""
+            """Return the name of the node."""
 
         @property
         @abc.abstractmethod

@@ -34,7 +34,7 @@ class _Handle:
 
 
 def _memory(array: np.ndarray) -> int:
-    """The same number for all arrays on one piece of memory."""
+    """Return the same number for all arrays on one piece of memory."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return id(array)

@@ -142,7 +142,7 @@ class Node:
         return self._class_name() if match is None else match[1] + match[2].removesuffix("0")
 
     def _output_counter(self, nr: int) -> VersionCounter:
-        """The version counter of output `nr`; a node that saved the output shares its own."""
+        """Return the version counter of output `nr`; a node that saved it shares its own."""
         return VersionCounter()
 
     def _saves_output(self, nr: int) -> bool:

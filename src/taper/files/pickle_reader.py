@@ -192,7 +192,7 @@ class PickleReader:
             raise failed("a text is not UTF-8") from None
 
     def _old_text(self, form: str = "<B") -> None:
-        """A str of Python 2."""
+        """Read a str of Python 2."""
         data = self._source.take(self._number(form))
         if self._encoding == "bytes":
             self._push(data)

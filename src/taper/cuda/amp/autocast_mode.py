@@ -30,12 +30,12 @@ class autocast(amp.autocast):
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: dtypes.dtype | None = None) -> Any:
-    """`taper.amp.custom_fwd(device_type="cuda")`."""
+    """Return `taper.amp.custom_fwd(device_type="cuda")`."""
     _warn("custom_fwd", "custom_fwd(args..., device_type='cuda')")
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any) -> Any:
-    """`taper.amp.custom_bwd(device_type="cuda")`."""
+    """Return `taper.amp.custom_bwd(device_type="cuda")`."""
     _warn("custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return amp.custom_bwd(bwd, device_type="cuda")
