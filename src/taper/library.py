@@ -125,7 +125,7 @@ class CustomOpDef:
     def register_vmap(self, func: Callable[..., Any] | None = None) -> NoReturn:
         """Refuse: `vmap` sees the operators that the function calls."""
         raise NotImplementedError(
-            "rules for vmap are not registered: it sees the operators that the function calls"
+            "rules for vmap cannot be registered: vmap sees the operators that the function calls"
         )
 
     def __repr__(self) -> str:

@@ -117,11 +117,11 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 class TorchFunctionMode:
-    """Refused: operators ask nobody."""
+    """Refused: operators do not ask for modes."""
 
     def __enter__(self) -> NoReturn:
         raise NotImplementedError(
-            "TorchFunctionMode: operators ask nobody. Use "
+            "TorchFunctionMode: operators do not ask for modes. Use "
             "taper.autograd.interception.intercepting to see or replace operators."
         )
 

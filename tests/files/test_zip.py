@@ -110,7 +110,7 @@ def test_a_truncated_archive_is_refused():
 def test_a_name_that_stands_twice_is_refused():
     first, second = local(A, b"1"), local(A, b"2")
     directory = entry(A, b"1", 0) + entry(A, b"2", len(first))
-    refused(ended(first + second, directory, 2), "stands twice")
+    refused(ended(first + second, directory, 2), "occurs twice")
 
 
 def test_overlapping_records_are_refused():

@@ -151,7 +151,7 @@ class GradScaler:
             skipped.
         backoff_factor: the scale shrinks by it after a skipped step.
         growth_interval: the number of steps.
-        enabled: if False, all methods pass their arguments through.
+        enabled: if False, `scale` returns the loss unchanged and `step` only steps.
 
     >>> import taper
     >>> weight = taper.ones(2, requires_grad=True)

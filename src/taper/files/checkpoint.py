@@ -170,8 +170,7 @@ def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_module is not pickle:
         raise NotImplementedError(
-            "taper never executes files and reads them with no other module: leave pickle_module "
-            "out"
+            "taper reads files itself and never executes them: leave pickle_module out"
         )
     return False
 

@@ -206,7 +206,7 @@ class PickleReader:
         number, memo = self._number(form), self._memo
         if number > len(memo):  # pickle counts its memo from 0 or 1
             if number > self._source.consumed:
-                raise failed(f"so short a file cannot remember {number} values")
+                raise failed(f"the file is too short to remember {number} values")
             memo.extend([_NOTHING] * (number - len(memo)))
         memo[number : number + 1] = [self._top()]
 

@@ -113,7 +113,7 @@ def _checked_arrays(tensors: Any) -> dict[str, np.ndarray]:
                 "'str'"
             )
         if name == _METADATA:
-            raise ValueError(f"a tensor cannot have the name {_METADATA}: it means the metadata")
+            raise ValueError(f"a tensor cannot have the name {_METADATA}: that is for metadata")
         if tensor.dtype not in _NAMES:
             raise KeyError(tensor.dtype)
         arrays[name] = tensor._array
@@ -269,7 +269,7 @@ def _parsed(header: bytes) -> dict[str, Any]:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return found
 
 

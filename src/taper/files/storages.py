@@ -154,7 +154,7 @@ class StreamStorages:
         if type(keys) is not list or any(type(key) is not str for key in keys):
             raise failed("the keys of the storages must be a list of texts")
         if len(keys) != len(self._placed) or set(keys) != set(self._placed):
-            raise failed("the storages in the file are others than those in use")
+            raise failed("the file holds other storages than its pickle uses")
         for key in keys:
             storage = self._placed[key]
             memory, dtype = storage._memory, storage.dtype

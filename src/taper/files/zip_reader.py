@@ -62,7 +62,7 @@ class ZipReader:
         self._starts = self._checked_places(entries)
         self.records = {entry.name: entry for entry in entries}
         if len(self.records) < len(entries):
-            _refuse_directory("a name stands twice in the directory")
+            _refuse_directory("a name occurs twice in the directory")
         _check_expansion(entries, self.length)
         places = [(self.start + self._starts[each.name], each.packed) for each in entries]
         following = {place: ahead for (place, _), ahead in pairwise(sorted(places))}

@@ -103,7 +103,8 @@ class ProcessContext:
 
         Args:
             timeout: how many seconds to wait at most.
-            grace_period: how many seconds the others get to end before they are killed.
+            grace_period: how many seconds the others get to end by themselves, and again after
+                SIGTERM; without it they get SIGTERM at once, and 30 seconds.
         """
         if not self.sentinels:
             return True

@@ -149,7 +149,7 @@ def emit(program: Program, graph: Graph, inputs: list[Value]) -> tuple[list[Valu
         if ref in emitter.missing:
             step = emitter.missing[ref]
             raise OnnxExporterError(
-                f"the model returns what depends on an output of {step.label} that has no ONNX "
+                f"the model returns a value that depends on an output of {step.label} without ONNX "
                 f"nodes in taper.onnx. It was called at {describe(step.where)}"
             )
         value = emitter.value_of(ref)

@@ -138,8 +138,8 @@ def _check_same(first: Trace, other: Trace) -> None:
         if ours[:3] != theirs[:3] or ours[4:6] != theirs[4:6]:
             raise OnnxExporterError(
                 "the model calls other operators for another input: an `if` or a loop depends on "
-                "a size or on the values of a tensor, and an ONNX graph has one way through. "
-                f"The ways part at {describe(ours.where)}"
+                "a size or on the values of a tensor, and an ONNX graph has no branches. "
+                f"The runs differ from {describe(ours.where)} on"
             )
     if len(first.steps) != len(other.steps) or len(first.shapes) != len(other.shapes):
         raise OnnxExporterError(

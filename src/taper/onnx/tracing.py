@@ -216,10 +216,10 @@ class Recorder:
             self.trace.overwritten.add(ref.number)
 
     def about_to_write(self, tensor: Tensor) -> None:
-        """Refuse a write that is no operator's."""
+        """Refuse a write that no operator makes."""
         if self.is_recorded(tensor):
             raise OnnxExporterError(
-                f"a write that is no operator's cannot be exported: {describe(here())}"
+                f"a write that no operator makes cannot be exported: {describe(here())}"
             )
 
     def restore(self) -> None:

@@ -31,7 +31,7 @@ def _wide(boxes: Tensor) -> Tensor:
 def _refuse_rotated(*formats: str) -> None:
     if any(each in ROTATED for each in formats):
         raise NotImplementedError(
-            "taper has no boxes that are turned: use the formats 'xyxy', 'xywh' and 'cxcywh'"
+            "taper has no rotated boxes: use the formats 'xyxy', 'xywh' and 'cxcywh'"
         )
 
 
