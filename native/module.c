@@ -7,6 +7,7 @@
 #define TAPER_NATIVE_MAIN
 #include "native.h"
 
+
 #define ROW_OF_ONE(name) {#name, taper_##name, METH_O, NULL}
 #define ROW(name) {#name, (PyCFunction)(void (*)(void))taper_##name, METH_FASTCALL, NULL}
 
@@ -22,12 +23,22 @@ static PyMethodDef methods[] = {
     ROW(first_gradient),
     ROW(run_rule),
     ROW_OF_ONE(all_finite),
-    ROW(threshold_backward),
     ROW(pick_rows),
     ROW(put_rows),
     ROW(polynomial),
     ROW(select),
     ROW(settled),
+    ROW_OF_ONE(set_threads),
+    ROW_OF_ONE(keep_memory),
+    ROW(drop_memory),
+    ROW(memory_counts),
+    ROW(thread_loops),
+    ROW(product),
+    ROW_OF_ONE(curve_number),
+    ROW(curve),
+    ROW(convolve),
+    ROW(spread),
+    ROW(weight_gradient),
     {NULL, NULL, 0, NULL},
 };
 
@@ -41,5 +52,6 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
+    import_umath();
     return PyModule_Create(&module);
 }

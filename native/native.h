@@ -8,10 +8,13 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL taper_native_array_api
+#define PY_UFUNC_UNIQUE_SYMBOL taper_native_ufunc_api
 #ifndef TAPER_NATIVE_MAIN
 #define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
 #endif
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 
 /* Each processor runs the widest form of a loop that it has. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -19,6 +22,10 @@
 #else
 #define WIDE
 #endif
+
+/* Memory for a kernel's own use, from any thread; NULL if there is none. */
+void *scratch_take(size_t size);
+void scratch_give(void *data);
 
 /* The functions of the module: of one argument, or of several. */
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
@@ -35,11 +42,21 @@ ONE(count_incoming);
 SEVERAL(first_gradient);
 SEVERAL(run_rule);
 ONE(all_finite);
-SEVERAL(threshold_backward);
 SEVERAL(pick_rows);
 SEVERAL(put_rows);
 SEVERAL(polynomial);
 SEVERAL(select);
 SEVERAL(settled);
+ONE(set_threads);
+ONE(keep_memory);
+SEVERAL(drop_memory);
+SEVERAL(memory_counts);
+SEVERAL(thread_loops);
+SEVERAL(product);
+ONE(curve_number);
+SEVERAL(curve);
+SEVERAL(convolve);
+SEVERAL(spread);
+SEVERAL(weight_gradient);
 
 #endif

@@ -1,7 +1,8 @@
 """Settings of the whole process: threads, deterministic algorithms, precision of products.
 
-Threads are those of NumPy's matrix products.  All algorithms are deterministic and all products are
-exact to their dtype, so those settings change only what uninitialised memory holds.
+Threads are those of the native pool, on which NumPy's element-wise loops and matrix products run,
+and those of BLAS, which does the decompositions.  All algorithms are deterministic and all products
+are exact to their dtype, so those settings change only what uninitialised memory holds.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays import threads
+from taper.arrays.native import native
 from taper.userwarning import warn_user
 
 
 class _Settings:
-    threads: int | None = None
+    threads: int = threads.first_number()
     interop_threads: int = os.cpu_count() or 1
     interop_threads_set = False
     deterministic = False
@@ -35,8 +38,11 @@ settings = _Settings()
 # --- threads ---------------------------------------------------------------------------------
 
 
-def _blas_function(action: str) -> Callable[..., Any] | None:
-    """Return OpenBLAS's `set_num_threads` or `get_num_threads` in NumPy's library."""
+threads.start(settings.threads)
+
+
+def _set_blas_threads() -> Callable[..., Any] | None:
+    """Return OpenBLAS's `set_num_threads` in NumPy's library."""
     folder = os.path.dirname(np.__file__)
     for library in [
         *glob.glob(os.path.join(os.path.dirname(folder), "numpy.libs", "*openblas*")),
@@ -44,22 +50,22 @@ def _blas_function(action: str) -> Callable[..., Any] | None:
     ]:
         loaded = ctypes.CDLL(library)
         for prefix, suffix in (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", "")):
-            function = getattr(loaded, f"{prefix}openblas_{action}_num_threads{suffix}", None)
+            function = getattr(loaded, f"{prefix}openblas_set_num_threads{suffix}", None)
             if function is not None:
                 return function
     return None
 
 
 def get_num_threads() -> int:
-    """Return how many threads matrix products use.
+    """Return how many threads an operation may use.
+
+    The first value is `OMP_NUM_THREADS`, else the number of cores that this process may use (by its
+    affinity, and the quota of its container).
 
     >>> import taper
     >>> taper.get_num_threads() >= 1
     True
     """
-    if settings.threads is None:
-        ask = _blas_function("get")
-        settings.threads = int(ask()) if ask is not None else os.cpu_count() or 1
     return settings.threads
 
 
@@ -72,13 +78,18 @@ def _checked_count(function: str, count: Any) -> int:
 
 
 def set_num_threads(nthreads: int, /) -> None:
-    """Choose how many threads matrix products use.
+    """Choose how many threads an operation may use.
+
+    Args:
+        nthreads: At least 1; with 1 everything runs on the thread that calls.
 
     >>> import taper
     >>> taper.set_num_threads(taper.get_num_threads())
     """
     settings.threads = _checked_count("set_num_threads", nthreads)
-    change = _blas_function("set")
+    if native is not None:
+        native.set_threads(nthreads)
+    change = _set_blas_threads()
     if change is not None:
         change(nthreads)
 

@@ -17,3 +17,23 @@ if os.environ.get("TAPER_NATIVE") != "0":
         native = importlib.import_module("taper._native")
     except ImportError:  # not built, or built for another Python
         pass
+
+
+def _most_kept() -> int:
+    """How many bytes of freed arrays to keep: `TAPER_CACHE_MB`, else a quarter of the memory."""
+    said = os.environ.get("TAPER_CACHE_MB", "")
+    if said.isdigit():
+        return int(said) << 20
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    except (ValueError, OSError, AttributeError):  # the system does not say
+        return 1 << 30
+
+
+_LIMIT = _most_kept()
+
+
+def keep_memory() -> None:
+    """Keep the memory of this thread's large arrays for the next ones; NumPy asks by thread."""
+    if native is not None and _LIMIT:
+        native.keep_memory(_LIMIT)

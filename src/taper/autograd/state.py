@@ -1,7 +1,7 @@
 """The one thread-local state object (D10): what every operation asks before it runs.
 
-Owns: grad mode and the other modes as one bit field, the sequence counter, saved-tensor hooks, the
-running graph task.  Imports nothing of taper.
+Owns: grad mode and the other modes as one bit field, the sequence counter, saved-tensor hooks,
+the running graph task.  Imports only the native module.
 
 `local.state` costs one thread-local read; all else is a plain attribute of the object behind it.
 An operation runs its fast path while `mode` is at most NO_GRAD; any other bit sends it to
@@ -19,6 +19,8 @@ from types import CodeType
 from typing import Any
 
 import numpy as np
+
+from taper.arrays.native import keep_memory
 
 NO_GRAD = 1
 INFERENCE = 2  # always together with NO_GRAD
@@ -94,6 +96,7 @@ class _Local(threading.local):
         self.state = State()
         _states.add(self.state)
         quiet_floating_point_errors()
+        keep_memory()
 
 
 def _report_error(kind: str, flag: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.curves import curve
 from taper.arrays.elements import select, zero_of
 from taper.arrays.layouts import ROW_MAJOR
 from taper.autograd.transforms import whole
@@ -31,8 +32,12 @@ from taper.sampling.fill import source
 from taper.sampling.normals import uniform53
 from taper.tensor import Tensor, wrap
 
+_native_leaky, _native_leaky_backward = curve("leaky_relu"), curve("leaky_relu_backward")
+
 
 def _leaky(values: ndarray, slope: Any) -> Any:
+    if (found := _native_leaky(values, None, slope)) is not None:
+        return found
     scaled = np.multiply(values, scalar_array(slope, values.dtype))
     if 0 < slope <= 1:
         return np.maximum(values, scaled)
@@ -61,6 +66,9 @@ def leaky_relu(self: Array, negative_slope: float = 0.01) -> Array:
 )
 def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: float) -> Array:
     """The gradient of leaky_relu; `self` may be its input or its output."""
+    found = _native_leaky_backward(self, grad_output, negative_slope)
+    if found is not None:
+        return found
     scaled = np.multiply(grad_output, scalar_array(negative_slope, grad_output.dtype))
     return select(self > zero_of(self.dtype), grad_output, scaled)
 

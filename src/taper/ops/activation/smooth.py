@@ -7,6 +7,7 @@ them.  The functions of `nn.functional`, with `inplace=`, are in `functional`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays import special_functions
+from taper.arrays.curves import curve
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.arrays.reduction import scalar_type
@@ -233,6 +235,15 @@ _TANH_SCALE = math.sqrt(2 / math.pi)
 _CUBE = 0.044715
 
 
+_native_gelu, _native_gelu_backward = curve("gelu"), curve("gelu_backward")
+_native_gelu_tanh, _native_gelu_tanh_backward = curve("gelu_tanh"), curve("gelu_tanh_backward")
+
+
+def _or(found: Any, twin: Callable[[ndarray], Any], values: ndarray) -> Any:
+    """What was computed natively, else what the twin computes."""
+    return in_blocks(twin, values) if found is None else found
+
+
 def _half_of_one_plus(values: Any) -> Any:
     """(1 + v) / 2, in the memory of `values`."""
     target = values if values.ndim else None
@@ -284,9 +295,9 @@ def gelu(self: Array, *, approximate: str = "none") -> Array:
     tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate == "none":
-        return in_blocks(_gelu, self)
+        return _or(_native_gelu(self), _gelu, self)
     if approximate == "tanh":
-        return in_blocks(_gelu_tanh, self)
+        return _or(_native_gelu_tanh(self), _gelu_tanh, self)
     raise RuntimeError("approximate argument must be either none or tanh.")
 
 
@@ -319,7 +330,11 @@ def _gelu_tanh_slope(values: ndarray) -> Any:
 @op(node="GeluBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def gelu_backward(grad_output: Array, self: Array, approximate: str) -> Array:
     """The gradient of gelu."""
-    slope = in_blocks(_gelu_slope if approximate == "none" else _gelu_tanh_slope, self)
+    exact = approximate == "none"
+    found = (_native_gelu_backward if exact else _native_gelu_tanh_backward)(self, grad_output)
+    if found is not None:
+        return found
+    slope = in_blocks(_gelu_slope if exact else _gelu_tanh_slope, self)
     slope *= grad_output
     return slope
 
@@ -348,7 +363,12 @@ def gelu_self(grad, self, approximate):
 # --- silu, mish ------------------------------------------------------------------------------
 
 
+_native_silu, _native_silu_backward = curve("silu"), curve("silu_backward")
+
+
 def _silu(values: ndarray) -> Any:
+    if (found := _native_silu(values)) is not None:
+        return found
     result = logistic(values)
     result *= values
     return result
@@ -370,6 +390,8 @@ def silu(self: Array) -> Array:
 
 @derivative(silu, wrt="self")
 def silu_self(grad, self):
+    if type(self) is ndarray and (found := _native_silu_backward(self, grad)) is not None:
+        return found
     share = sigmoid(self)
     return grad * conj(share * (self * (1 - share) + 1))
 

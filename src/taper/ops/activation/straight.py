@@ -14,9 +14,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.curves import curve
 from taper.arrays.elements import FLOAT32, LOW_PRECISION, masked, select, zero_of
 from taper.arrays.layouts import PRESERVED
-from taper.arrays.native import native
 from taper.opdef import (
     FUNCTION,
     POINTWISE,
@@ -47,6 +47,8 @@ def _not_complex(common: dtypes.dtype, operands: Any) -> None:
         raise NotImplementedError("clamp is not supported for complex types")
 
 
+_threshold_backward = curve("threshold_backward")
+
 # --- relu, threshold -------------------------------------------------------------------------
 
 
@@ -73,10 +75,9 @@ def relu(self: Array) -> Array:
 @op(node="ThresholdBackwardBackward0", tangent=POINTWISE, public=False, method=False, layout=None)
 def threshold_backward(grad_output: Array, self: Array, threshold: Any) -> Array:
     """The gradient where the input was above the threshold (or nan), else zero."""
-    if native is not None:
-        found = native.threshold_backward(grad_output, self, threshold)
-        if found is not None:
-            return found
+    found = _threshold_backward(self, grad_output, threshold)
+    if found is not None:
+        return found
     zero = zero_of(self.dtype)
     below = np.less_equal(self, zero) if threshold == 0 else _not_above(self, threshold)
     if below.size < 700:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.curves import curve
 from taper.arrays.elements import ONE, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.special_functions import complex_log1p
@@ -402,6 +403,9 @@ def sigmoid(self: Array) -> Array:
     return logistic(self)
 
 
+_sigmoid_backward = curve("logistic_backward")
+
+
 @op(
     node="SigmoidBackwardBackward0",
     upcast=True,
@@ -412,6 +416,8 @@ def sigmoid(self: Array) -> Array:
 )
 def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     """The gradient of sigmoid."""
+    if (found := _sigmoid_backward(output, grad_output)) is not None:
+        return found
     slope = np.subtract(ONE, output)
     slope *= output
     if slope.dtype.kind == "c":

@@ -1,0 +1,35 @@
+/* Matrix products through the BLAS that NumPy brought along, cut into pieces for the pool. */
+
+#ifndef TAPER_PRODUCTS_H
+#define TAPER_PRODUCTS_H
+
+
+#include "native.h"
+#include "pool.h"
+
+/* One matrix of floats or doubles as BLAS wants it: rows or columns lie in one piece. */
+typedef struct {
+    const void *data;
+    npy_intp step; /* elements from one row (or, if turned, column) to the next */
+    int turned;    /* whether columns lie in one piece */
+} Matrix;
+
+/* to (rows x columns, row-major with `to_step` elements a row) = scale * to + left @ right.
+ * On this thread; 0 if there is no BLAS. */
+int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
+            Matrix right, void *to, npy_intp to_step, double scale);
+
+/* The same in pieces, on the pool. */
+int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
+                      Matrix right, void *to, npy_intp to_step, double scale);
+
+/* Whether there is a BLAS to compute products with, of sizes below 2^31 in any case. */
+int have_products(void);
+
+/* `pool_run` for parts that compute products. */
+void products_on_pool(Part part, void *context, npy_intp count, npy_intp grain);
+
+/* Put products by pieces in front of NumPy's `matmul`; how many loops were replaced. */
+int thread_products(PyUFuncObject *matmul);
+
+#endif
