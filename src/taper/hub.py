@@ -55,6 +55,9 @@ def get_dir() -> str:
 def set_dir(d: str | os.PathLike[str] | None) -> None:
     """Choose the folder of the hub; None returns to the usual one.
 
+    Args:
+        d: the folder.
+
     >>> import taper
     >>> taper.hub.set_dir(None)
     """
@@ -72,6 +75,14 @@ def load_state_dict_from_url(
     weights_only: bool = False,
 ) -> dict[str, Any]:
     """Load the checkpoint with the name of a URL from the cache folder.
+
+    Args:
+        url: its last part is the name of the file.
+        model_dir: the folder; by default `checkpoints` in that of the hub.
+        map_location: as in `load` of checkpoints.
+        progress, check_hash: for downloads, without effect.
+        file_name: another name of the file.
+        weights_only: as in `load` of checkpoints.
 
     >>> import taper
     >>> taper.hub.load_state_dict_from_url("https://example.org/net.pth", "nowhere")
@@ -114,6 +125,13 @@ def load(
 ) -> Any:
     """Call the function `model` of the file `hubconf.py` in a folder; `source` must be "local".
 
+    Args:
+        repo_or_dir: the folder.
+        model: the function.
+        args, kwargs: its arguments.
+        source: "local".
+        trust_repo, force_reload, verbose, skip_validation: for downloads, without effect.
+
     >>> import taper
     >>> taper.hub.load("pytorch/vision", "resnet18")
     Traceback (most recent call last):
@@ -137,6 +155,10 @@ def list(
 ) -> Any:
     """Return the functions of the file `hubconf.py` in a local folder.
 
+    Args:
+        github: the folder.
+        force_reload, skip_validation, trust_repo, verbose: for downloads, without effect.
+
     >>> import taper
     >>> taper.hub.list("pytorch/vision")
     Traceback (most recent call last):
@@ -154,6 +176,11 @@ def help(
     trust_repo: bool | str | None = "check",
 ) -> Any:
     """Return the docstring of a function of the file `hubconf.py` in a local folder.
+
+    Args:
+        github: the folder.
+        model: the function.
+        force_reload, skip_validation, trust_repo: for downloads, without effect.
 
     >>> import taper
     >>> taper.hub.help("pytorch/vision", "resnet18")

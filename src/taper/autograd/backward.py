@@ -27,6 +27,11 @@ from taper.userwarning import warn_once
 class GradientEdge(NamedTuple):
     """A place in the graph: a node and one of its outputs.
 
+    Args:
+        node: the node, such as `y.grad_fn`.
+        output_nr: the number of its output.
+        ownership_token: accepted as in PyTorch; an object that keeps the graph alive.
+
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
     >>> y = x * 2

@@ -214,6 +214,9 @@ class enable_grad(_OptionalCall):
 class set_grad_enabled(_Mode):
     """Switch recording on or off: at once, for a block, or for a decorated function.
 
+    Args:
+        mode: whether operations are recorded.
+
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
     >>> with taper.set_grad_enabled(False):
@@ -270,6 +273,9 @@ class inference_mode(_Mode):
     """Record nothing, like `no_grad`, and skip views and versions as well.
 
     Operations cost less, and autograd cannot use the tensors of the block later.
+
+    Args:
+        mode: if False, the block leaves inference mode, and operations are recorded.
 
     >>> import taper
     >>> with taper.inference_mode():
@@ -332,6 +338,9 @@ class _Switch:
 class set_multithreading_enabled(_Switch):
     """Kept for programs that call it: taper's engine always runs on the caller's thread.
 
+    Args:
+        mode: what `is_multithreading_enabled` returns from now on.
+
     >>> import taper
     >>> with taper.autograd.set_multithreading_enabled(False):
     ...     taper.autograd.is_multithreading_enabled()
@@ -352,6 +361,9 @@ class _force_original_view_tracking(_Switch):
 
 class enforce_grad_layout_policy(_Switch):
     """Say whether a fresh `.grad` gets the strides of its leaf, or keeps those it arrives with.
+
+    Args:
+        enable: whether the strides of the leaf are enforced.
 
     >>> import taper
     >>> x = taper.ones(2, 3).t().requires_grad_()

@@ -142,6 +142,9 @@ def _edge(tensor: Tensor) -> tuple[TaperNode, int]:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write that taper cannot see, for example one through NumPy.
 
+    Args:
+        tensor: a tensor, or several, whose memory was written.
+
     >>> import taper
     >>> x = taper.ones(2)
     >>> taper.autograd.graph.increment_version(x)

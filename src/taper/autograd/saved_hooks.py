@@ -108,6 +108,10 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in main memory until backward needs them.
 
+    Args:
+        pin_memory: accepted; there is no device to pin memory for.
+        device_type: accepted without effect.
+
     >>> import taper
     >>> x = taper.tensor([2.0], requires_grad=True)
     >>> with taper.autograd.graph.save_on_cpu():

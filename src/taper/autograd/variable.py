@@ -59,6 +59,11 @@ class _VariableMeta(type):
 class Variable(metaclass=_VariableMeta):
     """`Variable(tensor)` is a tensor on the same memory; every Tensor is an instance of it.
 
+    Args:
+        data: a tensor.
+        requires_grad: whether the result requires a gradient.
+        volatile: without effect, as in PyTorch; it warns.
+
     >>> import taper
     >>> taper.autograd.Variable(taper.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)

@@ -223,6 +223,9 @@ def _is_zip(file: Any) -> bool:
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
     """Return the names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
 
+    Args:
+        f: a path, or a seekable file opened for reading bytes.
+
     >>> import io, taper, datetime
     >>> file = io.BytesIO()
     >>> taper.save(datetime.date(2026, 1, 1), file)

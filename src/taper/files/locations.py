@@ -31,6 +31,11 @@ def register_package(
 
     Packages are asked in the order of their priorities, and answer None for foreign locations.
 
+    Args:
+        priority: packages with smaller numbers are asked first.
+        tagger: a function from a storage to its location.
+        deserializer: a function of (storage, location) that returns the storage there.
+
     >>> import taper
     >>> taper.serialization.register_package(100, lambda storage: None, lambda storage, tag: None)
     """

@@ -49,6 +49,9 @@ def get_crc32_options() -> bool:
 def set_crc32_options(compute_crc32: bool) -> None:
     """Choose whether `save` computes checksums; without them damage goes unnoticed.
 
+    Args:
+        compute_crc32: whether it does.
+
     >>> import taper
     >>> taper.serialization.set_crc32_options(True)
     """
@@ -66,6 +69,9 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Choose the byte order of checkpoints that do not say theirs.
+
+    Args:
+        endianness: a `LoadEndianness`, or None for the default.
 
     >>> import taper
     >>> taper.serialization.set_default_load_endianness(None)
@@ -89,6 +95,9 @@ class set_default_mmap_options:
     """Map files so that writes stay private (MAP_PRIVATE) or go to the file (MAP_SHARED).
 
     As a context manager the setting ends with the block.
+
+    Args:
+        flags: MAP_PRIVATE or MAP_SHARED.
 
     >>> import taper
     >>> with taper.serialization.set_default_mmap_options(taper.serialization.MAP_SHARED):

@@ -15,7 +15,9 @@ _allowed: list[Any] = []
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Allow checkpoints to name these classes and functions, and to call them.
 
-    An item is the object, or a pair of the object and the name that files use for it.
+    Args:
+        safe_globals: a list of objects, or of pairs of an object and the name that files use for
+            it.
 
     >>> import taper, datetime
     >>> taper.serialization.add_safe_globals([datetime.date])
@@ -47,6 +49,10 @@ def clear_safe_globals() -> None:
 
 class safe_globals:
     """Allow checkpoints to name these objects during the block.
+
+    Args:
+        safe_globals: a list of objects, or of pairs of an object and the name that files use for
+            it.
 
     >>> import taper, datetime
     >>> with taper.serialization.safe_globals([datetime.date]):

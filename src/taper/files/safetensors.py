@@ -208,6 +208,9 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 def read_safetensors_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """Return the texts that a file stores beside its tensors.
 
+    Args:
+        path: the file to read.
+
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
     >>> taper.files.save_safetensors({}, path, metadata={"format": "pt"})

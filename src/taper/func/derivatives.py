@@ -534,6 +534,10 @@ def _pushed(
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """Return the ordinary tensor behind one that transforms have wrapped, for inspection.
 
+    Args:
+        tensor: a tensor inside a transform.
+        recurse: unwrap all levels, not only the innermost.
+
     >>> import taper
     >>> def show(x):
     ...     print(taper.func.debug_unwrap(x))

@@ -248,6 +248,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """Return the function itself: taper traces nothing, so there is nothing to rewrite.
 
+    Args:
+        func: any function.
+        remove: "mutations" or "mutations_and_views"; without effect.
+
     >>> import taper
     >>> taper.func.functionalize(lambda x: x.clone().add_(1))(taper.ones(2))
     tensor([2., 2.])

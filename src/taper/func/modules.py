@@ -106,6 +106,11 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Make all batch norms of a module use only the statistics of the batch, in place.
 
+    Args:
+        root: the module.
+
+    Returns: the module itself.
+
     >>> import taper
     >>> net = taper.nn.Sequential(taper.nn.BatchNorm1d(3))
     >>> taper.func.replace_all_batch_norm_modules_(net)[0].track_running_stats

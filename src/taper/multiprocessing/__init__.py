@@ -58,6 +58,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
     Differs: memory is shared by descriptor whatever is chosen; no names are left behind.
 
+    Args:
+        new_strategy: "file_descriptor" or "file_system".
+
     >>> import taper
     >>> taper.multiprocessing.set_sharing_strategy("file_descriptor")
     """

@@ -74,6 +74,11 @@ def bartlett(
 ) -> Tensor:
     """Return a triangle with zeros at its ends.
 
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
+
     >>> import taper
     >>> taper.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
@@ -95,6 +100,11 @@ def cosine(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return half a wave of the sine.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.cosine(3)
@@ -119,6 +129,14 @@ def exponential(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return an exponential decay on both sides of `center`, by 1/e in `tau` points.
+
+    Args:
+        M: the number of points.
+        center: where the window is largest; by default the middle, and with `sym=True` no other is
+            allowed.
+        tau: the points in which it falls to 1/e.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.exponential(3)
@@ -150,6 +168,12 @@ def gaussian(
 ) -> Tensor:
     """Return a bell curve whose standard deviation is `std` points.
 
+    Args:
+        M: the number of points.
+        std: the standard deviation in points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
+
     >>> import taper
     >>> taper.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
@@ -176,6 +200,12 @@ def kaiser(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return Kaiser's window, which is narrower for a larger `beta`.
+
+    Args:
+        M: the number of points.
+        beta: the shape; nonnegative.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.kaiser(3, beta=0.0)
@@ -226,6 +256,12 @@ def general_cosine(
 ) -> Tensor:
     """Return a sum of cosines with the coefficients `a`, whose signs alternate.
 
+    Args:
+        M: the number of points.
+        a: the coefficients.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
+
     >>> import taper
     >>> taper.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
@@ -253,6 +289,12 @@ def general_hamming(
 ) -> Tensor:
     """Return `alpha` minus a cosine of amplitude `1 - alpha`.
 
+    Args:
+        M: the number of points.
+        alpha: the constant part.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
+
     >>> import taper
     >>> taper.signal.windows.general_hamming(3, alpha=0.5)
     tensor([0., 1., 0.])
@@ -279,6 +321,11 @@ def hamming(
 ) -> Tensor:
     """Return Hamming's window: a cosine on a pedestal.
 
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
+
     >>> import taper
     >>> taper.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
@@ -298,6 +345,11 @@ def hann(
 ) -> Tensor:
     """Return Hann's window: one minus a cosine, halved.
 
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
+
     >>> import taper
     >>> taper.signal.windows.hann(3)
     tensor([0., 1., 0.])
@@ -316,6 +368,11 @@ def blackman(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return Blackman's window, of three cosines.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.blackman(4, sym=False)[1:]
@@ -337,6 +394,11 @@ def nuttall(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return Nuttall's window, of four cosines.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.nuttall(3)

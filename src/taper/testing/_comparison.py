@@ -84,6 +84,14 @@ def assert_allclose(
 ) -> None:
     """Compare as `assert_close` with wider tolerances and any dtypes; deprecated.
 
+    Args:
+        actual: a tensor, or what `tensor` accepts.
+        expected: the same for comparison.
+        rtol: the relative tolerance; given together with `atol`, else the dtype decides.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are equal.
+        msg: the text of the error.
+
     >>> import taper
     >>> import warnings
     >>> with warnings.catch_warnings():

@@ -92,6 +92,9 @@ _debug_enabled: bool | None = None
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Say whether calls in the block stop recomputing once all is there; overrides the argument.
 
+    Args:
+        enable: whether they stop early.
+
     >>> import taper
     >>> from taper.utils.checkpoint import checkpoint, set_checkpoint_early_stop
     >>> with set_checkpoint_early_stop(False):
@@ -109,6 +112,9 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Say whether calls in the block log their operators; None leaves it to the argument.
+
+    Args:
+        enabled: whether they log.
 
     >>> from taper.utils.checkpoint import set_checkpoint_debug_enabled
     >>> with set_checkpoint_debug_enabled(True):

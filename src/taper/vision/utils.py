@@ -212,6 +212,18 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Return a copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels on it.
 
+    Args:
+        image: a picture (1 or 3, H, W), of bytes or of numbers from 0 to 1.
+        boxes: a tensor (N, 4).
+        labels: a text for each box.
+        colors: one colour, or one for each box.
+        fill: fill the boxes, half transparent.
+        width: the width of the lines.
+        font, font_size: the font of labels: a TrueType file and its size.
+        label_colors: the colours of labels; by default those of the boxes.
+        label_background_colors: the colours behind labels.
+        fill_labels: fill the background of labels.
+
     >>> import taper
     >>> from taper.vision.utils import draw_bounding_boxes
     >>> picture = taper.zeros(3, 4, 5, dtype=taper.uint8)
@@ -276,6 +288,12 @@ def draw_segmentation_masks(
 ) -> Tensor:
     """Return a copy of a picture with coloured masks over it; overlaps are black.
 
+    Args:
+        image: a picture (3, H, W), of bytes or of numbers from 0 to 1.
+        masks: booleans (N, H, W) or (H, W).
+        alpha: how opaque the masks are.
+        colors: one colour, or one for each mask.
+
     >>> import taper
     >>> from taper.vision.utils import draw_segmentation_masks
     >>> picture = taper.zeros(3, 1, 2)
@@ -316,6 +334,15 @@ def draw_keypoints(
     visibility: Tensor | None = None,
 ) -> Tensor:
     """Return a copy of a picture with points of (objects, points, 2) and lines between them.
+
+    Args:
+        image: a picture (3, H, W), of bytes or of numbers from 0 to 1.
+        keypoints: the places (x, y) of the points.
+        connectivity: pairs of points that lines join.
+        colors: the colour.
+        radius: the radius of points.
+        width: the width of lines.
+        visibility: which points are drawn.
 
     >>> import taper
     >>> from taper.vision.utils import draw_keypoints

@@ -33,6 +33,11 @@ class Dot:
     `edge_attr` are dicts of DOT attributes; our own SVG uses the graph's `rankdir=LR` and `size` (a
     limit in inches) and the nodes' `fontsize` and `fontname`.
 
+    Args:
+        boxes: the boxes.
+        arrows: the arrows between them, by the boxes' indices.
+        title: the title of the SVG picture.
+
     >>> from taper.viz import Dot
     >>> from taper.viz.svg import Arrow, Box
     >>> dot = Dot([Box(("a",), "white"), Box(("b",), "orange")], [Arrow(0, 1)])

@@ -32,6 +32,9 @@ class Colorize(enum.Enum):
 class Compare:
     """A table of measurements.
 
+    Args:
+        results: the measurements.
+
     >>> from taper.utils.benchmark import Compare, Measurement, TaskSpec
     >>> spec = TaskSpec("f(x)", "pass", label="speed", sub_label="f", description="new")
     >>> Compare([Measurement(1, [0.002], spec)]).print()

@@ -52,6 +52,9 @@ class Sampler(Generic[_T_co]):
 class SequentialSampler(Sampler[int]):
     """All indices in order.
 
+    Args:
+        data_source: the data set.
+
     >>> from taper.utils.data import SequentialSampler
     >>> list(SequentialSampler("abc"))
     [0, 1, 2]

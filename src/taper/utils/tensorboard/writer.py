@@ -37,6 +37,12 @@ def _summary_event(encoded: bytes) -> bytes:
 class FileWriter:
     """One file of events in a folder, and the thread that writes it.
 
+    Args:
+        log_dir: the folder.
+        max_queue: how many events may wait.
+        flush_secs: the thread writes at least this often.
+        filename_suffix: the end of the file's name.
+
     >>> import tempfile
     >>> from taper.utils.tensorboard import FileWriter
     >>> from taper.utils.tensorboard.summary import scalar

@@ -14,6 +14,14 @@ from taper.vision.transforms.functional import to_pil_image
 class FakeData(VisionDataset):
     """Pictures of noise with random classes; the same ones for the same index.
 
+    Args:
+        size: the number of samples.
+        image_size: channels, height and width.
+        num_classes: the number of classes.
+        transform: a function of the picture.
+        target_transform: a function of the class.
+        random_offset: added to the index to get the seed of a sample.
+
     >>> from taper.vision.datasets import FakeData
     >>> picture, target = FakeData(size=3, image_size=(3, 32, 32))[0]
     >>> picture.size, target

@@ -29,6 +29,9 @@ default_collate_err_msg_format = (
 def default_convert(data: Any) -> Any:
     """Turn NumPy arrays and scalars, even inside containers, into tensors; keep the rest.
 
+    Args:
+        data: any value.
+
     >>> import numpy
     >>> from taper.utils.data import default_convert
     >>> default_convert({"a": numpy.array([1, 2]), "b": "text"})
@@ -116,6 +119,9 @@ def default_collate(batch: Any) -> Any:
     """Join a list of samples to a batch: tensors are stacked, numbers become tensors, texts a list.
 
     Containers are collated element by element and keep their class; tuples become lists.
+
+    Args:
+        batch: the samples.
 
     >>> from taper.utils.data import default_collate
     >>> default_collate([(1, "a"), (2, "b")])
