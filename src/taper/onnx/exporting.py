@@ -98,6 +98,10 @@ def export(
         dynamic_axes: axes whose sizes may vary later, by the name of the input; the model runs
             several times to see what depends on them.
         dynamic_shapes: the same in the form of PyTorch's newer exporter.
+        export_params: write the values of parameters into the file.
+        keep_initializers_as_inputs: list parameters among the inputs, too.
+        training: the mode of the model's modules during the export.
+        custom_translation_table, custom_opsets, export_modules_as_functions: refused.
 
     Options that only concern how PyTorch's two exporters work (`dynamo`, `optimize`, `report`, ...)
     are accepted and change nothing.

@@ -43,6 +43,8 @@ class Timer:
     Args:
         stmt: the statement.
         setup: a statement that runs once before it.
+        global_setup, language: for C++, which is refused.
+        timer: a function that returns the time in seconds.
         globals: the names that both may use, besides `torch`.
         label, sub_label, description, env: names for tables.
         num_threads: the threads of matrix products.

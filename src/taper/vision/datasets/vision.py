@@ -13,6 +13,7 @@ class VisionDataset(Dataset):
     """The base of datasets of pictures: subclasses define `__getitem__` and `__len__`.
 
     `transforms` gets the sample and its target; `transform` and `target_transform` get one of them.
+    `root` is the folder.
 
     >>> from taper.vision.datasets import VisionDataset
     >>> class Numbers(VisionDataset):
