@@ -39,6 +39,12 @@ static PyMethodDef methods[] = {
     ROW(convolve),
     ROW(spread),
     ROW(weight_gradient),
+    ROW(attend),
+    ROW(attend_backward),
+    ROW(lstm),
+    ROW(lstm_back),
+    ROW(gru),
+    ROW(gru_back),
     {NULL, NULL, 0, NULL},
 };
 

@@ -58,5 +58,11 @@ SEVERAL(curve);
 SEVERAL(convolve);
 SEVERAL(spread);
 SEVERAL(weight_gradient);
+SEVERAL(attend);
+SEVERAL(attend_backward);
+SEVERAL(lstm);
+SEVERAL(lstm_back);
+SEVERAL(gru);
+SEVERAL(gru_back);
 
 #endif

@@ -12,8 +12,7 @@ import ml_dtypes
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.curves import curve
-from taper.arrays.native import native
+from taper.arrays.native import curve, native
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)

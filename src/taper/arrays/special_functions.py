@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import FLOAT32, ONE, in_blocks, select
-from taper.arrays.native import native
+from taper.arrays.native import curve, native
 
 _FEW = 200  # up to here Python's `math` is faster than forty array operations
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every nam
 else:
 
     def __getattr__(name: str) -> Any:
-        # Few programs use it, so its module is loaded on demand.
         if name == "allow_mutation_on_saved_tensors":
+            # late: few use it, and it loads what replays operators
             mutation = importlib.import_module("taper.autograd.mutation")
             return mutation.allow_mutation_on_saved_tensors
         raise AttributeError(f"module 'taper.autograd.graph' has no attribute {name!r}")

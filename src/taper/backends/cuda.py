@@ -1,6 +1,6 @@
 """`taper.backends.cuda`: there is none; its switches keep their values.
 
-The switches of attention (`sdp`) are for all devices: `flash` and `math` are the two ways.
+Those of attention (`sdp`) are for all devices: `flash` and `math` are the two ways that there are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from enum import Enum
 from typing import Any
 
 from taper import settings
-from taper.backends.switches import of_bool, of_precision
+from taper.absent import devices
+from taper.absent.answers import own
+from taper.absent.switches import of_bool, of_precision
 from taper.userwarning import warn_user
 
 _REDUCTIONS = (
@@ -55,7 +57,7 @@ class cuBLASModule:
 
 matmul = cuBLASModule()
 
-# The ways that `scaled_dot_product_attention` may take.
+# The ways that `scaled_dot_product_attention` may go.
 sdp_allowed = {
     "cudnn": True,
     "flash": True,
@@ -65,9 +67,8 @@ sdp_allowed = {
 }
 
 
-def is_built() -> bool:
-    """Return False: there is no CUDA."""
-    return False
+is_built = devices.is_built
+is_flash_attention_available = devices.is_available  # a question about CUDA
 
 
 def _switch(name: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:
@@ -94,7 +95,7 @@ _half_reductions = False
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Return whether attention may sum in half precision, which it never does."""
+    """Whether attention may sum in half precision, which it never does."""
     return _half_reductions
 
 
@@ -110,7 +111,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> AbstractContextManager[dict[str, Any]]:
-    """Return the old form of `nn.attention.sdpa_kernel`."""
+    """The old form of `nn.attention.sdpa_kernel`."""
     warn_user(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager "
         "will be removed. Please see `torch.nn.attention.sdpa_kernel()` for the new context "
@@ -130,11 +131,6 @@ def _allowing(**ways: bool) -> Iterator[dict[str, Any]]:
         yield {}
     finally:
         sdp_allowed.update(before)
-
-
-def is_flash_attention_available() -> bool:
-    """Return False: that is a question about CUDA."""
-    return False
 
 
 class _LinalgBackend(Enum):
@@ -157,7 +153,7 @@ _LIBRARIES = {"Cusolver": "cuSOLVER", "Magma": "MAGMA", "Cublaslt": "cuBLASLt", 
 
 
 def _preferred(backend: Any, names: dict[str, str], kind: type[Enum]) -> Enum:
-    """Return the only library; raise if the caller prefers another one."""
+    """The one library there is; who prefers another is told that it is not there."""
     if isinstance(backend, str):
         if backend not in names:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(names)}.")
@@ -174,7 +170,7 @@ def _preferred(backend: Any, names: dict[str, str], kind: type[Enum]) -> Enum:
 
 
 def preferred_linalg_library(backend: str | _LinalgBackend | None = None) -> Enum:
-    """Return the library for linear algebra on GPUs; only the default can be set.
+    """The library for linear algebra on GPUs; without one only the default can be set.
 
     >>> import taper
     >>> taper.backends.cuda.preferred_linalg_library()
@@ -184,10 +180,13 @@ def preferred_linalg_library(backend: str | _LinalgBackend | None = None) -> Enu
 
 
 def preferred_blas_library(backend: str | _BlasBackend | None = None) -> Enum:
-    """Return the library for matrix products on GPUs; only the default can be set.
+    """The library for products of matrices on GPUs; without one only the default can be set.
 
     >>> import taper
     >>> taper.backends.cuda.preferred_blas_library()
     <_BlasBackend.Cublas: 1>
     """
     return _preferred(backend, _BLAS, _BlasBackend)
+
+
+own(globals())

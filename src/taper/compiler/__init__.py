@@ -1,7 +1,7 @@
-"""`taper.compiler`, and `taper.compile`: programs that ask for compilation run uncompiled.
+"""`taper.compiler`, and `taper.compile`: programs that ask for compilation run as they are written.
 
-A compiled function or module computes what the plain one computes, with its hooks, gradients and
-errors.  Arguments are checked as PyTorch checks them.
+Nothing is compiled: a compiled function or module computes what the plain one computes, with its
+hooks, gradients and errors.  Arguments are checked as PyTorch checks them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, Self, TypeVar, overload
 
 from taper._dynamo.backends import list_backends, looked_up
 from taper._dynamo.eval_frame import disable, optimized
+from taper.absent import compilers
+from taper.absent.answers import own
 from taper.compiler import config
 
 __all__ = [
@@ -85,11 +87,11 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Return a function or module that runs uncompiled; without `model` a decorator.
+    """A function or module that runs as it is; without `model` a decorator.
 
-    A module comes back in an `OptimizedModule`: it is the `_orig_mod` of that, and the names in
-    `state_dict` begin with it, as in PyTorch.  Differs: nothing is compiled, so the other arguments
-    change nothing and a `backend` that is a function is never called.
+    A module comes back in an `OptimizedModule`, whose `_orig_mod` it is and whose `state_dict` has
+    the names under it, as in PyTorch. Differs: nothing is compiled, so the other arguments change
+    nothing and a `backend` that is a function is never called.
 
     >>> import taper
     >>> @taper.compile(mode="reduce-overhead")
@@ -119,50 +121,25 @@ def compile(
 
 # --- questions -------------------------------------------------------------------------------
 
-
-def is_compiling() -> bool:
-    """Return False: nothing is compiled.
-
-    >>> import taper
-    >>> taper.compiler.is_compiling()
-    False
-    """
-    return False
-
-
-def is_dynamo_compiling() -> bool:
-    """Return False: nothing is compiled."""
-    return False
-
-
-def is_exporting() -> bool:
-    """Return False: nothing is exported."""
-    return False
+is_compiling = compilers.not_at_work
+is_dynamo_compiling = compilers.not_at_work
+is_exporting = compilers.not_at_work
 
 
 # --- instructions to a compiler --------------------------------------------------------------
 
-
-def reset() -> None:
-    """Do nothing: nothing was compiled."""
-
-
-def cudagraph_mark_step_begin() -> None:
-    """Do nothing: nothing is replayed."""
+reset = compilers.nothing
+cudagraph_mark_step_begin = compilers.nothing
+assume_constant_result = compilers.constant
+wrap_numpy = compilers.itself
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Return the function, or the list of functions, itself."""
+    """The function, or the list of functions, itself."""
     if isinstance(fn, list | tuple):
         return [allow_in_graph(each) for each in fn]
     if not callable(fn):
         raise AssertionError("allow_in_graph expects a callable")
-    return fn
-
-
-def assume_constant_result(fn: Any) -> Any:
-    """Return the function itself, marked as in PyTorch."""
-    fn._dynamo_marked_constant = True
     return fn
 
 
@@ -172,24 +149,19 @@ def substitute_in_graph(
     can_constant_fold_through: bool = False,
     skip_signature_check: bool = False,
 ) -> Callable[[Any], Any]:
-    """Return a decorator that returns its function; the replaced function is called itself."""
+    """A decorator that returns its function: what it stands for is called itself."""
     return lambda traceable: traceable
 
 
 def nested_compile_region(
     fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
 ) -> Any:
-    """Return the function itself, or a decorator if there is none."""
+    """The function itself, or without one a decorator."""
     return fn if fn is not None else lambda function: function
 
 
-def wrap_numpy(fn: Any) -> Any:
-    """Return the function itself: NumPy functions are called directly."""
-    return fn
-
-
 class set_stance(contextlib.ContextDecorator):
-    """Choose how a compiler behaves: for good, for a block, or for a function."""
+    """How a compiler shall behave; for good, for a block, or for a function."""
 
     def __init__(
         self,
@@ -220,21 +192,23 @@ _default_backend: list[Any] = ["inductor"]
 
 
 def get_default_backend() -> str | Callable[..., Any]:
-    """Return the backend for a `compile` that names none."""
+    """The backend that is meant where `compile` names none."""
     backend: str | Callable[..., Any] = _default_backend[0]
     return backend
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
-    """Choose the backend for a `compile` that names none."""
+    """Choose the backend that is meant where `compile` names none."""
     if backend is not None:
         looked_up(backend)
     _default_backend[0] = "inductor" if backend is None else backend
 
 
-def save_cache_artifacts() -> None:
-    """Return None: there is nothing in a cache."""
+save_cache_artifacts = compilers.nothing  # in a cache
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
-    """Return None: nothing is read."""
+    """None: nothing is read."""
+
+
+own(globals())

@@ -10,7 +10,34 @@ from builtins import int as _int
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias, overload
 
+from taper import adaptive_avg_pool1d as adaptive_avg_pool1d
+from taper import avg_pool1d as avg_pool1d
+from taper import bilinear as bilinear
+from taper import celu_ as celu_
+from taper import channel_shuffle as channel_shuffle
+from taper import conv1d as conv1d
+from taper import conv2d as conv2d
+from taper import conv3d as conv3d
+from taper import conv_tbc as conv_tbc
+from taper import conv_transpose1d as conv_transpose1d
+from taper import conv_transpose2d as conv_transpose2d
+from taper import conv_transpose3d as conv_transpose3d
+from taper import cosine_similarity as cosine_similarity
+from taper import hardshrink as hardshrink
+from taper import native_channel_shuffle as native_channel_shuffle
+from taper import pairwise_distance as pairwise_distance
+from taper import pdist as pdist
+from taper import pixel_shuffle as pixel_shuffle
+from taper import pixel_unshuffle as pixel_unshuffle
+from taper import prelu as prelu
+from taper import relu_ as relu_
 from taper import return_types as _return_types
+from taper import rms_norm as rms_norm
+from taper import rrelu_ as rrelu_
+from taper import selu_ as selu_
+from taper import sigmoid as sigmoid
+from taper import tanh as tanh
+from taper import threshold_ as threshold_
 from taper.device import device as _device
 from taper.device import layout as _layout
 from taper.device import memory_format as _memory_format
@@ -61,62 +88,6 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     tensor([[[[1.0000, 0.0000],
               [0.3302, 0.6698]]]])
     """
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
-    """The convolution of (batch, channels, length) with (outputs, channels / groups, kernel).
-
-    >>> import taper
-    >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
-    tensor([[21., 32.]])
-    """
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
-    """The convolution of (batch, channels, height, width) with a kernel of two dimensions.
-
-    `padding` is a number, a tuple, "valid" (none) or "same" (so much that the size stays).
-
-    >>> import taper
-    >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
-    tensor([[[[4., 6., 4.],
-              [6., 9., 6.],
-              [4., 6., 4.]]]])
-    """
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
-    """The convolution of (batch, channels, depth, height, width) with a kernel of three dimensions.
-
-    >>> import taper
-    >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
-    tensor([[[[[8.]]]]])
-    """
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
-    """The convolution along the first dimension, with a weight of (kernel, inputs, outputs).
-
-    >>> import taper
-    >>> x = taper.tensor([1.0, 2.0, 3.0]).view(3, 1, 1)
-    >>> taper.conv_tbc(x, taper.tensor([[[1.0]], [[10.0]]]), taper.zeros(1)).flatten()
-    tensor([21., 32.])
-    """
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transposed convolution of (batch, channels, length): each element adds the kernel.
-
-    >>> import taper
-    >>> taper.conv_transpose1d(taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]]), stride=2)
-    tensor([[ 1., 10.,  2., 20.]])
-    """
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transposed convolution of (batch, channels, height, width).
-
-    >>> import taper
-    >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
-    tensor([[[1., 2., 1.],
-             [2., 4., 2.],
-             [1., 2., 1.]]])
-    """
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transposed convolution of (batch, channels, depth, height, width).
-
-    >>> import taper
-    >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
-    torch.Size([2, 2, 2, 2])
-    """
 def fold(input: Tensor, output_size: _int | Sequence[_int | None] | None, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> Tensor:
     """Columns added up as windows of an image; what windows share is the sum of all of them.
 
@@ -159,20 +130,6 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     tensor([[5.],
             [4.]])
     """
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
-
-    >>> import taper
-    >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
-    tensor([[6.]])
-    """
-def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """The channels, in groups, with the first of each group first, then the second of each.
-
-    >>> import taper
-    >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
-    """
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
     """The rows of `weight` at the numbers in `input`.
 
@@ -208,13 +165,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     tensor([[3.5000],
             [3.5000]])
     """
-def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """`channel_shuffle` without a derivative.
-
-    >>> import taper
-    >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
-    """
 def pad(input: Tensor, pad: Sequence[_int], mode: str = 'constant', value: _float | None = None) -> Tensor:
     """A tensor with a border; `pad` lists widths in pairs from the last dimension on.
 
@@ -225,34 +175,12 @@ def pad(input: Tensor, pad: Sequence[_int], mode: str = 'constant', value: _floa
     >>> pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
     tensor([[2., 1., 2., 3., 2.]])
     """
-def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """Groups of channels as blocks of pixels: (C * r**2, H, W) becomes (C, H * r, W * r).
-
-    >>> import taper
-    >>> taper.pixel_shuffle(taper.tensor([[[1]], [[2]], [[3]], [[4]]]), 2)
-    tensor([[[1, 2],
-             [3, 4]]])
-    """
-def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
-    """Blocks of pixels as groups of channels: the inverse of `pixel_shuffle`.
-
-    >>> import taper
-    >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
-    torch.Size([4, 1, 1])
-    """
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """x above zero, else `alpha * (exp(x / alpha) - 1)`.
 
     >>> import taper
     >>> celu(taper.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
-    """
-def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """In-place version of `celu`.
-
-    >>> import taper
-    >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
-    tensor([-0.7869,  1.0000])
     """
 def elu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """x above zero, else `alpha * (exp(x) - 1)`.
@@ -292,13 +220,6 @@ def gumbel_softmax(logits: Tensor, tau: _float = 1, hard: _bool = False, eps: _f
     >>> generator = taper.manual_seed(0)
     >>> F.gumbel_softmax(taper.zeros(1, 3), hard=True)
     tensor([[0., 0., 1.]])
-    """
-def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x, but zero where its absolute value is at most `lambd`.
-
-    >>> import taper
-    >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
-    tensor([0.0000, 0.6000])
     """
 def hardsigmoid(input: Tensor, inplace: _bool = False) -> Tensor:
     """(x + 3) / 6 kept within [0, 1].
@@ -364,13 +285,6 @@ def mish(input: Tensor, inplace: _bool = False) -> Tensor:
     >>> mish(taper.tensor([-1.0, 1.0]))
     tensor([-0.3034,  0.8651])
     """
-def prelu(input: _Operand, weight: _Operand) -> Tensor:
-    """x where it is above zero, else x times the weight, one for all or one for each channel.
-
-    >>> import taper
-    >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
-    tensor([-0.2500,  2.0000])
-    """
 def relu(input: Tensor, inplace: _bool = False) -> Tensor:
     """The positive part of every element.
 
@@ -385,13 +299,6 @@ def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
     >>> relu6(taper.tensor([-1.0, 7.0]))
     tensor([0., 6.])
     """
-def relu_(input: Tensor) -> Tensor:
-    """In-place version of `relu`.
-
-    >>> import taper
-    >>> taper.relu_(taper.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
     """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
 
@@ -399,33 +306,12 @@ def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.33333333333333
     >>> rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
-def rrelu_(input: _Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
-    """In-place version of `rrelu`.
-
-    >>> import taper
-    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
-    tensor([-11.,   2.])
-    """
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
     """The self-normalising elu.
 
     >>> import taper
     >>> selu(taper.tensor([-1.0, 1.0]))
     tensor([-1.1113,  1.0507])
-    """
-def selu_(input: _Operand) -> Tensor:
-    """In-place version of `selu`.
-
-    >>> import taper
-    >>> taper.selu_(taper.tensor([-1.0, 1.0]))
-    tensor([-1.1113,  1.0507])
-    """
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)) of every element.
-
-    >>> import taper
-    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
     """
 def silu(input: Tensor, inplace: _bool = False) -> Tensor:
     """x times sigmoid(x).
@@ -471,13 +357,6 @@ def softsign(input: Tensor) -> Tensor:
     >>> softsign(taper.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic tangent of every element.
-
-    >>> import taper
-    >>> taper.tanh(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
-    """
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
 
@@ -490,13 +369,6 @@ def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = 
 
     >>> import taper
     >>> threshold(taper.tensor([-1.0, 2.0]), 0.5, 10)
-    tensor([10.,  2.])
-    """
-def threshold_(input: Tensor, threshold: _Number, value: _Operand) -> Tensor:
-    """In-place version of `threshold`.
-
-    >>> import taper
-    >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
     tensor([10.,  2.])
     """
 def alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
@@ -607,13 +479,6 @@ def normalize(input: Tensor, p: _float = 2.0, dim: _Ints | None = 1, eps: _float
     >>> taper.nn.functional.normalize(taper.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
-    """The last dimensions divided by the root of the mean of their squares.
-
-    >>> import taper
-    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
-    tensor([0.2000, 1.4000])
-    """
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """The cross entropy of probabilities with targets between 0 and 1.
 
@@ -638,16 +503,6 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
     >>> taper.nn.functional.cosine_embedding_loss(a, b, taper.tensor([1]))
     tensor(1.)
-    """
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along a dimension.
-
-    Norms below `eps` count as `eps`, which gradients ignore.
-
-    >>> import taper
-    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
-    >>> taper.cosine_similarity(a, b)
-    tensor([0.7071])
     """
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean', label_smoothing: _float = 0.0) -> Tensor:
     """The cross entropy of logits with target classes, or with target probabilities.
@@ -714,15 +569,16 @@ def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, re
     tensor(1.)
     """
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: _int | None = None, label_smoothing: _float = 0.0, options: _LinearCrossEntropyOptions | None = None) -> Tensor:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+    """Compute `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
     The weight may have more dimensions between the classes and the features; the target then has
-    them too.  With `options` not all logits exist at the same time.
+    them too. With `options` not all logits exist at the same time.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.linear_cross_entropy(taper.zeros(1, 3), taper.ones(2, 3), taper.tensor([1]))
-    tensor(0.6931)
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.linear_cross_entropy(taper.zeros(1, 3), taper.ones(2, 3), taper.tensor([1]))
+        tensor(0.6931)
     """
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far input1 fails to exceed input2 by `margin`, or the other way where the target is -1.
@@ -774,22 +630,6 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     >>> taper.nn.functional.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
     tensor(2.)
     """
-def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
-    """The norm of order `p` of the differences of vectors along the last dimension.
-
-    `eps` is added to every difference.
-
-    >>> import taper
-    >>> taper.pairwise_distance(taper.tensor([[3.0, 0.0]]), taper.tensor([[0.0, 4.0]]))
-    tensor([5.])
-    """
-def pdist(input: Tensor, p: _float = 2) -> Tensor:
-    """The distance of order `p` of each row to each later one, as one vector.
-
-    >>> import taper
-    >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
-    """
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
     """The negative log-likelihood of counts under Poisson distributions.
 
@@ -831,13 +671,6 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
     >>> taper.nn.functional.triplet_margin_with_distance_loss(a, b, c, margin=2.0)
     tensor(0.5858)
-    """
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | None) -> Tensor:
-    """Averages of `output_size` windows that together cover the last dimension.
-
-    >>> import taper
-    >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
-    tensor([[1.5000, 2.5000]])
     """
 def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int | None] | None) -> Tensor:
     """Averages of windows that together cover the last two dimensions; None keeps a length.
@@ -959,13 +792,6 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: _int | Sequence
     >>> from taper.nn import functional as F
     >>> F.adaptive_max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
     (tensor([[[[7.]]]]), tensor([[[[7]]]]))
-    """
-def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
-    """The average of each window of the last dimension.
-
-    >>> import taper
-    >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
     """
 def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of the last two dimensions.
