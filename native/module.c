@@ -1,4 +1,4 @@
-/* taper._native: what is computed outside Python where it could be compiled (D7).
+/* taper._native: what is computed outside Python, if it could be compiled (D7).
  *
  * Every function here has a twin in Python that gives the same results, to the bit, and runs where
  * this module is missing.  Nothing here is needed; nothing here is an interface for users.

@@ -1,4 +1,4 @@
-/* Where the slots of taper's Python classes are, and tensors made by filling theirs. */
+/* Where the slots of taper's Python classes are, and how to make tensors by filling them. */
 
 #include "slots.h"
 
@@ -13,7 +13,7 @@ struct Slot {
     Py_ssize_t *place;
 };
 
-/* Where the slot of a class with a name is; -1 with an error if the name is something else. */
+/* The offset of a slot of a class by name; -1 with an error if the name is no slot. */
 static Py_ssize_t find_slot(PyTypeObject *type, const char *name) {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
     Py_ssize_t place = -1;
@@ -27,7 +27,7 @@ static Py_ssize_t find_slot(PyTypeObject *type, const char *name) {
     return place;
 }
 
-/* Find the slots of a class: all of them, or nothing is done. */
+/* Find the slots of a class: all of them, or change nothing. */
 static int find_slots(PyTypeObject *type, const struct Slot *slots, int count) {
     Py_ssize_t places[MOST_SLOTS];
     for (int index = 0; index < count; index++)
@@ -38,7 +38,7 @@ static int find_slots(PyTypeObject *type, const struct Slot *slots, int count) {
 
 #define FIND(type, slots) find_slots(type, slots, (int)(sizeof slots / sizeof *slots))
 
-/* Keep a value that Python told; who tells again is believed. */
+/* Keep a value that Python passed; a later value replaces it. */
 static void know(PyObject **place, PyObject *value) {
     Py_XSETREF(*place, held(value));
 }

@@ -5,7 +5,7 @@
 
 #include "native.h"
 
-/* What `know_...` functions of Python told: classes, and where their slots are. */
+/* What Python passed to the `know_...` functions: classes, and where their slots are. */
 struct Known {
     PyTypeObject *tensor, *node, *state, *meta, *accumulate_grad;
     PyObject *internal, *user_frame, *nobody, *unset, *acquire, *release, *zero, *leaf;
@@ -28,7 +28,7 @@ struct Known {
 
 extern struct Known taper_known;
 
-/* A slot may be empty, NULL, as it is after `del`, and may hold anything. */
+/* A slot may be empty (NULL), as after `del`, and may hold anything. */
 #define SLOT(object, place) (*(PyObject **)((char *)(object) + (place)))
 
 static inline PyObject *held(PyObject *value) {
@@ -36,27 +36,27 @@ static inline PyObject *held(PyObject *value) {
     return value;
 }
 
-/* The array of a tensor, NULL if there is none; its elements may be conjugates of what is shown. */
+/* The array of a tensor, NULL if there is none; the tensor may show conjugates of it. */
 static inline PyArrayObject *array_of(PyObject *tensor) {
     PyObject *array = SLOT(tensor, taper_known.of_tensor.array);
     return array != NULL && PyArray_Check(array) ? (PyArrayObject *)array : NULL;
 }
 
-/* The record of a tensor, None if it has none, NULL if that is something else. */
+/* The record of a tensor: None if it has none, NULL if the slot holds something else. */
 static inline PyObject *meta_of(PyObject *tensor) {
     PyObject *meta = SLOT(tensor, taper_known.of_tensor.meta);
     if (meta == Py_None || (meta != NULL && Py_IS_TYPE(meta, taper_known.meta))) return meta;
     return NULL;
 }
 
-/* Store a value whose reference is taken over. */
+/* Store a value and take over its reference. */
 static inline void put(PyObject *object, Py_ssize_t place, PyObject *value) {
     PyObject *before = SLOT(object, place);
     SLOT(object, place) = value;
     Py_XDECREF(before);
 }
 
-/* As SLOT, but an error that names the slot if it is empty. */
+/* Like SLOT, but with an error that names the slot if it is empty. */
 static inline PyObject *full_slot(PyObject *object, Py_ssize_t place, const char *name) {
     PyObject *value = SLOT(object, place);
     if (value == NULL)

@@ -42,7 +42,7 @@ CASES = [(name, options) for name, each in OPTIMIZERS.items() for options in eac
 
 
 def trained(name, options, dtype):
-    """The bits of parameters and states after eight steps; one parameter is larger than a block."""
+    """Return the bits of parameters and states after eight steps; one parameter exceeds a block."""
     generator = taper.Generator().manual_seed(1)
     shapes = [(3, 4), (5,), (), (2500,), (0, 3)]
     params = [

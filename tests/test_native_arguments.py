@@ -1,4 +1,4 @@
-"""The native module given arguments and slots that nobody should give: an error, never a crash."""
+"""The native module with arguments and slots that nobody should give: an error, never a crash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taper.arrays.native import native
 
 TENSOR_SLOTS = ("_array", "_counter", "_grad_fn", "_meta", "_output_nr", "_requires_grad", "_view")
 
-# Calls of every function with whatever there is, some of it broken.
+# Calls of every function with all kinds of values, some of them broken.
 RANDOM_CALLS = """
 import random, sys
 import numpy as np
@@ -159,7 +159,7 @@ x = taper.ones(2, requires_grad=True)
 assert x.grad.tolist() == [2.0, 2.0]
 """
 
-# Leaves and results without one of their slots, in every use that C has a part in.
+# Leaves and results without one of their slots, in every use that involves C.
 DELETED_SLOTS = """
 import taper
 
@@ -218,7 +218,7 @@ def test_found_c1_a_tensor_without_a_slot_is_an_error():
         assert any(f"AttributeError 'Tensor' object has no attribute '{slot}'" in x for x in lines)
 
 
-# The operations of `native/rules.c`, in its order, with what NumPy has for each.
+# The operations of `native/rules.c`, in its order, with NumPy's function for each.
 OPERATIONS = [
     np.add,
     np.subtract,

@@ -12,7 +12,7 @@ from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 from taper.opdef import registry
 
 DETERMINISTIC = [case for case in CASES if not case.random]
-# What an in-place operator does to its input is what its twin's row checks.
+# The row of the twin checks what an in-place operator does to its input.
 WITHOUT_WRITING = [case for case in DETERMINISTIC if not case.name.endswith("_")]
 ABOUT_STRIDES = """
     view as_strided stride is_contiguous empty_strided view_as_complex resize_ resize_as_
@@ -60,7 +60,7 @@ def test_layout_of_the_inputs_does_not_matter(case):
 
 
 def _strided(array):
-    """The same values with other strides: transposed memory."""
+    """Return the same values with other strides: transposed memory."""
     return np.asfortranarray(array) if array.ndim > 1 else array
 
 

@@ -14,7 +14,7 @@ def ones(torch, *shape):
 
 
 def adding(torch):
-    """A function that writes its input in place."""
+    """Return a function that writes its input in place."""
 
     def forward(ctx, x):
         x.add_(1)

@@ -10,7 +10,7 @@ from autograd_probe import error, function, values
 
 
 def nested(torch, depth):
-    """A function whose backward differentiates itself `depth` times more."""
+    """Return a function whose backward differentiates itself `depth` times more."""
 
     class Nested(torch.autograd.Function):
         @staticmethod

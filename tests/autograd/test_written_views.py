@@ -13,7 +13,7 @@ LEAF_VIEW = (
 
 
 def test_v4_a_result_saved_by_a_write_through_a_view_has_its_place_in_the_graph(torch):
-    """So that a pass over both orders runs every node once."""
+    """It has one, so that a pass over both orders runs every node once."""
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     base = x * 1
     part = base[:2]

@@ -1,4 +1,4 @@
-"""Files that try to break out of being data: private slots, endless work, memory out of nothing."""
+"""Files that try to break out of being data: private slots, endless work, memory from nothing."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_found_c3_every_plain_class_has_a_checked_way_to_be_made():
 
 
 def doubled(count: int) -> bytes:
-    """A list of two lists of two lists: its text has 2**count parts."""
+    """Return a list of two lists of two lists: its text has 2**count parts."""
     return b"]q\0" + b"".join(b"](h%ch%ceq%c" % (n, n, n + 1) for n in range(count))
 
 
@@ -199,18 +199,18 @@ def test_found_c4_a_deflated_checkpoint_loads():
 
 
 def test_found_c4_a_short_file_remembers_little():
-    """The number under which a value is remembered asks for memory."""
-    refused(opcodes(b"Nr" + struct.pack("<I", 2**31) + b"."), "cannot remember 2147483648 values")
+    """The number under which a value is remembered requires memory."""
+    refused(opcodes(b"Nr" + struct.pack("<I", 2**31) + b"."), "remember 2147483648 values")
 
 
 # --- C5: keys that were chosen so that they collide --------------------------------------------
 
 
 def colliding(bits: int) -> list[int]:
-    """Integers that fill a table of 2**bits places and are then looked for in all of them.
+    """Return integers that fill a table of 2**bits places and then collide with all of them.
 
-    Once the high bits of a hash are used up, a dict goes from place p to 5p+1.  The first keys
-    stand in 3/5 of all places, in that order; the others begin at the head of this queue.
+    Once the high bits of a hash are used up, a dict goes from place p to 5p+1.  The first keys take
+    3/5 of all places, in that order; the others begin at the head of this queue.
     """
     size = 1 << bits
     queue, place = [], 0
@@ -239,7 +239,7 @@ COLLIDING = colliding(15)
 
 @pytest.fixture
 def _impatient(monkeypatch):
-    """Look at the keys of every large container, however fast it was filled."""
+    """Check the keys of every large container, however fast it was filled."""
     monkeypatch.setattr(key_tables, "_PATIENCE", 0)
     monkeypatch.setattr(key_tables, "_USUAL", 0)
 
@@ -250,7 +250,7 @@ def items_of(keys) -> bytes:
 
 @pytest.mark.parametrize("kind", [b"}", b"ccollections\nOrderedDict\n)R"])
 def test_found_c5_colliding_keys_are_refused(kind):
-    """Without anybody's impatience: these 22,000 keys take half a second, 87,000 eight."""
+    """Without a lowered limit: these 22,000 keys take half a second, 87,000 eight."""
     refused(opcodes(kind + items_of(COLLIDING) + b"."), "the keys of a dict or set collide")
 
 
@@ -264,7 +264,7 @@ def test_found_c5_colliding_keys_are_refused_one_by_one_and_in_pairs():
 
 @pytest.mark.usefixtures("_impatient")
 def test_found_c5_one_costly_key_is_not_set_again_and_again():
-    """All keys together are cheap, on average; the last one is not."""
+    """All keys together are cheap on average; the last one is not."""
     keys = [*COLLIDING[:19_700], *[COLLIDING[19_700]] * 2000]
     refused(opcodes(b"}" + items_of(keys) + b"."), "collide")
 
@@ -343,7 +343,7 @@ def test_found_e15_the_environment_chooses_plain_data(monkeypatch):
 
 
 def test_found_c5_the_clock_alone_refuses_nothing(monkeypatch):
-    """A machine that stands still makes a file look slow; only the count of steps decides."""
+    """A machine under load makes a file look slow; only the count of steps decides."""
     ticks = iter(range(0, 10**18, 10**12))
     monkeypatch.setattr(time, "thread_time_ns", lambda: next(ticks))
     file = io.BytesIO()
@@ -352,7 +352,7 @@ def test_found_c5_the_clock_alone_refuses_nothing(monkeypatch):
     assert len(taper.load(file)) == 3000
 
 
-# --- what mutations of the code showed that nobody had asked -----------------------------------
+# --- found by mutating the code ----------------------------------------------------------------
 
 
 def test_an_expanded_negative_view_is_not_computed():

@@ -161,7 +161,7 @@ def test_a_file_made_by_hand_is_read(path):
         (b"[]", 0, "expected an object"),
         (b"{}\0", 0, "invalid JSON"),
         (b'{"\xff":1}', 0, "invalid UTF-8"),
-        (b'{"a":1,"a":2}', 0, "stands twice"),
+        (b'{"a":1,"a":2}', 0, "occurs twice"),
         (b"[" * 5000, 0, "invalid JSON"),
         (b'{"a":' * 5000, 0, "invalid JSON"),
         (b"9" * 10_000, 0, "invalid JSON"),

@@ -52,7 +52,7 @@ def test_archive_may_begin_inside_a_file():
 
 
 def test_large_records_use_the_wide_fields(monkeypatch):
-    """The 4 GiB limit lowered to 100 bytes: sizes and offsets beyond it."""
+    """The 4 GiB limit is lowered to 100 bytes: sizes and offsets exceed it."""
     monkeypatch.setattr(zip_writer, "CLASSIC_LIMIT", 100)
     entry = zip_writer.Entry(b"n", 0, 200, 300)
     assert entry.wide_fields() == struct.pack("<HHQQQ", 1, 24, 200, 200, 300)
@@ -110,7 +110,7 @@ def test_a_truncated_archive_is_refused():
 def test_a_name_that_stands_twice_is_refused():
     first, second = local(A, b"1"), local(A, b"2")
     directory = entry(A, b"1", 0) + entry(A, b"2", len(first))
-    refused(ended(first + second, directory, 2), "stands twice")
+    refused(ended(first + second, directory, 2), "occurs twice")
 
 
 def test_overlapping_records_are_refused():
@@ -203,7 +203,7 @@ def test_a_record_that_inflates_to_another_size_is_refused(declared):
 
 
 def test_inflating_stops_at_the_declared_size():
-    """A megabyte is declared, a gigabyte is there: no more than the megabyte is made."""
+    """A megabyte is declared, a gigabyte is there: no more than the megabyte is inflated."""
     tracemalloc = pytest.importorskip("tracemalloc")
     packed = deflated(bytes(1 << 28))
     tracemalloc.start()

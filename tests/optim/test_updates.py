@@ -277,7 +277,7 @@ def test_differentiable_step_on_a_leaf_is_refused():
 
 
 def test_steps_of_numbers_become_tensors():
-    """States written before the count was a tensor."""
+    """States from before the count was a tensor are accepted."""
     param = nn.Parameter(taper.ones(1))
     optimizer = optim.Adam([param])
     param.grad = taper.ones(1)
@@ -344,7 +344,7 @@ def test_refusals(make, error, text):
 
 
 def test_a_large_parameter_is_updated_in_pieces_that_stay_in_the_cache():
-    """Every element once, also where memory lies in columns and a state is not in use."""
+    """Every element once, even where memory lies in columns and a state is not in use."""
     for order in "CF":
         param = np.zeros((3, update.BLOCK), order=order)
         sizes = []

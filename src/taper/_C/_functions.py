@@ -22,7 +22,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The node class `name`, such as `MulBackward0`, of the operator table."""
+    """Return the node class `name`, such as `MulBackward0`, of the operator table."""
     if not name.startswith("_"):
         load_all()
         for entry in registry.values():

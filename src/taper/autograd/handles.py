@@ -1,4 +1,4 @@
-"""Hook lists and the handles that remove from them.  Knows nobody."""
+"""Hook lists and the handles that remove from them.  Imports nothing of taper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HookDict(OrderedDict[int, Callable[..., Any]]):
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out again, more than once is fine.
+    """What registering a hook returns: `remove()` takes the hook out, at any number of calls.
 
     The handle refers weakly to the hooks, so keeping it keeps nothing else alive.
     """
