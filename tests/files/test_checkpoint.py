@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import tarfile
-import threading
 import zipfile
 
 import pytest
@@ -540,17 +539,6 @@ def test_rights_and_links_stay(saved):
     assert link.is_symlink()
     assert taper.load(saved) == 2
     assert saved.stat().st_mode & 0o777 == 0o640
-
-
-def test_what_is_no_regular_file_is_written_directly(tmp_path):
-    path, got = tmp_path / "pipe", []
-    os.mkfifo(path)  # not /dev/null: a mistake would replace the machine's
-    reader = threading.Thread(target=lambda: got.append(path.read_bytes()), daemon=True)
-    reader.start()
-    taper.save(taper.ones(2), path)
-    reader.join(10)
-    assert taper.load(io.BytesIO(got[0])).tolist() == [1, 1]
-    assert path.is_fifo()
 
 
 def test_paths_that_cannot_be_written(tmp_path):
