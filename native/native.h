@@ -16,8 +16,9 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
-/* Each processor runs the widest form of a loop that it has. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+/* Each processor runs the widest form of a loop that it has.  Sanitizers cannot: what chooses the form
+ * runs before they are ready (TAPER_ONE_FORM). */
+#if !defined(TAPER_ONE_FORM) && defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE
