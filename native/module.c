@@ -35,6 +35,16 @@ static PyMethodDef methods[] = {
     ROW(memory_counts),
     ROW(thread_loops),
     ROW(product),
+    ROW(seed_twister),
+    ROW(set_twister),
+    ROW(draw_words),
+    ROW(draw_uniform),
+    ROW(draw_trials),
+    ROW(draw_integers),
+    ROW(draw_permutation),
+    ROW(draw_normal),
+    ROW(draw_pairs),
+    ROW(apply_function),
     {NULL, NULL, 0, NULL},
 };
 

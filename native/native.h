@@ -50,5 +50,15 @@ SEVERAL(drop_memory);
 SEVERAL(memory_counts);
 SEVERAL(thread_loops);
 SEVERAL(product);
+SEVERAL(seed_twister);
+SEVERAL(set_twister);
+SEVERAL(draw_words);
+SEVERAL(draw_uniform);
+SEVERAL(draw_trials);
+SEVERAL(draw_integers);
+SEVERAL(draw_permutation);
+SEVERAL(draw_normal);
+SEVERAL(draw_pairs);
+SEVERAL(apply_function);
 
 #endif

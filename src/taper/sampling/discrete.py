@@ -49,7 +49,20 @@ def bernoulli_(
         if p.dtype != np.float64:
             draw, p = uniform24, p.astype(np.float32)
         p = in_memory_order(np.broadcast_to(p, out.shape), out).ravel()
+    elif _fill_trials(out, p, np.ones((), out.dtype), source(generator)):
+        return out
     return write(out, draw(source(generator), out.size) < p)
+
+
+def _fill_trials(out: np.ndarray, p: float, one: np.ndarray, generator: Generator) -> bool:
+    """Fill natively with `one`, of the dtype of `out`, with probability `p`, and zeros."""
+    if generator.fill("trials", out, p, one):
+        return True
+    flat = np.empty(out.size, out.dtype)
+    if not generator.fill("trials", flat, p, one):
+        return False
+    write(out, flat)
+    return True
 
 
 def dropout_mask_(
@@ -76,9 +89,13 @@ def dropout_mask_(
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {dtype.scalar_type}"
         )
-    bernoulli_(out, 1.0 - p, generator)
+    if not dtype.is_floating_point:
+        raise no_kernel("bernoulli_scalar_cpu_", dtype)
     wide = out.dtype.type if out.dtype.itemsize > 4 else np.float32
-    out *= (wide(1.0) / wide(1.0 - p)).astype(out.dtype)
+    scale = np.asarray(wide(1.0) / wide(1.0 - p)).astype(out.dtype)
+    if not _fill_trials(out, 1.0 - p, scale, source(generator)):
+        bernoulli_(out, 1.0 - p, generator)
+        out *= scale
     return out
 
 

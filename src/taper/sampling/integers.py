@@ -62,9 +62,14 @@ def random_(
     low, stop = _random_bounds(dtype, low, high)
     if not out.size:
         return out
-    span = stop - low
-    draw = source(generator).random64 if span >= 2**28 else source(generator).random32
-    values = draw(out.size)
+    return _modulo(out, low, stop - low, stop - low >= 2**28, source(generator))
+
+
+def _modulo(out: np.ndarray, low: int, span: int, wide: bool, generator: Generator) -> np.ndarray:
+    """Fill with the rest that `span` leaves of numbers of 32 bits, or 64 if `wide`, plus `low`."""
+    if generator.fill("integers", out, low, span, 64 if wide else 32):
+        return out
+    values = generator.random64(out.size) if wide else generator.random32(out.size)
     values %= np.uint64(span)
     values += np.uint64(low % 2**64)
     return write(out, values.view(np.int64))
@@ -84,9 +89,7 @@ def _random_any(
     if dtype.is_complex or dtype in WIDE_UNSIGNED:
         raise no_kernel("random_kernel_cpu", dtype)
     wide = dtype in (dtypes.int64, dtypes.float64)
-    values = (source(generator).random64 if wide else source(generator).random32)(out.size)
-    values %= np.uint64(_largest_integer(dtype) + 1)
-    return write(out, values.view(np.int64))
+    return _modulo(out, 0, _largest_integer(dtype) + 1, wide, source(generator))
 
 
 def _digits(dtype: dtypes.dtype) -> int:
@@ -192,9 +195,14 @@ def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.
     array([4, 0, 1, 3, 2])
     """
     _check_randperm(n, dtypes.FROM_NUMPY[dtype])
-    shuffled = _shuffle if n < (2**32 - 1) // 20 else _shuffle_inside_out
-    values = np.asarray(shuffled(n, source(generator)), np.int64)
-    return write(np.empty(n, dtype), values)
+    if n < 2:
+        return np.zeros(n, dtype)  # nothing is drawn
+    out, inside_out = np.empty(n, dtype), n >= (2**32 - 1) // 20
+    for target in (out, out if dtype == np.int64 else np.empty(n, np.int64)):
+        if source(generator).fill("permutation", target, inside_out):
+            return target if target is out else write(out, target)
+    shuffled = _shuffle_inside_out if inside_out else _shuffle
+    return write(out, np.asarray(shuffled(n, source(generator)), np.int64))
 
 
 def _check_randperm(n: int, dtype: dtypes.dtype) -> None:
