@@ -118,7 +118,6 @@ static void LEVEL(normal_float)(float *values, npy_intp groups, float mean, floa
 
 /* Numbers of 53 bits are compared by their halves: all lanes have 32 bits. */
 #undef TRIALS
-#undef REMAINDER
 #define TRIALS(TYPE)                                                                      \
     for (npy_intp i = 0; i < count; i++) {                                                \
         const uint32_t upper = words[2 * i] & 0x1fffffu, lower = words[2 * i + 1];        \
@@ -135,21 +134,23 @@ static void LEVEL(trials)(const uint32_t *words, void *restrict to, npy_intp cou
     else TRIALS(uint64_t)
 }
 
-/* Rounded in double precision, a quotient of two words never reaches the next integer. */
-#define REMAINDER(word, divisor)                                                          \
-    ((word) - (uint32_t)(int32_t)(WIDENED(word) / WIDENED(divisor)) * (divisor))
-
+/* The reciprocal is larger than 1 / span by more than a rounding of the product, and by so little
+ * that no product reaches the next integer: quotients are exact. */
 static void LEVEL(remainders)(uint32_t *words, npy_intp count, uint32_t span) {
-    if ((span & (span - 1)) == 0)
+    if ((span & (span - 1)) == 0) {
         for (npy_intp i = 0; i < count; i++) words[i] &= span - 1;
-    else
-        for (npy_intp i = 0; i < count; i++) words[i] = REMAINDER(words[i], span);
+        return;
+    }
+    const double reciprocal = 1.0 / span * (1.0 + 4.440892098500626e-16);
+    for (npy_intp i = 0; i < count; i++)
+        words[i] -= (uint32_t)(int32_t)(WIDENED(words[i]) * reciprocal) * span;
 }
 
+/* Rounded in double precision, a quotient of two words never reaches the next integer. */
 static void LEVEL(falling_remainders)(uint32_t *words, npy_intp count, uint32_t last) {
     for (npy_intp i = 0; i < count; i++) {
         const uint32_t divisor = last - (uint32_t)i;
-        words[i] = REMAINDER(words[i], divisor);
+        words[i] -= (uint32_t)(int32_t)(WIDENED(words[i]) / WIDENED(divisor)) * divisor;
     }
 }
 

@@ -325,3 +325,14 @@ def test_parameters_out_of_range_are_refused(name, arguments):
     with pytest.raises(ValueError, match=name):
         getattr(native, name)(words, *arguments)
     np.testing.assert_array_equal(words, before)
+
+
+def test_a_few_of_many_quotients_are_found_as_by_a_stable_sort():
+    rng = np.random.default_rng(0)
+    for nr in range(60):
+        row = rng.integers(0, 20 if nr % 2 else 10**6, 3000).astype(np.float32)
+        if nr % 5 == 0:
+            row[rng.random(row.size) < 0.99] = np.nan
+        count = int(rng.integers(1, 700))
+        expected = np.argsort(row, kind="stable")[:count]
+        np.testing.assert_array_equal(discrete._places_of_smallest(row, count), expected)

@@ -143,7 +143,6 @@ def normal(
     return normal_(np.empty(shape, dtype), mean, std, generator)
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def normal_(
     out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> np.ndarray:
@@ -175,7 +174,8 @@ def normal_(
         values = blocks(out, count, part, mean, std, source(generator))
     if values is out:
         return out
-    return write(out, values.astype(part).view(out.dtype) if dtype.is_complex else values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return write(out, values.astype(part).view(out.dtype) if dtype.is_complex else values)
 
 
 def normal_from(

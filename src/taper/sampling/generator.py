@@ -205,8 +205,11 @@ class Generator:
 
     def fill(self, distribution: str, out: np.ndarray, *parameters: Any) -> Any:
         """Fill `out` by the native draw of that name; False, with nothing drawn, if it does not."""
-        self._will_draw(out.size)
-        return self._twister.fill(distribution, out, parameters)
+        if out.size:
+            self._fresh = False
+            self._changes += 1
+        twister = self._engine or self._twister
+        return twister.fill(distribution, out, parameters)
 
     def _will_draw(self, count: int) -> None:
         if count:

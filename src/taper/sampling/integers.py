@@ -9,6 +9,7 @@ import array
 import math
 import warnings
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -92,11 +93,13 @@ def _random_any(
     return _modulo(out, 0, _largest_integer(dtype) + 1, wide, source(generator))
 
 
+@cache
 def _digits(dtype: dtypes.dtype) -> int:
     """The binary digits of a floating point dtype."""
     return 1 - round(math.log2(dtypes.finfo(dtype).eps))
 
 
+@cache
 def _largest_integer(dtype: dtypes.dtype) -> int:
     """The largest integer up to which the dtype holds all."""
     if dtype is dtypes.bool_:
@@ -160,14 +163,21 @@ def _held_below(dtype: dtypes.dtype, high: int) -> int:
     return rounded - (1 << (abs(high - 1).bit_length() - _digits(dtype)))
 
 
+@cache
+def _range(dtype: dtypes.dtype) -> tuple[int, int]:
+    """The smallest and the largest number of the dtype."""
+    if dtype.is_floating_point:
+        largest = int(dtypes.finfo(dtype).max)
+        return -largest, largest
+    smallest = 0 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).min
+    return smallest, _largest_integer(dtype)
+
+
 def _check_in_range(dtype: dtypes.dtype, low: int, stop: int) -> None:
     floating = dtype.is_floating_point
-    if floating:
-        largest = int(dtypes.finfo(dtype).max)
-        smallest = -largest
-    else:
-        smallest = 0 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).min
-        largest = _largest_integer(dtype)
+    smallest, largest = _range(dtype)
+    if smallest <= low < stop <= largest + 1 <= 2**63 and not floating:
+        return
     for name, bound in (("from", low), ("to - 1", stop - 1)):
         # PyTorch reads the last value as a signed number of 64 bits.
         if not smallest <= bound <= largest or bound >= 2**63:

@@ -157,6 +157,7 @@ def _fill_blocks(values: np.ndarray, half: bool, generator: Generator) -> None:
         values[-BLOCK:] = transform(draw(generator, BLOCK if half else rest + BLOCK)[-BLOCK:])
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _scale(values: np.ndarray, mean: float, std: float) -> None:
     if values.dtype == np.float64:
         values[...] = fused64(values, std, mean)
