@@ -43,34 +43,6 @@ PyObject *taper_all_finite(PyObject *self, PyObject *value) {
                                : finite_double(PyArray_DATA(array), size));
 }
 
-/* threshold_backward(grad, values, threshold): the gradient where a value is not below. */
-PyObject *taper_threshold_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 3) return PyErr_Format(PyExc_TypeError, "threshold_backward(grad, values, threshold)");
-    if (!is_plain(args[0], -1)) Py_RETURN_NONE;
-    PyArrayObject *grad = (PyArrayObject *)args[0], *values = (PyArrayObject *)args[1];
-    int type = PyArray_TYPE(grad);
-    if (!is_plain(args[1], type) || !PyArray_SAMESHAPE(grad, values)) Py_RETURN_NONE;
-    double threshold = PyFloat_AsDouble(args[2]);
-    if (threshold == -1.0 && PyErr_Occurred()) return NULL;
-    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(grad), PyArray_DIMS(grad), type);
-    if (result == NULL) return NULL;
-    npy_intp size = PyArray_SIZE(grad);
-    void *target = PyArray_DATA((PyArrayObject *)result);
-    NPY_BEGIN_THREADS_DEF;
-    NPY_BEGIN_THREADS_THRESHOLDED(size);
-    if (type == NPY_FLOAT) {
-        const float *from = PyArray_DATA(grad), *value = PyArray_DATA(values);
-        const float limit = (float)threshold;
-        for (npy_intp i = 0; i < size; i++) ((float *)target)[i] = value[i] <= limit ? 0 : from[i];
-    } else {
-        const double *from = PyArray_DATA(grad), *value = PyArray_DATA(values);
-        for (npy_intp i = 0; i < size; i++)
-            ((double *)target)[i] = value[i] <= threshold ? 0 : from[i];
-    }
-    NPY_END_THREADS;
-    return result;
-}
-
 #define DEFINE_SELECT(TYPE)                                                               \
     WIDE static void select_##TYPE(const npy_bool *mask, const TYPE *first,               \
                                    const TYPE *second, TYPE *to, npy_intp size) {         \

@@ -213,6 +213,14 @@ static void *resize(void *context, void *data, size_t size) {
     return moved;
 }
 
+/* Memory for a kernel's own use; a kept block, so that it does not cost page faults. */
+void *scratch_take(size_t size) {
+    int zeroed;
+    return large(size < SMALLEST ? SMALLEST : size, &zeroed);
+}
+
+void scratch_give(void *data) { release(NULL, data, SMALLEST); }
+
 static PyDataMem_Handler handler = {
     "taper", 1, {NULL, allocate, allocate_zeros, resize, release},
 };

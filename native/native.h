@@ -23,6 +23,10 @@
 #define WIDE
 #endif
 
+/* Memory for a kernel's own use, from any thread; NULL if there is none. */
+void *scratch_take(size_t size);
+void scratch_give(void *data);
+
 /* The functions of the module: of one argument, or of several. */
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
 #define SEVERAL(name) PyObject *taper_##name(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -38,7 +42,6 @@ ONE(count_incoming);
 SEVERAL(first_gradient);
 SEVERAL(run_rule);
 ONE(all_finite);
-SEVERAL(threshold_backward);
 SEVERAL(pick_rows);
 SEVERAL(put_rows);
 SEVERAL(polynomial);
@@ -60,5 +63,16 @@ SEVERAL(draw_permutation);
 SEVERAL(draw_normal);
 SEVERAL(draw_pairs);
 SEVERAL(apply_function);
+ONE(curve_number);
+SEVERAL(curve);
+SEVERAL(convolve);
+SEVERAL(spread);
+SEVERAL(weight_gradient);
+SEVERAL(attend);
+SEVERAL(attend_backward);
+SEVERAL(lstm);
+SEVERAL(lstm_back);
+SEVERAL(gru);
+SEVERAL(gru_back);
 
 #endif

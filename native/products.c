@@ -81,6 +81,8 @@ static int have_blas(void) {
     return blas.single != NULL;
 }
 
+int have_products(void) { return have_blas(); }
+
 int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
             Matrix right, void *to, npy_intp to_step, double scale) {
     if (!have_blas()) return 0;
@@ -136,10 +138,10 @@ static void strip(void *context, npy_intp start, npy_intp stop) {
 }
 
 /* Run parts while BLAS itself uses one thread: its own would start from 64x64x64 on. */
-static void on_pool(Part part, Task *task, npy_intp count, npy_intp grain) {
+void products_on_pool(Part part, void *context, npy_intp count, npy_intp grain) {
     int before = blas.get_threads();
     if (before > 1) blas.set_threads(1);
-    pool_run(part, task, count, grain);
+    pool_run(part, context, count, grain);
     if (before > 1) blas.set_threads(before);
 }
 
@@ -160,7 +162,7 @@ int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp col
                  0, 0, 0, scale};
     npy_intp strips = ((task.by_rows ? rows : columns) + STRIP - 1) / STRIP;
     npy_intp pieces = pieces_of(work);
-    on_pool(strip, &task, strips, (strips + pieces - 1) / pieces);
+    products_on_pool(strip, &task, strips, (strips + pieces - 1) / pieces);
     return 1;
 }
 
@@ -220,7 +222,7 @@ static int multiply(int is_double, char **args, const npy_intp *dims, const npy_
         return 1;
     }
     npy_intp grain = (npy_intp)(PIECE / 4 / one);
-    on_pool(products_of_batch, &task, batch, grain < 1 ? 1 : grain);
+    products_on_pool(products_of_batch, &task, batch, grain < 1 ? 1 : grain);
     return 1;
 }
 

@@ -5,6 +5,7 @@
 
 
 #include "native.h"
+#include "pool.h"
 
 /* One matrix of floats or doubles as BLAS wants it: rows or columns lie in one piece. */
 typedef struct {
@@ -21,6 +22,12 @@ int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matr
 /* The same in pieces, on the pool. */
 int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
                       Matrix right, void *to, npy_intp to_step, double scale);
+
+/* Whether there is a BLAS to compute products with, of sizes below 2^31 in any case. */
+int have_products(void);
+
+/* `pool_run` for parts that compute products. */
+void products_on_pool(Part part, void *context, npy_intp count, npy_intp grain);
 
 /* Put products by pieces in front of NumPy's `matmul`; how many loops were replaced. */
 int thread_products(PyUFuncObject *matmul);

@@ -11,7 +11,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+import taper
 from taper.arrays import convolution as kernels
+from taper.arrays.native import native
 
 # Shape of the input, of the weight (groups, outputs, inputs, *kernel), stride, padding, dilation.
 GEOMETRIES = {
@@ -55,6 +57,7 @@ def by_definition(array, weight, stride, padding, dilation):
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_convolution_and_both_gradients(name, block, monkeypatch):
     monkeypatch.setattr(kernels, "BLOCK", block)
+    monkeypatch.setattr(kernels, "native", native if block == BLOCKS[0] else None)
     shape, weight_shape, stride, padding, dilation = GEOMETRIES[name]
     rng = np.random.default_rng(7)
     array, weight = rng.standard_normal(shape), rng.standard_normal(weight_shape)
@@ -84,3 +87,82 @@ def test_bias_is_added_once(outputs):
     without = kernels.spread(grad, weight, None, *settings).copy()
     found = kernels.spread(grad, weight, bias, *settings)
     np.testing.assert_allclose(found, without + bias[:, None, None], atol=1e-12)
+
+
+def _random_geometry(rng):
+    """Arrays and settings of a random convolution in one or two dimensions; None if it is empty."""
+    rank, groups, images = (int(rng.choice(each)) for each in ([1, 2, 2], [1, 1, 2, 3], [1, 2, 9]))
+    inputs, outputs = (int(rng.choice([1, 2, 5, 40])) for _ in range(2))
+    kernel, stride, dilation = (tuple(rng.integers(1, most, rank).tolist()) for most in (5, 4, 3))
+    padding, sizes = (
+        tuple(rng.integers(low, most, rank).tolist()) for low, most in ((0, 4), (1, 40))
+    )
+    spans = zip(sizes, padding, dilation, kernel, stride, strict=True)
+    places = [(s + 2 * p - d * (k - 1) - 1) // step + 1 for s, p, d, k, step in spans]
+    if min(places) < 1:
+        return None
+    dtype = rng.choice([np.float32, np.float64])
+    shapes = (images, groups * inputs, *sizes), (groups, outputs, inputs, *kernel)
+    array, weight = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
+    grad = rng.standard_normal((images, groups * outputs, *places)).astype(dtype)
+    return array, weight, grad, (stride, padding, dilation)
+
+
+def _all_three(array, weight, grad, settings):
+    biases = np.arange(grad.shape[1], dtype=grad.dtype), np.arange(array.shape[1], dtype=grad.dtype)
+    return (
+        kernels.convolve(array, weight, biases[0], *settings, np.empty_like(grad)),
+        kernels.spread(grad, weight, biases[1], *settings, np.empty_like(array)),
+        kernels.weight_gradient(array, grad, weight.shape, *settings),
+    )
+
+
+@pytest.mark.skipif(native is None, reason="the native module is not built")
+@pytest.mark.parametrize("seed", range(100))
+def test_the_native_module_agrees_with_its_twin_and_on_two_threads(seed, monkeypatch):
+    given = _random_geometry(np.random.default_rng(seed))
+    if given is None:
+        return
+    before = taper.get_num_threads()
+    taper.set_num_threads(1)
+    found = _all_three(*given)
+    taper.set_num_threads(2)
+    on_two = _all_three(*given)
+    taper.set_num_threads(before)
+    monkeypatch.setattr(kernels, "native", None)
+    limit = 2e-6 if given[0].dtype == np.float32 else 1e-14
+    for one, two, twin in zip(found, on_two, _all_three(*given), strict=True):
+        assert one.tobytes() == two.tobytes()
+        assert np.abs(one - twin).max() <= limit * max(1, np.abs(twin).max())
+
+
+@pytest.mark.skipif(native is None, reason="the native module is not built")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stride": (0, 1)},
+        {"padding": (-1, 0)},
+        {"dilation": (1, 1 << 40)},
+        {"stride": (1,)},
+        {"stride": [1, 1]},
+        {"output": np.ones((2, 4, 9, 9), np.float32)},
+        {"output": np.ones((2, 5, 7, 7), np.float32)},
+        {"weight": np.ones((1, 4, 3, 3, 3), np.float64)},
+        {"weight": np.ones((1, 4, 2, 3, 3), np.float32)},
+        {"bias": np.ones(3, np.float32)},
+        {"input": None},
+        {"input": np.ones((2, 3, 9, 0), np.float32)},
+    ],
+)
+def test_the_native_module_refuses_what_does_not_fit(change):
+    given = {
+        "input": np.ones((2, 3, 9, 9), np.float32),
+        "weight": np.ones((1, 4, 3, 3, 3), np.float32),
+        "output": np.ones((2, 4, 7, 7), np.float32),
+        "stride": (1, 1),
+        "padding": (0, 0),
+        "dilation": (1, 1),
+        "bias": None,
+    }
+    assert native.convolve(*given.values()) is True
+    assert native.convolve(*{**given, **change}.values()) is None

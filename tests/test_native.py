@@ -148,13 +148,14 @@ def test_a_rule_runs_itself_if_somebody_wants_to_see_it(monkeypatch, live):
 def test_threshold_backward(dtype):
     values = np.array([-1.0, -0.0, 0.0, 1.0, np.nan, np.inf, -np.inf, 0.5], dtype)
     grad = np.array([1.0, 2.0, np.inf, np.inf, 5.0, np.nan, np.nan, 8.0], dtype)
+    number = native.curve_number("threshold_backward")
     for threshold in (0, 0.5):
-        found = native.threshold_backward(grad, values, threshold)
+        found = native.curve(number, values, grad, threshold)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, np.where(values <= threshold, 0, grad))
-    assert native.threshold_backward(grad, values[::-1], 0) is None
-    assert native.threshold_backward(grad, values[:3], 0) is None
-    assert native.threshold_backward(grad, values.astype(np.float16), 0) is None
+    assert native.curve(number, values[::-1], grad, 0) is None
+    assert native.curve(number, values[:3], grad, 0) is None
+    assert native.curve(number, values.astype(np.float16), grad, 0) is None
 
 
 @needs_native

@@ -192,11 +192,29 @@ def listed(types: Types, module: Any) -> Iterator[str]:
         source = getattr(value, "__module__", "")
         of_table = source in ("taper", module.__name__) or source.startswith("taper.ops.")
         if inspect.isfunction(value) and of_table:
-            yield from Function(types, name, value, method=False).lines()
+            yield from function_or_import(types, name, value)
         elif name not in inside:
             places = [explicit.get(name, source), *(f"{module.__name__}.{each}" for each in inside)]
             home = next(each for each in places if hasattr(sys.modules[each], name))
             types.imports.add(f"from {home} import {name} as {name}")
+
+
+def function_or_import(types: Types, name: str, value: Any) -> Iterator[str]:
+    """The lines of a function, or none and an import if `taper` has the same under that name."""
+    apart = Types()
+    lines = list(Function(apart, name, value, method=False).lines())
+    if lines == of_taper().get(name):
+        types.imports.add(f"from taper import {name} as {name}")
+    else:
+        types.imports |= apart.imports
+        yield from lines
+
+
+@functools.cache
+def of_taper() -> dict[str, list[str]]:
+    """The lines of each function of `taper` itself."""
+    table = taper._loaded_functions().items()
+    return {name: list(Function(Types(), name, each, method=False).lines()) for name, each in table}
 
 
 def is_submodule(package: Any, name: str) -> bool:

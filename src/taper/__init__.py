@@ -118,28 +118,36 @@ _FROM_ON_DEMAND |= dict.fromkeys(
 
 
 def __getattr__(name: str) -> _Any:
+    # late: all of these are loaded when they are first used, so that `import taper` is short
     if name in _ON_DEMAND:
-        return importlib.import_module(f"taper.{name}")
+        return importlib.import_module(f"taper.{name}")  # late: see above
     if name in _FROM_ON_DEMAND:
+        # late: see above
         return getattr(importlib.import_module(f"taper.{_FROM_ON_DEMAND[name]}"), name)
     if name.startswith("_foreach_"):
+        # late: see above
         return getattr(importlib.import_module("taper.foreach"), name)
     if name in _on_demand.FUNCTIONS:
         _on_demand.load(name)
         _publish()
         return globals()[name]
     if name in _DEPRECATED:
+        # late: see above
         return getattr(importlib.import_module("taper.top_level"), name)
     reason = None if name[:2] == "__" else _why_not(name)
     raise AttributeError(f"module 'taper' has no attribute {name!r}{reason or ''}")
 
 
 def _why_not(name: str) -> str | None:
+    if (name in _registry and _registry[name].public) or name in _composites:
+        return ". The operator table has it, and ops/provided.py does not: run `make docs`"
+    # late: read when a name is missing
     sentence = importlib.import_module("taper.compat.left_out").sentence(f"torch.{name}")
     return sentence and f". {sentence}"
 
 
 def __dir__() -> list[str]:
+    # late: only a name of it shall load it
     of_lists = importlib.import_module("taper.foreach").__all__
     return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_on_demand.FUNCTIONS, *of_lists})
 

@@ -288,7 +288,7 @@ def _promote(first: dtype, second: dtype) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds the values of both, by PyTorch's table.
+    """Find the smallest dtype that holds the values of both, by PyTorch's table.
 
     >>> import taper
     >>> taper.promote_types(taper.int64, taper.float16)
@@ -300,7 +300,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether values of `from_` may be written into `to` without falling to a lower category.
+    """Tell whether values of `from_` can be written into `to`, of no lower category.
 
     >>> import taper
     >>> taper.can_cast(taper.float64, taper.float16), taper.can_cast(taper.float16, taper.int64)

@@ -2,7 +2,8 @@
 
 Threads are those of the native pool, which NumPy's element-wise loops and matrix products run on,
 and those of BLAS, which is left the decompositions.  All algorithms are deterministic and all
-products are exact to their dtype, so those settings change nothing but what uninitialised memory holds.
+products are exact to their dtype, so those settings change nothing but what uninitialised memory
+holds.
 """
 
 from __future__ import annotations

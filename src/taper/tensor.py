@@ -131,7 +131,18 @@ class Tensor(TensorMethods):
     @overload
     def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Size | int:
-        """The shape, or the length of one dimension."""
+        """Return the shape, or the length of one dimension.
+
+        Args:
+            dim: a dimension; None for all of them.
+
+        Returns: a Size (a tuple of ints), or an int.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2, 3).size(), taper.zeros(2, 3).size(-1)
+            (torch.Size([2, 3]), 3)
+        """
         if dim is None:
             return of_shape(self._array.shape)
         try:
@@ -150,7 +161,18 @@ class Tensor(TensorMethods):
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """How many elements lie between neighbours along each dimension, or along one."""
+        """Return how many elements lie in memory between neighbours along each dimension.
+
+        Args:
+            dim: a dimension; None for all of them.
+
+        Returns: a tuple of ints, or an int.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2, 3).stride()
+            (3, 1)
+        """
         strides = element_strides(self._array)
         if dim is None:
             return strides
@@ -159,13 +181,29 @@ class Tensor(TensorMethods):
         return strides[wrap_dim(dim, self._array.ndim)]
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Count the dimensions.
+
+        Returns: an int, 0 for a tensor that holds one number.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2, 3).dim()
+            2
+        """
         return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Count the elements.
+
+        Returns: the product of all lengths, an int.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2, 3).numel()
+            6
+        """
         return self._array.size
 
     nelement = numel
@@ -175,7 +213,16 @@ class Tensor(TensorMethods):
         return self._array.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """Return the address of the first element in memory.
+
+        Returns: an int, 0 if there are no elements.
+
+        Example:
+            >>> import taper
+            >>> x = taper.ones(2)
+            >>> x.data_ptr() == x.view(1, 2).data_ptr()
+            True
+        """
         return self._array.ctypes.data if self._array.size else 0
 
     def storage_offset(self) -> int:
@@ -243,6 +290,11 @@ def element_strides(array: np.ndarray) -> tuple[int, ...]:
 def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Shape, strides and offset in the storage, counted in elements."""
     return array.shape, element_strides(array), storage_offset(array)
+
+
+def array_of(value: Any) -> Any:
+    """The array of a Tensor, and anything else as it is, for decisions that have no derivative."""
+    return value._array if isinstance(value, Tensor) else value
 
 
 def is_complex(value: Any) -> bool:

@@ -70,6 +70,7 @@ def get_device_module(device: Any = None) -> Any:
         raise RuntimeError(
             f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'."
         )
+    # late: the module of a device that a program asks for
     return importlib.import_module(f"taper.{name}")
 
 

@@ -77,6 +77,7 @@ def _switch_cpu(on: bool) -> None:
         wanted = bool(len(_active))
         if wanted is _detoured:
             return
+        # late: the lists of autocast name half of the library
         casts = importlib.import_module("taper.amp.casts")
         _detoured = True
         casts.start() if wanted else casts.stop()

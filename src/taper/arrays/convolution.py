@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.native import native
 from taper.arrays.strides import Shape, strided
 
 BLOCK = 1 << 19  # elements of columns in a block: they stay in the second cache
@@ -79,6 +80,26 @@ def _padded(array: ndarray, front: Sequence[int], lengths: Sequence[int], scratc
     result.fill(0)
     result[tuple(target)] = array[tuple(source)]
     return result
+
+
+def _natively(
+    name: str,
+    array: ndarray,
+    weight: ndarray,
+    out: ndarray,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    *bias: ndarray | None,
+) -> bool:
+    """Let the native module compute one of the three, in one or two dimensions; False if not."""
+    if native is None or len(stride) > 2:
+        return False
+    arrays = [np.ascontiguousarray(each) for each in (array, weight, out)]
+    if len(stride) == 1:
+        arrays = [each.reshape(*each.shape[:-1], 1, each.shape[-1]) for each in arrays]
+        stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
+    return getattr(native, name)(*arrays, stride, padding, dilation, *bias) is not None
 
 
 # --- the convolution -------------------------------------------------------------------------
@@ -220,6 +241,8 @@ def convolve(
     out: ndarray,
 ) -> ndarray:
     """The convolution of (image, channel, *place) into `out`, which is contiguous."""
+    if _natively("convolve", array, weight, out, stride, padding, dilation, bias):
+        return out
     if is_pointwise(weight.shape[3:], padding):
         array = _seen(array, stride, out.shape[2:])
         return _pointwise(array, weight.reshape(weight.shape[:3]), bias, out)
@@ -243,6 +266,8 @@ def spread(
     Places of `out` that are a multiple of the stride apart see the same taps of the kernel.  For
     each such set it is a plain convolution with a part of the kernel, turned around.
     """
+    if _natively("spread", out, weight, array, stride, padding, dilation, bias):
+        return out
     if _has_few_places(array, weight):
         return _spread_columns(array, weight, bias, stride, padding, dilation, out)
     turned = weight.swapaxes(1, 2)
@@ -346,6 +371,9 @@ def weight_gradient(
     """
     groups, outputs, inputs, *rest = shape
     kernel = tuple(rest)
+    result = np.empty(shape, grad.dtype)
+    if _natively("weight_gradient", array, result, grad, stride, padding, dilation):
+        return result
     if is_pointwise(kernel, padding):
         return _pointwise_gradient(array, grad, shape, stride)
     places = len(array) * math.prod(grad.shape[2:])

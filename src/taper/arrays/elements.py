@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.native import native
+from taper.arrays.native import curve, native
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
@@ -38,11 +38,14 @@ _FEW = 700  # elements up to which `np.where` is faster
 BLOCK = 16384  # elements to work on at once
 
 
+_native_logistic = curve("logistic")
 _negative, _exp, _add, _reciprocal = np.negative, np.exp, np.add, np.reciprocal
 
 
 def logistic(values: Any) -> Any:
-    """1 / (1 + exp(-x)), in four calls and one new array."""
+    """1 / (1 + exp(-x)), natively or in four calls and one new array."""
+    if (found := _native_logistic(values)) is not None:
+        return found
     result = _negative(values)
     if result.ndim == 0:
         return _reciprocal(_add(_exp(result), ONE))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 native: Any = None
@@ -37,3 +39,19 @@ def keep_memory() -> None:
     """Keep the memory of this thread's large arrays for the next ones; NumPy asks by thread."""
     if native is not None and _LIMIT:
         native.keep_memory(_LIMIT)
+
+
+def curve(name: str) -> Callable[..., Any]:
+    """A function of an element that the native module has as one loop, see `native/curves.c`.
+
+    Called as (x, g, p), an array, the gradient and a number, it returns a new array, or None where
+    the twin must compute: without the native module, and for operands that are not row-major of one
+    shape and dtype.  The twin stands in the operator that asks.
+    """
+    if native is None:
+        return _nothing
+    return partial(native.curve, native.curve_number(name))
+
+
+def _nothing(*_: Any) -> None:
+    """Stand for every curve where there is no native module."""

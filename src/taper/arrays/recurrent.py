@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.elements import FLOAT32
+from taper.arrays.native import native
 from taper.arrays.reduction import add_blocks
 
 RELU, TANH, LSTM, GRU = range(4)
@@ -63,6 +65,15 @@ def _slope(value: ndarray) -> ndarray:
     slope = np.subtract(1, value)
     slope *= value
     return slope
+
+
+def _natively(name: str, steps: Steps, *arrays: Any) -> bool:
+    """Let the native module run a loop over the steps; False, with nothing done, if it cannot."""
+    if native is None or arrays[0].dtype != FLOAT32:
+        return False
+    starts = np.array([place.start for place, _ in steps], np.intp)
+    counts = np.array([count for _, count in steps], np.intp)
+    return getattr(native, name)(starts, counts, *arrays) is not None
 
 
 # --- forward ---------------------------------------------------------------------------------
@@ -130,6 +141,8 @@ def _lstm(
     turned = np.ascontiguousarray(_lstm_order(weights[1]).T)
     output = np.empty_like(cells)
     state, cell, fresh = hx.copy(), cx.copy(), np.empty_like(cx)
+    if _natively("lstm", steps, state, cell, gates, cells, output, turned):
+        return output, state, cell, workspace
     product = np.empty((len(hx), 4 * size), rows.dtype)
     for place, count in steps:
         gate, cell_now = gates[place], cells[place]
@@ -170,6 +183,10 @@ def _gru(
     output = np.empty_like(hidden)
     state, fresh = hx.copy(), np.empty_like(hx)
     product = np.empty((len(hx), 3 * size), rows.dtype)
+    row = None if isinstance(shift, int) else shift[None]
+    if _natively("gru", steps, state, gates, hidden, output, turned, row, product):
+        kept_output[...] = output
+        return output, state, workspace
     for place, count in steps:
         gate, before = gates[place], state[:count]
         moved = np.matmul(before, turned, product[:count])
@@ -265,15 +282,19 @@ def _lstm_back(
     opening, forget, leaving, candidate = (
         gates[:, number * size : (number + 1) * size] for number in range(4)
     )
-    bent = np.tanh(cells)
     change = np.empty((len(gates), 4, size), gates.dtype)
+    flat, output = change.reshape(len(gates), 4 * size), np.empty_like(cells)
+    given = (to_state, to_cell, gates, cells, cx, weight, grad, flat, output)
+    if _natively("lstm_back", steps, *given):
+        return output, flat
+    bent = np.tanh(cells)
     np.multiply(_slope(opening), candidate, change[:, 0])
     np.multiply(_slope(forget), started_from(cells, cx, steps), change[:, 1])
     np.multiply(_bend(candidate), opening, change[:, 2])
     np.multiply(_slope(leaving), bent, change[:, 3])
     through = _bend(bent)
     through *= leaving
-    fresh, flat = np.empty_like(to_cell), change.reshape(len(gates), 4 * size)
+    fresh = np.empty_like(to_cell)
     for place, count in reversed(steps):
         moving, cell, part = to_state[:count], to_cell[:count], change[place]
         if grad is not None:
@@ -302,12 +323,15 @@ def _gru_back(
         gates[:, number * size : (number + 1) * size] for number in range(3)
     )
     change = np.empty((len(gates), 4, size), gates.dtype)
+    flat = change.reshape(len(gates), 4 * size)
+    at_state = flat[:, : 3 * size]
+    if _natively("gru_back", steps, to_state, gates, hidden, before, weight, grad, flat):
+        return np.concatenate((flat[:, : 2 * size], flat[:, 3 * size :]), 1), at_state
     inner = np.multiply(_bend(candidate), np.subtract(1, update), change[:, 3])
     np.multiply(inner, reset, change[:, 2])
     np.multiply(_slope(update), before - candidate, change[:, 1])
     np.multiply(_slope(reset), inner * hidden, change[:, 0])
-    fresh, flat = np.empty_like(to_state), change.reshape(len(gates), 4 * size)
-    at_state = flat[:, : 3 * size]
+    fresh = np.empty_like(to_state)
     for place, count in reversed(steps):
         moving, part = to_state[:count], change[place]
         if grad is not None:

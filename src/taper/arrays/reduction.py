@@ -19,8 +19,14 @@ from taper.userwarning import warn_user
 Dims: TypeAlias = tuple[int, ...] | None
 Shape: TypeAlias = tuple[int, ...]
 
-ABSENT: Any = object()
-"""A `dim` argument that was not given.  None is given: it means all, and has another node."""
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "<not given>"  # what `help` shows in a signature
+
+
+ABSENT: Any = _Absent()
+"""An argument that was not given, where None is a value: as a `dim` it means all dimensions."""
 
 
 _add: Any = np.add.reduce

@@ -100,6 +100,7 @@ def _new_file(nbytes: int) -> int:
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("taper")
     elif AVAILABLE:
+        # late: only systems without memfd need it
         with importlib.import_module("tempfile").TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     else:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import FLOAT32, ONE, in_blocks, select
-from taper.arrays.native import native
+from taper.arrays.native import curve, native
 
 _FEW = 200  # up to here Python's `math` is faster than forty array operations
 
@@ -121,10 +121,15 @@ _SPLIT32 = np.array(0.9, np.float32)
 _LAST32 = np.array(3.95, np.float32)
 
 
+_native_erf = curve("erf")
+
+
 def erf(x: ndarray) -> ndarray:
     """The error function."""
     if x.size <= _FEW:
         return _by_math(math.erf, x)
+    if (found := _native_erf(x)) is not None:
+        return found
     return in_blocks(_erf32 if x.dtype == FLOAT32 else _erf64, x)
 
 

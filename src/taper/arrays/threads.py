@@ -2,7 +2,8 @@
 
 The native module has one pool of threads (`native/pool.c`).  From a size on, NumPy's own
 element-wise loops and matrix products are cut into pieces for it: importing taper makes NumPy
-itself faster, with the same results.  Without the native module nothing is threaded but what BLAS does.
+itself faster, with the same results.  Without the native module only BLAS
+uses threads.
 """
 
 from __future__ import annotations

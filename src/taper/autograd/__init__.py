@@ -1,6 +1,5 @@
 """`taper.autograd`: recording and differentiating."""
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from taper.autograd import (
@@ -38,9 +37,7 @@ from taper.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from taper.autograd.saved import SavedTensor
 from taper.autograd.state import local
 from taper.autograd.variable import Variable
-
-# Imported when it is first used.
-_ON_DEMAND = ("_functions", "functional", "profiler", "profiler_util")
+from taper.first_use import on_first_use
 
 if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
     from taper.autograd import _functions as _functions
@@ -48,11 +45,8 @@ if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every nam
     from taper.autograd import profiler as profiler
     from taper.autograd import profiler_util as profiler_util
 else:
-
-    def __getattr__(name: str) -> Any:
-        if name in _ON_DEMAND:
-            return importlib.import_module(f"taper.autograd.{name}")
-        raise AttributeError(f"module 'taper.autograd' has no attribute {name!r}")
+    _MODULES = ("_functions", "functional", "profiler", "profiler_util")
+    __getattr__, __dir__ = on_first_use(globals(), _MODULES)
 
 
 def variable(*args: Any, **kwargs: Any) -> None:

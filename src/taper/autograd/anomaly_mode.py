@@ -25,7 +25,7 @@ from taper.arrays.native import native
 from taper.autograd.node import Node, Place
 from taper.autograd.provenance import describe, line_of, user_frame
 from taper.autograd.state import ANOMALY, local, set_bit_everywhere
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_user
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
@@ -217,7 +217,7 @@ def _range(tensor: Tensor) -> str:
 def refuse_nan(node: Node, results: Sequence[Any]) -> None:
     """Raise if a gradient that `node` computed has a NaN (§N2)."""
     for position, grad in enumerate(results):
-        array = grad._array if isinstance(grad, Tensor) else grad
+        array = array_of(grad)
         if array is not None and not is_finite(array) and np.isnan(array).any():
             raise RuntimeError(
                 f"Function '{node._class_name()}' returned nan values in its {position}th output."

@@ -12,7 +12,6 @@ tensor([[2., 0.],
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,8 +20,10 @@ import numpy as np
 from taper.autograd.backward import grad as autograd_grad
 from taper.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from taper.autograd.grad_mode import enable_grad
-from taper.autograd.state import PACKAGE, local
+from taper.autograd.state import local
 from taper.autograd.views import requires_grad
+from taper.func import jvp as pushed
+from taper.func import vmap
 from taper.ops.creation.filled import zeros_like
 from taper.ops.shape.split import stack
 from taper.tensor import Tensor, wrap
@@ -514,13 +515,11 @@ def _all_at_once(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequen
     """The tangents of the outputs for all unit vectors, by one call of `func`."""
     if local.state.dual_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    # It is built on autograd, and so comes after it.
-    transforms = importlib.import_module(f"{PACKAGE}.func")
 
     def push(*tangents: Tensor) -> Any:
-        return transforms.jvp(func, inputs, tangents)[1]
+        return pushed(func, inputs, tangents)[1]
 
-    columns: Sequence[Tensor] = transforms.vmap(push)(*basis)
+    columns: Sequence[Tensor] = vmap(push)(*basis)
     return columns
 
 

@@ -30,14 +30,17 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are being recorded on this thread.
+    """Tell whether operations are recorded for autograd on this thread.
 
-    >>> import taper
-    >>> with taper.no_grad():
-    ...     taper.is_grad_enabled()
-    False
-    >>> taper.is_grad_enabled()
-    True
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> with taper.no_grad():
+        ...     taper.is_grad_enabled()
+        False
+        >>> taper.is_grad_enabled()
+        True
     """
     return not local.state.mode & NO_GRAD
 

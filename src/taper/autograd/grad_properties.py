@@ -27,7 +27,6 @@ from taper.autograd.jacobians import (
 )
 from taper.autograd.probes import UndefinedGrad
 from taper.autograd.projections import random_directions
-from taper.autograd.state import PACKAGE
 from taper.ops.elementwise.compare import equal
 from taper.random import get_rng_state
 from taper.tensor import Tensor, wrap
@@ -212,8 +211,8 @@ def _pushed_batch(
     func: Function, inputs: tuple[Any, ...], position: int, batch: Tensor
 ) -> Sequence[Tensor] | None:
     """The tangents for a batch of them by `vmap`; None if a custom function is not made for it."""
-    # It is built on autograd, and so comes after it.
-    transforms = importlib.import_module(f"{PACKAGE}.func")
+    # late: few checks push batches, and `import taper` shall not load the transforms
+    transforms = importlib.import_module("taper.func")
 
     def chosen(tensor: Tensor) -> Any:
         given = detached(inputs)

@@ -46,7 +46,8 @@ if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every nam
 else:
 
     def __getattr__(name: str) -> Any:
-        if name == "allow_mutation_on_saved_tensors":  # few use it, and it is a module of its own
+        if name == "allow_mutation_on_saved_tensors":
+            # late: few use it, and it loads what replays operators
             mutation = importlib.import_module("taper.autograd.mutation")
             return mutation.allow_mutation_on_saved_tensors
         raise AttributeError(f"module 'taper.autograd.graph' has no attribute {name!r}")

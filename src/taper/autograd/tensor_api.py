@@ -1,6 +1,8 @@
 """The autograd side of Tensor: `requires_grad`, `grad`, `grad_fn`, `backward`, hooks, `detach`.
 
 Attached to the class here, so that `tensor` need not know autograd.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -94,11 +96,17 @@ def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
 
 @attach
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set `requires_grad` in place and return the tensor.
+    """Set whether autograd records what is computed from this leaf, in place.
 
-    >>> import taper
-    >>> taper.ones(2).requires_grad_()
-    tensor([1., 1.], requires_grad=True)
+    Args:
+        requires_grad: True or False.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
     """
     if not isinstance(requires_grad, bool):
         raise TypeError(
@@ -251,7 +259,19 @@ def _set_grad_dtype(self: Tensor, value: Any) -> None:
 
 @attach
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of a non-leaf tensor in its `.grad`."""
+    """Keep the gradient of a computed tensor in its `.grad`, as leaves do.
+
+    Returns: nothing; a leaf keeps its gradient anyway.
+
+    Example:
+        >>> import taper
+        >>> x = taper.ones(1, requires_grad=True)
+        >>> y = x * 2
+        >>> y.retain_grad()
+        >>> (y * 3).backward()
+        >>> y.grad
+        tensor([3.])
+    """
     refuse_retain_grad()
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -276,13 +296,24 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradients of this tensor with respect to the leaves of its graph.
+    """Compute the gradients of this tensor with respect to the leaves it was computed from.
 
-    >>> import taper
-    >>> x = taper.tensor([2.0, 3.0], requires_grad=True)
-    >>> (x * x).sum().backward()
-    >>> x.grad
-    tensor([4., 6.])
+    The gradients are added to the `.grad` of the leaves.
+
+    Args:
+        gradient: gradient with respect to this tensor; needed unless it has exactly one element.
+        retain_graph: keep what the graph saved, for another pass; by default as `create_graph`.
+        create_graph: record the pass itself, for gradients of gradients.
+        inputs: tensors whose `.grad` receives gradients; by default all leaves.
+
+    Returns: nothing.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([2.0, 3.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([4., 6.])
     """
     if gradient is inputs is None and not create_graph and of_a_loss(self, retain_graph):
         return
@@ -294,7 +325,21 @@ def backward(
 
 @attach
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
-    """Call `hook(grad)` when this tensor's gradient is computed; it may return a replacement."""
+    """Call a function whenever this tensor's gradient is computed.
+
+    Args:
+        hook: called as `hook(grad)`; what it returns, unless None, replaces the gradient.
+
+    Returns: a handle whose `remove()` takes the hook away.
+
+    Example:
+        >>> import taper
+        >>> x = taper.ones(1, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (x * 3).backward()
+        >>> x.grad
+        tensor([30.])
+    """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return _hooks_of(self).add(hook)
@@ -441,7 +486,15 @@ def is_inference(self: Tensor) -> bool:
 
 @attach
 def detach_(self: Tensor) -> Tensor:
-    """Cut this tensor from its graph, in place."""
+    """Cut this tensor from its graph, in place: it becomes a leaf without gradient.
+
+    Returns: the tensor itself; views cannot be cut in place.
+
+    Example:
+        >>> import taper
+        >>> (taper.ones(2, requires_grad=True) * 2).detach_()
+        tensor([2., 2.])
+    """
     if local.state.mode & INFERENCE:
         return self  # PyTorch knows no graph there
     if self._view is not None:

@@ -1,4 +1,4 @@
-"""`taper.backends.cpu`."""
+"""`taper.backends.cpu`: which instructions the kernels use."""
 
 
 def get_cpu_capability() -> str:

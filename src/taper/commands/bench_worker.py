@@ -19,6 +19,7 @@ from taper.commands.workloads import WORKLOADS, Work
 
 def main(library: str, seconds: float) -> None:
     """Answer until the input ends."""
+    # late: the library that is to be measured is an argument
     torch = importlib.import_module(library)
     ready: dict[str, tuple[Work, int]] = {}
     for line in sys.stdin:

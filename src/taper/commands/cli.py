@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not line or line[0] not in COMMANDS:
         _refuse(line)
     try:
+        # late: a command loads its own module only
         code = int(importlib.import_module(COMMANDS[line[0]][0]).main(line[1:]))
         sys.stdout.flush()
         return code

@@ -64,6 +64,7 @@ def _error(module: ModuleType, name: str, asking: FrameType) -> Exception:
     public = public_name(module.__name__)
     if name.startswith("__"):  # the interpreter's own questions, asked all the time
         return AttributeError(f"module {public!r} has no attribute {name!r}", name=name, obj=module)
+    # late: read when a name is missing
     text = importlib.import_module("taper.compat.explanations").no_attribute(module, public, name)
     # `from torch import name`: what an AttributeError says would be thrown away there.
     if asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:

@@ -57,6 +57,7 @@ class Proxy(MetaPathFinder):
             spec = _alias(fullname, own)
             # One who only asks, as `importlib.util.find_spec`, gets None; see `_is_import`.
             if spec is None and _is_import(sys._getframe(2).f_code):
+                # late: read when a name is missing
                 explain = importlib.import_module("taper.compat.explanations")
                 raise ModuleNotFoundError(explain.no_module(fullname), name=fullname)
             return spec
@@ -65,6 +66,7 @@ class Proxy(MetaPathFinder):
 
     def find_distributions(self, context: Any) -> Iterable[Any]:
         """What `importlib.metadata` reads: torch is installed, in the version that is followed."""
+        # late: importlib.metadata is slow to load, and who asks has loaded it
         distributions = importlib.import_module("taper.compat.distributions")
         return distributions.found(context.name)
 
@@ -99,6 +101,7 @@ class _AliasLoader(Loader):
         self.spec: ModuleSpec | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        # late: the module that an import asks for
         module = importlib.import_module(self.own)
         self.spec = module.__spec__
         return module

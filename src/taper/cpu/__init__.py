@@ -6,11 +6,12 @@ that are written for any device.
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
+
+from taper.first_use import on_first_use
 
 __all__ = [
     "Event",
@@ -28,10 +29,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "amp":  # few programs use its older names
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'taper.cpu' has no attribute {name!r}")
+__getattr__, __dir__ = on_first_use(globals(), ("amp",))
 
 
 class Stream:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from taper.cuda.absent import missing
+from taper.absent.answers import not_in_c, own, refused
 from taper.userwarning import warn_user
 
 
@@ -14,6 +14,6 @@ def is_available(tensors: Any) -> bool:
     return False
 
 
-def version() -> NoReturn:
-    """Refused: there is no NCCL."""
-    missing("_nccl_version")
+version = refused(lambda: not_in_c("_nccl_version"))
+
+own(globals())

@@ -1,4 +1,4 @@
-"""The Cauchy distribution."""
+"""The Cauchy distribution: a location, a scale, and tails so heavy that there is no mean."""
 
 from __future__ import annotations
 

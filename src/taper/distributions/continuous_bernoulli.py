@@ -1,4 +1,4 @@
-"""The continuous Bernoulli distribution."""
+"""The continuous Bernoulli distribution: on [0, 1], with series near `probs` of one half."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from taper.autograd.grad_mode import no_grad
 from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Shape
 from taper.distributions.exp_family import ExponentialFamily
-from taper.distributions.parameters import Number, expanded_by_name, one_of
+from taper.distributions.parameters import Number, OfTwo, expanded_by_name, one_of
 from taper.distributions.utils import (
     broadcast_all,
     clamp_probs,
     lazy_property,
     logits_to_probs,
-    probs_to_logits,
 )
 from taper.ops.creation.filled import ones_like, zeros_like
 from taper.ops.elementwise.blend import where
 from taper.ops.elementwise.clamping import maximum
 from taper.ops.loss.binary_cross_entropy import binary_cross_entropy_with_logits
 from taper.ops.random.draws import rand
-from taper.size import Size
 from taper.tensor import Tensor
 
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(ExponentialFamily):
+class ContinuousBernoulli(OfTwo, ExponentialFamily):
     """A distribution on [0, 1] with density proportional to `probs**x * (1 - probs)**(1 - x)`.
 
     Its formulas divide by `1 - 2 * probs`: where `probs` lies between the two numbers of `lims`,
@@ -70,9 +68,6 @@ class ContinuousBernoulli(ExponentialFamily):
         new._lims = self._lims
         names = ("probs", "logits", "_param")
         return expanded_by_name(self, ContinuousBernoulli, new, batch_shape, *names)
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)
 
     def _outside_unstable_region(self) -> Tensor:
         return maximum(self.probs <= self._lims[0], self.probs > self._lims[1])
@@ -118,17 +113,8 @@ class ContinuousBernoulli(ExponentialFamily):
         return where(self._outside_unstable_region(), variance, series)
 
     @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
     def probs(self) -> Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameters."""
-        return self._param.size()
 
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
         with no_grad():

@@ -1,4 +1,4 @@
-"""The generalized Pareto distribution."""
+"""The generalized Pareto distribution: what lies above a threshold."""
 
 from __future__ import annotations
 

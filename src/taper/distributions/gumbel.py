@@ -1,4 +1,4 @@
-"""The Gumbel distribution."""
+"""The Gumbel distribution: of largest values, as a transform of uniform numbers."""
 
 from __future__ import annotations
 

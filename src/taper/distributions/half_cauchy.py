@@ -1,4 +1,4 @@
-"""The half-Cauchy distribution."""
+"""The half-Cauchy distribution: absolute values of Cauchy numbers."""
 
 from __future__ import annotations
 

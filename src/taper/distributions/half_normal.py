@@ -1,4 +1,4 @@
-"""The half-normal distribution."""
+"""The half-normal distribution: absolute values of normal numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kumaraswamy distribution."""
+"""The Kumaraswamy distribution: like Beta, with a density that is easy to invert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Laplace distribution."""
+"""The Laplace distribution: exponential on both sides of its location."""
 
 from __future__ import annotations
 

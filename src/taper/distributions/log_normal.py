@@ -1,4 +1,4 @@
-"""The log-normal distribution."""
+"""The log-normal distribution: the exponential of normal numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logistic-normal distribution."""
+"""The logistic-normal distribution: normal numbers broken into sticks that sum to one."""
 
 from __future__ import annotations
 

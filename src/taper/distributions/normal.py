@@ -1,4 +1,4 @@
-"""The normal distribution."""
+"""The normal distribution, by mean (`loc`) and standard deviation (`scale`)."""
 
 from __future__ import annotations
 

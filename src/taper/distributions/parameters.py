@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
+from taper.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from taper.size import Size
+from taper.tensor import Tensor
 
 Number = bool | int | float
 
@@ -18,6 +20,28 @@ def one_of(probs: Any, logits: Any) -> tuple[str, Any]:
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return ("logits", logits) if probs is None else ("probs", probs)
+
+
+class OfTwo:
+    """A distribution over yes and no: `probs` or `logits`, each computed from the one given."""
+
+    _param: Tensor
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter that was given."""
+        return self._param.size()
+
+    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._param.new(*args, **kwargs)
 
 
 def expanded(

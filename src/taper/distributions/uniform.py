@@ -1,4 +1,4 @@
-"""The uniform distribution."""
+"""The uniform distribution: every number from `low` up to `high` alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Weibull distribution."""
+"""The Weibull distribution: a power of exponential numbers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from taper.arrays.strides import wrap_dim
 from taper.func.batching import batched, is_batched, spread
 from taper.opdef import POINTWISE, TENSOR_KINDS, Op
 from taper.ops.shape.split import stack
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 Arguments = tuple[Any, ...]
 Transform = Callable[[Any, Op, Arguments], Sequence[Any] | None]
@@ -159,9 +159,7 @@ def elementwise(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
 
 
 def _common_dtype(operands: Iterable[Any]) -> Any:
-    return dtypes.result_type(
-        [each._array if isinstance(each, Tensor) else each for each in operands if each is not None]
-    )
+    return dtypes.result_type([array_of(each) for each in operands if each is not None])
 
 
 _ELEMENTWISE = """

@@ -1,7 +1,7 @@
 """The function behind `nn.CrossMapLRN2d`, with PyTorch's numbers.
 
-Its windows are not what one expects: the first channel is in all of them, and those of the gradient
-are shifted against those of the value.
+Its windows are unexpected: the first channel is in all of them, and those of the gradient are
+shifted against those of the value.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class CrossMapLRN2d(Function):
 
 
 def _summed(values: Tensor, low: int, high: int, first_always: bool = False) -> Tensor:
-    """For each channel c the sum over the channels from c + low to c + high that exist."""
+    """Return for each channel c the sum over the channels from c + low to c + high that exist."""
     count = values.size(1)
     window = np.tri(count, k=high) - np.tri(count, k=low - 1)
     if first_always:

@@ -8,11 +8,16 @@ _NAMES = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """Options for `empty` and its like out of a module's keyword arguments; others are an error.
+    """Pick the options for `empty` and its like out of a module's keyword arguments.
 
-    >>> from taper import nn
-    >>> nn.factory_kwargs({"device": "cpu"})
-    {'device': 'cpu'}
+    Args:
+        kwargs: the keyword arguments, which may hold the options themselves, or a dictionary of
+            them under "factory_kwargs"; others are an error.
+
+    Example:
+        >>> from taper import nn
+        >>> nn.factory_kwargs({"device": "cpu"})
+        {'device': 'cpu'}
     """
     if kwargs is None:
         return {}

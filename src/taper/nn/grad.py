@@ -59,12 +59,13 @@ def conv1d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """What `conv1d` sends back to its input.
+    """Return the gradient that `conv1d` sends back to its input.
 
-    >>> import taper
-    >>> from taper.nn import grad
-    >>> grad.conv1d_input((1, 1, 4), taper.ones(1, 1, 2), taper.ones(1, 1, 3))
-    tensor([[[1., 2., 2., 1.]]])
+    Example:
+        >>> import taper
+        >>> from taper.nn import grad
+        >>> grad.conv1d_input((1, 1, 4), taper.ones(1, 1, 2), taper.ones(1, 1, 3))
+        tensor([[[1., 2., 2., 1.]]])
     """
     return _of_input(1, input_size, weight, grad_output, stride, padding, dilation, groups)
 
@@ -78,12 +79,13 @@ def conv1d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """What `conv1d` sends back to its weight.
+    """Return the gradient that `conv1d` sends back to its weight.
 
-    >>> import taper
-    >>> from taper.nn import grad
-    >>> grad.conv1d_weight(taper.ones(1, 1, 4), (1, 1, 2), taper.ones(1, 1, 3))
-    tensor([[[3., 3.]]])
+    Example:
+        >>> import taper
+        >>> from taper.nn import grad
+        >>> grad.conv1d_weight(taper.ones(1, 1, 4), (1, 1, 2), taper.ones(1, 1, 3))
+        tensor([[[3., 3.]]])
     """
     return _of_weight(1, input, weight_size, grad_output, stride, padding, dilation, groups)
 
@@ -97,7 +99,7 @@ def conv2d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """What `conv2d` sends back to its input."""
+    """Return the gradient that `conv2d` sends back to its input."""
     return _of_input(2, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
@@ -110,7 +112,7 @@ def conv2d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """What `conv2d` sends back to its weight."""
+    """Return the gradient that `conv2d` sends back to its weight."""
     return _of_weight(2, input, weight_size, grad_output, stride, padding, dilation, groups)
 
 
@@ -123,7 +125,7 @@ def conv3d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """What `conv3d` sends back to its input."""
+    """Return the gradient that `conv3d` sends back to its input."""
     return _of_input(3, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
@@ -136,5 +138,5 @@ def conv3d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """What `conv3d` sends back to its weight."""
+    """Return the gradient that `conv3d` sends back to its weight."""
     return _of_weight(3, input, weight_size, grad_output, stride, padding, dilation, groups)

@@ -1,6 +1,7 @@
 """Filling tensors with initial values; the same numbers as PyTorch's for the same seed.
 
-All functions write into the tensor they get, unrecorded, and return it.
+All functions write into the tensor they get, unrecorded, and return it. The fans of a weight are
+its numbers of inputs and outputs: fan_in = shape[1] Π shape[2:], fan_out = shape[0] Π shape[2:].
 """
 
 from __future__ import annotations
@@ -61,11 +62,18 @@ _LINEAR = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much the standard deviation must be scaled before a nonlinearity.
+    """Return the factor of the standard deviation that fits a nonlinearity.
 
-    >>> from taper.nn import init
-    >>> init.calculate_gain("relu") ** 2
-    2.0000000000000004
+        linear, conv*, sigmoid: 1; tanh: 5/3; relu: √2; leaky_relu: √(2 / (1 + param²)); selu: 3/4
+
+    Args:
+        nonlinearity: the name of the function.
+        param: the slope of "leaky_relu"; None means 0.01.
+
+    Example:
+        >>> from taper.nn import init
+        >>> init.calculate_gain("relu") ** 2
+        2.0000000000000004
     """
     if nonlinearity in _LINEAR:
         return 1
@@ -90,24 +98,36 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the uniform distribution on [a, b).
+    """Fill a tensor from the uniform distribution U(a, b).
 
-    >>> import taper
-    >>> generator = taper.Generator().manual_seed(0)
-    >>> taper.nn.init.uniform_(taper.empty(3), a=-1, generator=generator)
-    tensor([-0.0075,  0.5364, -0.8230])
+    Args:
+        tensor: the tensor to fill.
+        a, b: the ends of the range; b is excluded.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.Generator().manual_seed(0)
+        >>> taper.nn.init.uniform_(taper.empty(3), a=-1, generator=generator)
+        tensor([-0.0075,  0.5364, -0.8230])
     """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill from the normal distribution.
+    """Fill a tensor from the normal distribution N(mean, std²).
 
-    >>> import taper
-    >>> generator = taper.Generator().manual_seed(0)
-    >>> taper.nn.init.normal_(taper.empty(3), std=0.1, generator=generator)
-    tensor([ 0.1541, -0.0293, -0.2179])
+    Args:
+        tensor: the tensor to fill.
+        mean, std: mean and standard deviation.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.Generator().manual_seed(0)
+        >>> taper.nn.init.normal_(taper.empty(3), std=0.1, generator=generator)
+        tensor([ 0.1541, -0.0293, -0.2179])
     """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
@@ -121,15 +141,22 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill from the normal distribution cut off outside of [a, b].
+    """Fill a tensor from the normal distribution N(mean, std²), cut off outside of [a, b].
 
-    Draws until all values are inside: normal ones if most of them are, else uniform ones, of
-    which as many are kept as the density at their place says.
+    Values are drawn until all are inside: normal ones if most of those are, else uniform ones,
+    each kept with the probability that the density at its place gives.
 
-    >>> import taper
-    >>> weight = taper.nn.init.trunc_normal_(taper.empty(100), a=-0.5, b=0.5)
-    >>> bool(weight.abs().amax() <= 0.5)
-    True
+    Args:
+        tensor: the tensor to fill.
+        mean, std: mean and standard deviation before cutting.
+        a, b: the ends of the range.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.init.trunc_normal_(taper.empty(100), a=-0.5, b=0.5)
+        >>> bool(weight.abs().amax() <= 0.5)
+        True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user(
@@ -178,32 +205,45 @@ def _normal_cdf(x: float) -> float:
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value.
+    """Fill a tensor with one value.
 
-    >>> import taper
-    >>> taper.nn.init.constant_(taper.empty(2), 0.5)
-    tensor([0.5000, 0.5000])
+    Args:
+        tensor: the tensor to fill.
+        val: the value.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.constant_(taper.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
     """
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1.
+    """Fill a tensor with 1.
 
-    >>> import taper
-    >>> taper.nn.init.ones_(taper.empty(3))
-    tensor([1., 1., 1.])
+    Args:
+        tensor: the tensor to fill.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.ones_(taper.empty(3))
+        tensor([1., 1., 1.])
     """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0.
+    """Fill a tensor with 0.
 
-    >>> import taper
-    >>> taper.nn.init.zeros_(taper.empty(3))
-    tensor([0., 0., 0.])
+    Args:
+        tensor: the tensor to fill.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.zeros_(taper.empty(3))
+        tensor([0., 0., 0.])
     """
     with no_grad():
         return tensor.zero_()
@@ -212,10 +252,14 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity.
 
-    >>> import taper
-    >>> taper.nn.init.eye_(taper.empty(2, 3))
-    tensor([[1., 0., 0.],
-            [0., 1., 0.]])
+    Args:
+        tensor: the matrix to fill.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.eye_(taper.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
     """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -224,11 +268,16 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it preserves its input channels.
+    """Fill the weight of a convolution so that channels pass unchanged, as many as there are.
 
-    >>> import taper
-    >>> taper.nn.init.dirac_(taper.empty(1, 1, 3))
-    tensor([[[0., 1., 0.]]])
+    Args:
+        tensor: the weight, of 3, 4 or 5 dimensions.
+        groups: the groups of the convolution; channels pass in each.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.dirac_(taper.empty(1, 1, 3))
+        tensor([[[0., 1., 0.]]])
     """
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -265,23 +314,39 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill uniformly, with variance gain**2 * 2 / (fan_in + fan_out) (Glorot and Bengio).
+    """Fill a weight uniformly, scaled by both its fans (Glorot and Bengio).
 
-    >>> import taper
-    >>> weight = taper.nn.init.xavier_uniform_(taper.empty(3, 3))
-    >>> bool(weight.abs().amax() <= 1.0)
-    True
+        U(-k, k), k = gain √(6 / (fan_in + fan_out))
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions.
+        gain: a factor, such as `calculate_gain` returns.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.init.xavier_uniform_(taper.empty(3, 3))
+        >>> bool(weight.abs().amax() <= 1.0)
+        True
     """
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill normally, with variance gain**2 * 2 / (fan_in + fan_out) (Glorot and Bengio).
+    """Fill a weight normally, scaled by both its fans (Glorot and Bengio).
 
-    >>> import taper
-    >>> taper.nn.init.xavier_normal_(taper.empty(4, 6)).shape
-    torch.Size([4, 6])
+        N(0, std²), std = gain √(2 / (fan_in + fan_out))
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions.
+        gain: a factor, such as `calculate_gain` returns.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.xavier_normal_(taper.empty(4, 6)).shape
+        torch.Size([4, 6])
     """
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
@@ -298,12 +363,22 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill uniformly, with variance gain**2 / fan (He et al.); `a` is the slope of a leaky ReLU.
+    """Fill a weight uniformly, scaled by one of its fans (He et al.).
 
-    >>> import taper
-    >>> weight = taper.nn.init.kaiming_uniform_(taper.empty(2, 6))
-    >>> bool((weight.abs() <= 1).all())
-    True
+        U(-k, k), k = gain √(3 / fan)
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions.
+        a: the slope of the leaky ReLU that follows.
+        mode: "fan_in" keeps the variance of the forward pass, "fan_out" that of the backward pass.
+        nonlinearity: what follows; the gain is `calculate_gain(nonlinearity, a)`.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.init.kaiming_uniform_(taper.empty(2, 6))
+        >>> bool((weight.abs() <= 1).all())
+        True
     """
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
@@ -318,11 +393,21 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill normally, with variance gain**2 / fan (He et al.); `a` is the slope of a leaky ReLU.
+    """Fill a weight normally, scaled by one of its fans (He et al.).
 
-    >>> import taper
-    >>> taper.nn.init.kaiming_normal_(taper.empty(4, 6), nonlinearity="relu").shape
-    torch.Size([4, 6])
+        N(0, std²), std = gain / √fan
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions.
+        a: the slope of the leaky ReLU that follows.
+        mode: "fan_in" keeps the variance of the forward pass, "fan_out" that of the backward pass.
+        nonlinearity: what follows; the gain is `calculate_gain(nonlinearity, a)`.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.init.kaiming_normal_(taper.empty(4, 6), nonlinearity="relu").shape
+        torch.Size([4, 6])
     """
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
@@ -340,15 +425,21 @@ def _nothing_to_fill(tensor: Tensor) -> Tensor:
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a matrix of orthonormal rows or columns; trailing dimensions count as columns.
+    """Fill a weight with orthonormal rows, or columns if there are fewer of them.
 
-    The matrix is the Q of a normal matrix's QR decomposition, with the signs that make the
+    The weight becomes the Q of a normal matrix's QR decomposition, with the signs that make the
     diagonal of R positive: so all orthogonal matrices are equally likely.
 
-    >>> import taper
-    >>> weight = taper.nn.init.orthogonal_(taper.empty(3, 5))
-    >>> taper.allclose(weight @ weight.T, taper.eye(3), atol=1e-6)
-    True
+    Args:
+        tensor: the weight to fill; the dimensions after the first count as columns.
+        gain: a factor of the result.
+        generator: the source of random numbers; None means the default generator.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.init.orthogonal_(taper.empty(3, 5))
+        >>> taper.allclose(weight @ weight.T, taper.eye(3), atol=1e-6)
+        True
     """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -365,11 +456,19 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix normally, then zero the fraction `sparsity` of each column.
+    """Fill a matrix normally, then zero a part of each column.
 
-    >>> import taper
-    >>> (taper.nn.init.sparse_(taper.empty(4, 3), sparsity=0.25) == 0).sum(0)
-    tensor([1, 1, 1])
+    Args:
+        tensor: the matrix to fill.
+        sparsity: the fraction of zeros in each column.
+        std: standard deviation of the other elements.
+        generator: the source of normal numbers; the places of zeros come from the default
+            generator.
+
+    Example:
+        >>> import taper
+        >>> (taper.nn.init.sparse_(taper.empty(4, 3), sparsity=0.25) == 0).sum(0)
+        tensor([1, 1, 1])
     """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -395,10 +494,11 @@ def _make_deprecate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old
-    _, prompt, example = (function.__doc__ or "").partition(">>> import taper")
-    called = example.replace(f"init.{new}(", f"init.{old}(")
-    ignore = '\n    >>> warnings.simplefilter("ignore")'
-    deprecated.__doc__ = f"Old name of `{new}`.\n\n    {prompt}, warnings{ignore}{called}"
+    details = (function.__doc__ or "").partition("\n")[2]
+    prompt = ">>> import taper"
+    quiet = f'{prompt}, warnings\n        >>> warnings.simplefilter("ignore")'
+    called = details.replace(prompt, quiet).replace(f"init.{new}(", f"init.{old}(")
+    deprecated.__doc__ = f"Call `{new}` by its old name; deprecated.\n{called}"
     return deprecated
 
 

@@ -1,7 +1,7 @@
 """Cross entropy of a linear map: with all logits at once, or a part of the batch at a time.
 
-Owns `linear_cross_entropy` and its options.  The second way keeps only so many logits as fit a
-chunk and computes them again in the backward pass.
+Owns `linear_cross_entropy` and its options. The second way keeps only as many logits as fit a
+chunk, and computes them again in the backward pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from taper.userwarning import warn_user
 
 _ACCUMULATED = (None, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _IGNORED = -100
-_LOGITS = 1 << 22  # that a chunk holds if its size is left to us
+_LOGITS = 1 << 22  # the most that a chunk holds if the user gives no size
 
 
 def _check_accumulated(dtype: Any) -> None:
@@ -36,14 +36,24 @@ def _check_accumulated(dtype: Any) -> None:
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` takes the batch in chunks.
+    """Say how `linear_cross_entropy` splits the batch into chunks.
 
-    `acc_policy` and `acc_dtype` are accepted and change nothing: sums are taken in the dtype of
-    the gradients.
+    Args:
+        allow_retain_graph: whether a second backward pass may follow.
+        batch_chunk_size: how many samples a chunk has; None means as many as have four million
+            scores.
+        chunking_method: None, "auto", "aspect_ratio" or "aspect_ratio:<number>"; checked, without
+            effect.
+        acc_policy, acc_dtype: checked, without effect.
 
-    >>> from taper import nn
-    >>> nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
-    64
+    Differs from PyTorch:
+        the size of chunks is `batch_chunk_size` alone, and sums are taken in the dtype of the
+        gradients.
+
+    Example:
+        >>> from taper import nn
+        >>> nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
+        64
     """
 
     allow_retain_graph: bool = False
@@ -66,7 +76,7 @@ class LinearCrossEntropyOptions:
         _check_accumulated(self.acc_dtype)
 
     def rows(self, classes: int) -> int:
-        """How many samples a chunk has."""
+        """Return how many samples a chunk has."""
         return self.batch_chunk_size or max(1, _LOGITS // max(1, classes))
 
 
@@ -82,15 +92,28 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+    """Compute the cross entropy of logits that a linear map makes of the input.
 
-    The weight may have more dimensions between the classes and the features; the target then has
-    them too.  With `options` not all logits exist at the same time.
+    loss = cross_entropy(linear(input, linear_weight, linear_bias), target)
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.linear_cross_entropy(taper.zeros(1, 3), taper.ones(2, 3), taper.tensor([1]))
-    tensor(0.6931)
+    Args:
+        input: features (N, F) or (F,).
+        linear_weight: (C, F), or (C, *, F) for targets with more dimensions.
+        target: classes or probabilities, as for `cross_entropy`.
+        linear_bias: (C,), or (C, *), or None.
+        weight: a factor for each class.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        ignore_index: class whose elements do not count.
+        label_smoothing: share of the uniform distribution that is mixed into the target, 0 to 1.
+        options: how to compute in parts, so that not all logits exist at the same time.
+
+    Shape: 0-d; with "none" one loss for each target.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.linear_cross_entropy(taper.zeros(1, 3), taper.ones(2, 3), taper.tensor([1]))
+        tensor(0.6931)
     """
     _check(input, linear_weight, target, linear_bias, ignore_index)
     if options is not None:
@@ -205,7 +228,7 @@ def _chunked(
 
 
 class _Chunks:
-    """The targets of one call, what each counts, and the parts of the batch."""
+    """Hold the targets of one call, what each counts, and the parts of the batch."""
 
     def __init__(self, target: Tensor, weight: Tensor | None, ignored: int, rows: int) -> None:
         kept = target != ignored
@@ -224,7 +247,7 @@ def _losses(
     ignored: int,
     options: LinearCrossEntropyOptions,
 ) -> Tensor:
-    """The loss of each sample; what the backward pass needs is put on `ctx`."""
+    """Return the loss of each sample; put what the backward pass needs on `ctx`."""
     ctx.options = options
     ctx.used = False
     ctx.save_for_backward(input, linear_weight, bias)
@@ -239,7 +262,7 @@ def _losses(
 
 
 def _gradients(ctx: Any, factors: Tensor) -> tuple[Any, ...]:
-    """What goes back to input, weight and bias, if the losses get these gradients."""
+    """Return what goes back to input, weight and bias, if the losses get these gradients."""
     if ctx.used and not ctx.options.allow_retain_graph:
         raise RuntimeError(
             "linear_cross_entropy chunked backward called twice; retain_graph=True / double "
@@ -281,7 +304,7 @@ def _each_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
 
 
 def _function(name: str, forward: Any, backward: Any) -> Any:
-    """A Function whose nodes have PyTorch's names, which no class statement should have."""
+    """Make a Function whose nodes have PyTorch's names, which no class statement should have."""
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     prefix = "GeneratedBackwardFor_torch_nn__linear_cross_entropy_batch_chunked"
     return type(prefix + name, (Function,), members)

@@ -1,7 +1,7 @@
 """Parameter and Buffer: the tensors that a Module registers when they are assigned to it.
 
-And both without a shape yet, for modules that learn it from their first input.  Knows Tensor and
-how a leaf requires a gradient; not Module.
+There are forms of both without a shape, for modules that learn it from their first input. Knows
+Tensor and how a leaf requires a gradient; not Module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REFUSAL = "Only Tensors of floating point and complex dtype can require gradien
 
 
 class _ParameterMeta(type):
-    """A Tensor of another class counts as a Parameter when it is marked by `_is_param`."""
+    """Count a Tensor of another class as a Parameter when `_is_param` marks it."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
@@ -45,14 +45,19 @@ class _ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that a Module lists among its parameters; results of operators on it are Tensors.
+    """Mark a tensor as a parameter, which a Module lists when it is assigned as an attribute.
 
-    It shares the memory of `data` and is always a leaf.
+    A Parameter shares the memory of `data` and is always a leaf; operators on it return Tensors.
 
-    >>> import taper
-    >>> taper.nn.Parameter(taper.ones(2))
-    Parameter containing:
-    tensor([1., 1.], requires_grad=True)
+    Args:
+        data: the tensor; None means an empty one.
+        requires_grad: whether gradients are collected in `.grad`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Parameter(taper.ones(2))
+        Parameter containing:
+        tensor([1., 1.], requires_grad=True)
     """
 
     __slots__ = ()
@@ -75,7 +80,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return marked
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy of the values; gradient and attributes stay behind."""
+        """Copy the values; gradient and attributes stay behind."""
         known = memo.get(id(self))
         if known is None:
             known = memo[id(self)] = self.__class__(self.data.clone(), self.requires_grad)
@@ -97,7 +102,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def leaf_on(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Any:
-    """A leaf of class `cls` on the memory and the version counter of `data`."""
+    """Make a leaf of class `cls` on the memory and the version counter of `data`."""
     leaf = object.__new__(class_showing(cls, data._change))
     look_at(leaf, memory_of(data))
     leaf._requires_grad = False
@@ -126,20 +131,25 @@ def _rebuild_parameter_with_state(
 
 
 class _BufferMeta(type):
-    """A Buffer is a plain Tensor that is marked as one."""
+    """Count a plain Tensor as a Buffer when it is marked as one."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a Module registers as a buffer when it is assigned as an attribute.
+    """Mark a tensor as a buffer, which a Module registers when it is assigned as an attribute.
 
-    Making one returns a plain Tensor on the memory of `data`, marked so that Module knows it.
+    The result is a plain Tensor on the memory of `data`.
 
-    >>> import taper
-    >>> taper.nn.Buffer(taper.ones(2), persistent=False).persistent
-    False
+    Args:
+        data: the tensor; None means an empty one.
+        persistent: whether the buffer is part of `state_dict`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Buffer(taper.ones(2), persistent=False).persistent
+        False
     """
 
     persistent: bool
@@ -160,14 +170,15 @@ _ARRAY: Any = Tensor.__dict__["_array"]
 
 
 class UninitializedTensorMixin:
-    """A tensor of which only dtype and device are known, until `materialize` gives it a shape.
+    """Stand for a tensor of known dtype and device, until `materialize` gives it a shape.
 
-    Every operator reaches the elements through `_array`; the property of that name says what is
-    wrong.  The slot behind it holds an empty array of the right dtype.
+    Every operator reaches the elements through `_array`; here a property of that name, which says
+    what is wrong, hides the slot. The slot holds an empty array of the right dtype.
 
-    >>> import taper
-    >>> isinstance(taper.nn.UninitializedBuffer(), taper.nn.parameter.UninitializedTensorMixin)
-    True
+    Example:
+        >>> import taper
+        >>> isinstance(taper.nn.UninitializedBuffer(), taper.nn.parameter.UninitializedTensorMixin)
+        True
     """
 
     __slots__ = ()
@@ -240,7 +251,7 @@ class UninitializedTensorMixin:
         return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
 
     def _converted(self, result: Tensor) -> Any:
-        """The result of a conversion of the empty tensor."""
+        """Return the result of a conversion of the empty tensor."""
         return result
 
 
@@ -255,7 +266,7 @@ def _used_too_early(tensor: Any, function: str) -> ValueError:
 
 
 def _refusal(name: str) -> Callable[..., Any]:
-    """A method that does not look at elements, and is an error all the same."""
+    """Make a method that is an error although it does not look at elements."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise _used_too_early(self, name)
@@ -266,7 +277,7 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 
 def _conversion(name: str) -> Callable[..., Any]:
-    """A method that does with the empty tensor what Tensor's does."""
+    """Make a method that does with the empty tensor what Tensor's method does."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         empty_tensor = self.data
@@ -293,11 +304,16 @@ for _name in (
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A Parameter without a shape.
+    """Stand for a Parameter until `materialize` gives it a shape.
 
-    >>> import taper
-    >>> taper.nn.UninitializedParameter()
-    <UninitializedParameter>
+    Args:
+        requires_grad: whether gradients are collected in `.grad`.
+        device, dtype: where the tensor lives, and its type; None means the default.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.UninitializedParameter()
+        <UninitializedParameter>
     """
 
     __slots__ = ()
@@ -316,11 +332,17 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer without a shape.
+    """Stand for a buffer until `materialize` gives it a shape.
 
-    >>> import taper
-    >>> taper.nn.UninitializedBuffer()
-    <UninitializedBuffer>
+    Args:
+        requires_grad: whether the buffer requires a gradient.
+        device, dtype: where the tensor lives, and its type; None means the default.
+        persistent: whether the buffer is part of `state_dict`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.UninitializedBuffer()
+        <UninitializedBuffer>
     """
 
     __slots__ = ()
@@ -344,10 +366,14 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer has no shape yet.
+    """Tell whether a parameter or buffer has no shape yet.
 
-    >>> import taper
-    >>> taper.nn.parameter.is_lazy(taper.nn.UninitializedParameter())
-    True
+    Args:
+        param: the tensor to look at.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.parameter.is_lazy(taper.nn.UninitializedParameter())
+        True
     """
     return isinstance(param, UninitializedTensorMixin)

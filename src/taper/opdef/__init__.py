@@ -276,6 +276,20 @@ class Op:
         return f"<operator {self.name}>"
 
 
+class InPlace(Op):
+    """The same entry as its in-place function shows it: without `out=`."""
+
+    def __init__(self, entry: Op) -> None:
+        self.__dict__ = entry.__dict__
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        shown = super().__signature__
+        return shown.replace(
+            parameters=[each for each in shown.parameters.values() if each.name != "out"]
+        )
+
+
 registry: dict[str, Op] = {}
 # Where kernels and formulas stand: these files may pass arrays to operators (D5).
 files_of_declarations: set[str] = set()
@@ -404,6 +418,7 @@ def inplace_function(function: Any) -> Callable[..., Any]:
         in_place = lazy_function(entry, "inplace")
         in_place.__name__ = in_place.__qualname__ = entry.inplace_name
         in_place.__doc__ = f"In-place version of `{entry.label}`."
+        in_place.__wrapped__ = InPlace(entry)
     found: Callable[..., Any] = entry.lazy_functions["inplace"]
     return found
 
@@ -514,9 +529,10 @@ def _show_example_of_twin(name: str) -> None:
     if twin is None or ">>>" in (function.__doc__ or ""):
         return
     text = (twin.kernel if isinstance(twin, Op) else twin).__doc__ or ""
-    _, prompt, example = text.partition(">>> import taper")
+    before, prompt, example = text.partition(">>> import taper")
+    indent = before[before.rfind("\n") + 1 :]
     called = example.replace(f"taper.{name[:-1]}(", f"taper.{name}(")
-    function.__doc__ = f"{function.__doc__}\n\n    {prompt}{called}"
+    function.__doc__ = f"{function.__doc__}\n\n{indent}{prompt}{called}"
 
 
 def camel_case(name: str) -> str:

@@ -23,7 +23,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import wants_grad
 from taper.factory import no_memory
 from taper.opdef import FLOAT, Op, files_of_declarations
-from taper.tensor import Tensor, element_strides, wrap
+from taper.tensor import Tensor, array_of, element_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
 
@@ -227,7 +227,7 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         return _not_for_operator(dunder, arguments[0])
     two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
     if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
-        others = [each._array if isinstance(each, Tensor) else each for each in arguments[1:2]]
+        others = [array_of(each) for each in arguments[1:2]]
         common = dtypes.result_type([arguments[0], *others])
         if op.promote == FLOAT and common.category < dtypes.FLOATING:
             common = dtypes.default.float

@@ -55,7 +55,7 @@ from taper.opdef.out_rules import (
     refuse_shared_output,
     refuse_written_input,
 )
-from taper.tensor import Tensor, element_strides
+from taper.tensor import Tensor, array_of, element_strides
 from taper.userwarning import warn_user
 
 # --- in place and out= -----------------------------------------------------------------------
@@ -168,7 +168,7 @@ def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") ->
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
     """Raise if the common dtype of the operands may not be written into the first."""
     operands = [
-        value._array if isinstance(value, Tensor) else value
+        array_of(value)
         for param, value in zip(op.params, arguments, strict=True)
         if param.kind in ("tensor", "operand")
     ]

@@ -23,7 +23,7 @@ def _root_mean_square(array: np.ndarray) -> float:
 
 
 def _mean_square(grad: np.ndarray, states: list[np.ndarray], part: float, eps: float) -> Any:
-    """Let the states take in the gradient; returns the mean square of each element."""
+    """Let the states take in the gradient; return the mean square of each element."""
     square = grad * grad
     if len(states) == 1:
         states[0] += part * (square - states[0])
@@ -42,7 +42,7 @@ def adafactor_rule(
     grad: np.ndarray,
     *states: np.ndarray,
 ) -> None:
-    """One step, in place: a change relative to the size of the parameter, clipped to `d`."""
+    """Make one step, in place: a change relative to the size of the parameter, clipped to `d`."""
     lr = plain(group["lr"])
     size = max(group["eps"][1], _root_mean_square(param)) * min(lr, 1 / math.sqrt(step))
     if group["weight_decay"]:
@@ -56,17 +56,32 @@ def adafactor_rule(
 
 
 class Adafactor(Optimizer):
-    """Adam's scaling with the memory of a row and a column for each matrix, and no momentum.
+    """Descend as `Adam` without momentum, with a row and a column for the mean square of a matrix.
 
-    `foreach` is accepted and changes nothing: there is one way of computing.
+        r ← r + t^beta2_decay (mean of g² over columns - r), c likewise over rows, v = r c / mean(r)
+        u = g / √max(v, eps[0]²), a = max(eps[1], rms(p)) min(lr, 1/√t)
+        p ← p - a u / max(1, rms(u) / d)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(3, 2))
-    >>> optimizer = taper.optim.Adafactor([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> [tuple(value.shape) for value in optimizer.state[weight].values()]
-    [(), (3, 1), (1, 2)]
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the largest relative step.
+        beta2_decay: how fast the running means slow down; at most 0.
+        eps: the smallest root mean square, None meaning the epsilon of the dtype, and the smallest
+            size of a parameter.
+        d: the largest root mean square of u; at least 1.
+        weight_decay: how much the parameter itself shrinks, times lr.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(3, 2))
+        >>> optimizer = taper.optim.Adafactor([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> [tuple(value.shape) for value in optimizer.state[weight].values()]
+        [(), (3, 1), (1, 2)]
     """
 
     def __init__(
@@ -117,7 +132,7 @@ class Adafactor(Optimizer):
     @overload
     def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient; returns what `closure` returns."""
+        """Update all parameters that have a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         place = here()
         groups = [(group, ready_parameters(group)) for group in self.param_groups]

@@ -21,16 +21,16 @@ _RATES = ("original", "match_rms_adamw")
 
 
 def _rounded(array: Any) -> Any:
-    """Rounded to bfloat16, as PyTorch computes the iteration."""
+    """Round to bfloat16, as PyTorch computes the iteration."""
     return array.astype(ml_dtypes.bfloat16).astype(np.float32)
 
 
 def orthogonal(
     matrix: np.ndarray, coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> np.ndarray:
-    """Near the orthogonal matrix nearest to `matrix`: its singular values go towards 1.
+    """Come near the orthogonal matrix nearest to `matrix`, by leading singular values towards 1.
 
-    A Newton-Schulz iteration, a polynomial of fifth degree in each step.
+    Each step of the Newton-Schulz iteration is a polynomial of fifth degree.
     """
     first, third, fifth = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
@@ -45,7 +45,7 @@ def orthogonal(
 
 
 def _adjusted(lr: float, function: str | None, shape: tuple[int, ...]) -> float:
-    """The rate for a matrix of this shape."""
+    """Return the rate for a matrix of this shape."""
     rows, columns = shape
     if function == "match_rms_adamw":
         return lr * 0.2 * math.sqrt(max(rows, columns))
@@ -55,7 +55,7 @@ def _adjusted(lr: float, function: str | None, shape: tuple[int, ...]) -> float:
 def muon_rule(
     group: dict[str, Any], param: np.ndarray, grad: np.ndarray, momentum_buffer: np.ndarray
 ) -> None:
-    """One step, in place: `param -= lr * orthogonal(momentum)`."""
+    """Make one step, in place: `param -= lr * orthogonal(momentum)`."""
     lr, momentum = plain(group["lr"]), group["momentum"]
     momentum_buffer += (1 - momentum) * (grad - momentum_buffer)
     ahead = grad + momentum * (momentum_buffer - grad) if group["nesterov"] else momentum_buffer
@@ -65,17 +65,33 @@ def muon_rule(
 
 
 class Muon(Optimizer):
-    """Gradient descent along momentum matrices that are made orthogonal; for hidden layers.
+    """Descend along momentum matrices that are made orthogonal; for hidden layers.
 
-    All parameters must be matrices; embeddings, biases and the last layer want another optimizer.
+        b ← momentum b + (1 - momentum) g
+        n = b, or with nesterov n = momentum b + (1 - momentum) g
+        p ← p (1 - lr weight_decay) - lr' orthogonal(n), orthogonal by Newton-Schulz iterations
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2, 2))
-    >>> optimizer = taper.optim.Muon([weight], lr=0.1)
-    >>> (weight * taper.eye(2)).sum().backward()
-    >>> optimizer.step()
-    >>> weight[0, 1]
-    tensor(0.9900, grad_fn=<SelectBackward0>)
+    Args:
+        params: the parameters, all matrices; embeddings, biases and the last layer want another
+            optimizer.
+        lr: the learning rate.
+        weight_decay: how much the parameter itself shrinks, times lr.
+        momentum: how much of the last direction b is kept.
+        nesterov: whether to look ahead along the momentum.
+        ns_coefficients: of x, x³ and x⁵ in the polynomial of an iteration.
+        eps: the smallest norm to divide by before the iterations.
+        ns_steps: how many iterations to make.
+        adjust_lr_fn: lr' of an (m, n) matrix: "original" (also None) lr √max(1, m/n);
+            "match_rms_adamw" 0.2 lr √max(m, n).
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2, 2))
+        >>> optimizer = taper.optim.Muon([weight], lr=0.1)
+        >>> (weight * taper.eye(2)).sum().backward()
+        >>> optimizer.step()
+        >>> weight[0, 1]
+        tensor(0.9900, grad_fn=<SelectBackward0>)
     """
 
     def __init__(
@@ -121,7 +137,7 @@ class Muon(Optimizer):
     @overload
     def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient; returns what `closure` returns."""
+        """Update all parameters that have a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         place = here()
         groups = [(group, ready_parameters(group)) for group in self.param_groups]

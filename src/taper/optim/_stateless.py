@@ -19,24 +19,28 @@ def swap_in_optimizer_params_and_state(
     swapin_parameters: dict[str, Tensor],
     swapin_optim_state: dict[str, Any],
 ) -> Iterator[None]:
-    """A block in which the optimizer has other parameters and another state; then its own again.
+    """Give an optimizer other parameters and another state inside the block, then its own again.
 
-    The parameters are given in the order of the optimizer's, the state in the form of
-    `optimizer.state_dict()`.  The tensors given are the ones that are changed; entries that the
-    block replaces are forgotten.
+    The tensors given are the ones that are changed; entries that the block replaces are forgotten.
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(1))
-    >>> weight.grad = taper.ones(1)
-    >>> optimizer = taper.optim.SGD([weight], lr=0.1, momentum=0.9)
-    >>> optimizer.step()
-    >>> other = taper.nn.Parameter(taper.zeros(1))
-    >>> other.grad = taper.ones(1)
-    >>> state = optimizer.state_dict()
-    >>> with taper.optim.swap_in_optimizer_params_and_state(optimizer, {"w": other}, state):
-    ...     optimizer.step()
-    >>> other.item() < 0, optimizer.param_groups[0]["params"][0] is weight
-    (True, True)
+    Args:
+        optimizer: the optimizer.
+        swapin_parameters: the parameters by name, in the order of the optimizer's.
+        swapin_optim_state: the state, in the form of `optimizer.state_dict()`.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(1))
+        >>> weight.grad = taper.ones(1)
+        >>> optimizer = taper.optim.SGD([weight], lr=0.1, momentum=0.9)
+        >>> optimizer.step()
+        >>> other = taper.nn.Parameter(taper.zeros(1))
+        >>> other.grad = taper.ones(1)
+        >>> state = optimizer.state_dict()
+        >>> with taper.optim.swap_in_optimizer_params_and_state(optimizer, {"w": other}, state):
+        ...     optimizer.step()
+        >>> other.item() < 0, optimizer.param_groups[0]["params"][0] is weight
+        (True, True)
     """
     if not optimizer.state:
         raise RuntimeError(f"{_NAME} requires initialized optimizer state.")
@@ -74,7 +78,7 @@ def _install(optimizer: Optimizer, state: Any, contents: list[dict[str, Any]]) -
 
 
 def _checked_groups(optimizer: Optimizer, swapped: dict[str, Any]) -> list[dict[str, Any]]:
-    """The groups of the given state, if it has the form of the optimizer's own."""
+    """Return the groups of the given state, if it has the form of the optimizer's own."""
     state, groups = swapped.get("state"), swapped.get("param_groups")
     if not isinstance(state, dict):
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Adadelta."""
+"""Adadelta: steps scaled by the ratio of two running averages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def adadelta_rule(
     square_avg: Any,
     acc_delta: Any,
 ) -> tuple[Any, ...]:
-    """One step: the gradient times the root of (mean square of changes / mean square of it).
+    """Make one step: the gradient times the root of (mean square of changes / of gradients).
 
     A breakpoint here is met if `programs.live_rules` is True.
     """
@@ -54,18 +54,33 @@ def adadelta_rule(
 
 
 class Adadelta(RuleOptimizer):
-    """Steps whose size follows from the sizes of the steps before; needs no learning rate.
+    """Descend by steps whose size follows from the sizes of the steps before.
 
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        v ← rho v + (1 - rho) g²
+        d = √(u + eps) / √(v + eps) g, u ← rho u + (1 - rho) d²
+        p ← p - lr d
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.Adadelta([weight], eps=0.01)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.6985, 0.6985], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: a factor of the steps; 1 is usual.
+        rho: how much of the old value the running means keep.
+        eps: added under the roots; also what the first steps start from.
+        weight_decay: how much of the parameter is added to its gradient.
+        foreach: accepted without effect: there is one way of computing.
+        capturable: for graphs of GPUs; a step refuses it.
+        maximize: whether to go uphill: g becomes -g.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.Adadelta([weight], eps=0.01)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.6985, 0.6985], requires_grad=True)
     """
 
     _rule = staticmethod(adadelta_rule)
@@ -129,7 +144,7 @@ def adadelta(
     weight_decay: float,
     maximize: bool,
 ) -> None:
-    """One step of `Adadelta` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `Adadelta` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

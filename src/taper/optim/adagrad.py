@@ -1,4 +1,4 @@
-"""Adagrad."""
+"""Adagrad: steps divided by the root of the sum of squared gradients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AdagradNumbers(Numbers):
 def adagrad_rule(
     ops: Any, numbers: AdagradNumbers, spare: Spare, param: Any, grad: Any, total: Any
 ) -> tuple[Any, ...]:
-    """One step: `total += grad**2; param -= lr * grad / (sqrt(total) + eps)`.
+    """Make one step: `total += grad**2; param -= lr * grad / (sqrt(total) + eps)`.
 
     A breakpoint here is met if `programs.live_rules` is True.
     """
@@ -44,19 +44,32 @@ def adagrad_rule(
 
 
 class Adagrad(RuleOptimizer):
-    """Gradient descent with a rate for each element that falls with the gradients it has seen.
+    """Descend with a rate for each element, which falls with the gradients seen so far.
 
-    `foreach` and `fused` are accepted and change nothing: there is one way of computing.
-    With `differentiable` the step itself is recorded.
+        v ← v + g²
+        p ← p - lr / (1 + (t - 1) lr_decay) g / (√v + eps)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.Adagrad([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        lr_decay: how fast the rate falls with the steps.
+        weight_decay: how much of the parameter is added to its gradient.
+        initial_accumulator_value: the first v.
+        eps: added to the denominator.
+        foreach, fused: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.Adagrad([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(adagrad_rule)
@@ -133,7 +146,7 @@ def adagrad(
     eps: float,
     maximize: bool,
 ) -> None:
-    """One step of `Adagrad` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `Adagrad` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

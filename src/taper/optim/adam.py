@@ -1,4 +1,4 @@
-"""Adam."""
+"""Adam: running averages of gradients and of their squares, corrected for their start."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def adam_rule(
     exp_avg_sq: Any,
     max_exp_avg_sq: Any = None,
 ) -> tuple[Any, ...]:
-    """One step: `param -= lr * mean / (sqrt(mean square) + eps)`, means corrected for their bias.
+    """Make one step: `param -= lr * mean / (sqrt(mean square) + eps)`, means corrected for bias.
 
     The correction of the mean square is taken out of the root: with c = sqrt(1 - beta2**step),
-    mean / (root / c + eps) = c * mean / (root + c * eps), one operation less.
-    A breakpoint here is met if `programs.live_rules` is True.
+    mean / (root / c + eps) = c * mean / (root + c * eps), one operation less. A breakpoint here is
+    met if `programs.live_rules` is True.
     """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
@@ -64,19 +64,34 @@ def adam_rule(
 
 
 class Adam(RuleOptimizer):
-    """Gradient descent scaled by running means of the gradient and of its square.
+    """Descend along a running mean of the gradient, divided by the root of a running mean square.
 
-    `foreach` and `fused` are accepted and change nothing: there is one way of computing.
-    With `differentiable` the step itself is recorded.
+        m ← beta1 m + (1 - beta1) g, v ← beta2 v + (1 - beta2) g²
+        p ← p - lr m̂ / (√v̂ + eps), m̂ = m / (1 - beta1ᵗ), v̂ = v / (1 - beta2ᵗ)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.Adam([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        betas: how much of the old value the two running means keep.
+        eps: added to the denominator.
+        weight_decay: how much of the parameter is added to its gradient.
+        amsgrad: whether to use the largest v so far instead of v.
+        foreach, fused: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        capturable: for graphs of GPUs; a step refuses it.
+        differentiable: whether autograd records the steps themselves.
+        decoupled_weight_decay: whether to shrink the parameter itself, as `AdamW` does.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.Adam([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(adam_rule)
@@ -177,7 +192,7 @@ def adam(
     eps: float,
     maximize: bool,
 ) -> None:
-    """One step of `Adam` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `Adam` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

@@ -1,4 +1,4 @@
-"""Adamax."""
+"""Adamax: Adam with the largest absolute gradient in place of the mean square."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def adamax_rule(
     exp_avg: Any,
     exp_inf: Any,
 ) -> tuple[Any, ...]:
-    """One step: `largest = max(beta2 * largest, |grad| + eps); param -= lr * mean / largest`.
+    """Make one step: `largest = max(beta2 * largest, |grad| + eps); param -= lr * mean / largest`.
 
     A breakpoint here is met if `programs.live_rules` is True.
     """
@@ -53,18 +53,32 @@ def adamax_rule(
 
 
 class Adamax(RuleOptimizer):
-    """Adam with the largest recent gradient in the place of the mean square.
+    """Descend as `Adam`, divided by the largest recent gradient instead of the root mean square.
 
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        m ← beta1 m + (1 - beta1) g, u ← max(beta2 u, |g| + eps)
+        p ← p - lr m / ((1 - beta1ᵗ) u)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.Adamax([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        betas: how much of the old value m and u keep.
+        eps: added to |g|.
+        weight_decay: how much of the parameter is added to its gradient.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        differentiable: whether autograd records the steps themselves.
+        capturable: for graphs of GPUs; a step refuses it.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.Adamax([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(adamax_rule)
@@ -127,7 +141,7 @@ def adamax(
     lr: float,
     weight_decay: float,
 ) -> None:
-    """One step of `Adamax` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `Adamax` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

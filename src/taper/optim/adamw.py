@@ -1,4 +1,4 @@
-"""AdamW."""
+"""AdamW: Adam whose weight decay does not enter the averages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ from taper.tensor import Tensor
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters directly instead of through the gradient.
+    """Descend as `Adam`, with weight decay that shrinks the parameter itself.
 
-    >>> import taper
-    >>> taper.optim.AdamW([taper.ones(1)]).defaults["weight_decay"]
-    0.01
+        p ← p (1 - lr weight_decay)
+        p ← p - lr m̂ / (√v̂ + eps), as in `Adam`
+
+    Args:
+        params, lr, betas, eps, amsgrad: as for `Adam`.
+        weight_decay: how much the parameter shrinks, times lr.
+        maximize, foreach, capturable, differentiable, fused: as for `Adam`.
+
+    Example:
+        >>> import taper
+        >>> taper.optim.AdamW([taper.ones(1)]).defaults["weight_decay"]
+        0.01
     """
 
     def __init__(
@@ -76,7 +85,7 @@ def adamw(
     eps: float,
     maximize: bool,
 ) -> None:
-    """One step of `AdamW` over lists: `adam` with decoupled weight decay."""
+    """Make one step of `AdamW` over lists: `adam` with decoupled weight decay."""
     adam(
         params,
         grads,

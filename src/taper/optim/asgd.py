@@ -37,7 +37,7 @@ class ASGDNumbers(Numbers):
 def asgd_rule(
     ops: Any, numbers: ASGDNumbers, spare: Spare, param: Any, grad: Any, ax: Any
 ) -> tuple[Any, ...]:
-    """One step: `param = (1 - lambd * eta) * param - eta * grad`; `ax` is the average.
+    """Make one step: `param = (1 - lambd * eta) * param - eta * grad`; `ax` is the average.
 
     A breakpoint here is met if `programs.live_rules` is True.
     """
@@ -51,17 +51,32 @@ def asgd_rule(
 
 
 class ASGD(RuleOptimizer):
-    """Gradient descent that also averages the parameters, from step `t0` on, in the state `ax`.
+    """Descend along the gradient, and average the parameters in the state `ax`.
 
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        p ← (1 - lambd η) p - η g, then η ← lr / (1 + lambd lr t)^alpha, at first η = lr
+        ax ← ax + μ (p - ax), then μ ← 1 / max(1, t - t0)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.ASGD([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> optimizer.state[weight]["ax"]
-    tensor([0.9000, 0.9000])
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        lambd: how much the parameters shrink, times η.
+        alpha: the power by which η falls.
+        t0: the step from which on the average is taken.
+        weight_decay: how much of the parameter is added to its gradient.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        differentiable: whether autograd records the steps themselves.
+        capturable: for graphs of GPUs; a step refuses it.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.ASGD([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> optimizer.state[weight]["ax"]
+        tensor([0.9000, 0.9000])
     """
 
     _rule = staticmethod(asgd_rule)
@@ -132,7 +147,7 @@ def asgd(
     alpha: float,
     weight_decay: float,
 ) -> None:
-    """One step of `ASGD` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `ASGD` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

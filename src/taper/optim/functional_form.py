@@ -1,6 +1,6 @@
-"""Running an update rule over lists that the caller keeps: the functions as `optim.adam.adam`.
+"""Running an update rule over lists that the caller keeps: functions such as `optim.adam.adam`.
 
-Owns: the loop.  Which rule, which coefficients and which lists, its module says.
+Owns: the loop. Each function's module says which rule, which coefficients and which lists.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from taper.tensor import Tensor
 
 
 def check_steps(state_steps: Sequence[Any]) -> None:
-    """Raise if the numbers of steps are no tensors, as they were once."""
+    """Raise if the counts of steps are not tensors, as they once were not."""
     if not all(isinstance(each, Tensor) for each in state_steps):
         raise RuntimeError(
             "API has changed, `state_steps` argument must contain a list of singleton tensors"

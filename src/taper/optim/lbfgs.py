@@ -1,4 +1,4 @@
-"""L-BFGS: a quasi-Newton method that remembers the last changes in the place of a matrix."""
+"""L-BFGS: a quasi-Newton method that remembers the last changes instead of a matrix."""
 
 from __future__ import annotations
 
@@ -17,22 +17,36 @@ from taper.tensor import Tensor
 
 
 class LBFGS(Optimizer):
-    """Minimise a function of all parameters together; `step` needs a closure and calls it often.
+    """Minimise a function of all parameters together, by an estimate of its curvature.
 
-    One group only.  `line_search_fn` is None, for steps of `lr`, or "strong_wolfe".
+        p ← p - a H g, H from the last changes of p and g; a = lr, or by line search
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.tensor([3.0, -2.0]))
-    >>> optimizer = taper.optim.LBFGS([weight], line_search_fn="strong_wolfe")
-    >>> def closure():
-    ...     optimizer.zero_grad()
-    ...     loss = ((weight - 1) ** 4).sum()
-    ...     loss.backward()
-    ...     return loss
-    >>> optimizer.step(closure)
-    tensor(97., grad_fn=<SumBackward0>)
-    >>> closure().item() < 1e-6
-    True
+    `step` calls its closure often: a function that clears gradients, computes the loss, calls
+    `backward` and returns the loss.
+
+    Args:
+        params: the parameters, in one group.
+        lr: the length of steps without a line search.
+        max_iter: how many iterations a step makes at most.
+        max_eval: how often a step calls the closure at most; None means max_iter · 5/4.
+        tolerance_grad: stop when no element of the gradient is larger.
+        tolerance_change: stop when parameters or loss change less.
+        history_size: how many changes to remember.
+        line_search_fn: None, or "strong_wolfe".
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.tensor([3.0, -2.0]))
+        >>> optimizer = taper.optim.LBFGS([weight], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((weight - 1) ** 4).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure)
+        tensor(97., grad_fn=<SumBackward0>)
+        >>> closure().item() < 1e-6
+        True
     """
 
     def __init__(
@@ -92,7 +106,7 @@ class LBFGS(Optimizer):
     def _evaluate(
         self, closure: Callable[[], Any], start: list[Tensor], direction: Tensor, step: Any
     ) -> Point:
-        """What the function is at a step from the start; the parameters go back there."""
+        """Return the loss at a step from the start; the parameters go back there."""
         self._add_grad(step, direction)
         value = float(closure())
         grad = self._flat_grad()
@@ -103,7 +117,7 @@ class LBFGS(Optimizer):
     # --- the step ------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Loss]) -> Loss:  # type: ignore[override]
-        """Up to `max_iter` iterations; returns the loss before the first."""
+        """Make up to `max_iter` iterations; return the loss before the first."""
         with no_grad():
             return self._minimise(enable_grad()(closure))
 
@@ -154,7 +168,7 @@ class LBFGS(Optimizer):
         last: bool,
         left: int,
     ) -> tuple[Point, int]:
-        """Move along the direction; where the function is now, and how often it was called.
+        """Move along the direction; return the loss there, and how often the closure was called.
 
         A line search narrows its bracket at most `left` times.
         """
@@ -187,7 +201,7 @@ def _finished(group: dict[str, Any], point: Point, memory: Memory) -> bool:
 
 
 class Memory:
-    """The last changes of the gradient and of the parameters, and what else is kept of a step."""
+    """Hold the last changes of the gradient and of the parameters, and what else a step keeps."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.state = state
@@ -201,7 +215,7 @@ class Memory:
         self.loss: Any = state.get("prev_loss")
 
     def save(self, state: dict[str, Any], step: Any) -> None:
-        """Put all into the optimizer's state, in PyTorch's names and order."""
+        """Put everything into the optimizer's state, in PyTorch's names and order."""
         state["d"] = self.d
         state["t"] = step
         state["old_dirs"] = self.grad_changes
@@ -212,7 +226,7 @@ class Memory:
         state["prev_loss"] = self.loss
 
     def direction(self, grad: Tensor, step: Any, first: bool) -> Tensor:
-        """Where to go from a gradient: against it, bent by what is remembered."""
+        """Return where to go from a gradient: against it, bent by what is remembered."""
         if first:
             self.grad_changes, self.changes, self.inverses, self.scale = [], [], [], 1
             self.d = -grad
@@ -238,7 +252,7 @@ class Memory:
         self.scale = product / grad_change.dot(grad_change)
 
     def _bent(self, direction: Tensor) -> Tensor:
-        """The inverse Hessian that is remembered times a vector: the two-loop recursion."""
+        """Return the inverse Hessian that is remembered times a vector: the two-loop recursion."""
         factors = self.state.setdefault("al", [None] * self.size)
         for index in reversed(range(len(self.changes))):
             factors[index] = self.changes[index].dot(direction) * self.inverses[index]

@@ -1,7 +1,7 @@
 """A line search for the strong Wolfe conditions: enough descent, and a slope that is flat enough.
 
-Knows a function of the step only.  First it goes further until a step is good or a bracket holds
-one; then it narrows the bracket.  New steps are the minimum of the cubic through two points.
+Knows a function of the step only. The search goes further until a step is good or a bracket holds
+one; then it narrows the bracket. New steps are the minimum of the cubic through two points.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 def cubic_minimum(one: Point, other: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """The minimum, within bounds, of the cubic with these values and slopes at two points."""
+    """Return the minimum, within bounds, of the cubic with the values and slopes of two points."""
     left, right = (one, other) if one.step <= other.step else (other, one)
     least, most = (left.step, right.step) if bounds is None else bounds
     first = one.slope + other.slope - 3 * (one.value - other.value) / (one.step - other.step)
@@ -36,7 +36,7 @@ def cubic_minimum(one: Point, other: Point, bounds: tuple[Any, Any] | None = Non
 
 
 class StrongWolfe:
-    """One search from a point with step 0; `evaluate(step)` gives the Point at a step."""
+    """Search from a point with step 0; `evaluate(step)` gives the Point at a step."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class StrongWolfe:
         self.rounds = 0
 
     def run(self, step: Any) -> tuple[Point, int]:
-        """The point found, and how often the function was evaluated; `step` is tried first."""
+        """Return the point found, and the number of evaluations; `step` is tried first."""
         before, point = self.start, self.evaluate(step)
         bracket: tuple[Point, Point] | None = None
         while self.rounds < self.most_rounds:
@@ -80,7 +80,7 @@ class StrongWolfe:
         return bool(abs(point.slope) <= -FLATNESS * self.start.slope)
 
     def _narrow(self, one: Point, other: Point) -> Point:
-        """The best point of a bracket that is made smaller until a step is good."""
+        """Return the best point of a bracket that is made smaller until a step is good."""
         low, high = (one, other) if one.value <= other.value else (other, one)
         stuck = False
         while self.rounds < self.most_rounds:
@@ -104,7 +104,7 @@ class StrongWolfe:
 
     @staticmethod
     def _inside(one: Point, other: Point, step: Any, stuck: bool) -> tuple[Any, bool]:
-        """A step away from the ends if it came near one twice, and whether it is near now."""
+        """Keep a step off the ends if it came near one twice; say whether it is near one now."""
         least, most = min(one.step, other.step), max(one.step, other.step)
         margin = 0.1 * (most - least)
         if min(most - step, step - least) >= margin:

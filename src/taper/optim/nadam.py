@@ -52,10 +52,10 @@ def nadam_rule(
     exp_avg: Any,
     exp_avg_sq: Any,
 ) -> tuple[Any, ...]:
-    """One step: like Adam's, along a mix of the gradient and of the mean that comes next.
+    """Make one step: like Adam's, along a mix of the gradient and of the mean that comes next.
 
-    The correction of the mean square is taken out of the root, as in Adam.
-    A breakpoint here is met if `programs.live_rules` is True.
+    The correction of the mean square is taken out of the root, as in Adam. A breakpoint here is
+    met if `programs.live_rules` is True.
     """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     exp_avg = moved(ops, numbers.part, spare[1], exp_avg, grad)
@@ -68,18 +68,35 @@ def nadam_rule(
 
 
 class NAdam(RuleOptimizer):
-    """Adam with Nesterov momentum: the step looks ahead to the mean of the next one.
+    """Descend as `Adam`, with Nesterov momentum: the step looks ahead to the next mean.
 
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        μ[t] = beta1 (1 - 0.96^(t momentum_decay) / 2), Π[t] = μ[1] ... μ[t], v̂ as in `Adam`
+        m̂ = μ[t+1] m / (1 - Π[t+1]) + (1 - μ[t]) g / (1 - Π[t])
+        p ← p - lr m̂ / (√v̂ + eps)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.NAdam([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.8944, 0.8944], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        betas: how much of the old value the two running means keep.
+        eps: added to the denominator.
+        weight_decay: how much of the parameter is added to its gradient.
+        momentum_decay: how fast the momentum grows towards beta1.
+        decoupled_weight_decay: whether to shrink the parameter itself, as `AdamW` does.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        capturable: for graphs of GPUs; a step refuses it.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.NAdam([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.8944, 0.8944], requires_grad=True)
     """
 
     _rule = staticmethod(nadam_rule)
@@ -159,7 +176,7 @@ def nadam(
     momentum_decay: float,
     eps: float,
 ) -> None:
-    """One step of `NAdam` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `NAdam` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

@@ -30,7 +30,7 @@ Loss = TypeVar("Loss")  # what a closure returns
 
 
 class _RequiredParameter:
-    """Stands in `defaults` for a value that every group must give."""
+    """Stand in `defaults` for a value that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -62,7 +62,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def with_step_hooks(step: Any) -> Any:
-    """`step` with the hooks around it; every subclass's `step` is wrapped when it is defined."""
+    """Put the hooks around a `step`; every subclass's `step` is wrapped when it is defined."""
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -104,15 +104,25 @@ def run_with_hooks(optimizer: Any, step: Any, args: tuple[Any, ...], kwargs: Any
 
 
 class Optimizer:
-    """The base of all optimizers.
+    """Hold parameters in groups, with options and state: the base of all optimizers.
 
-    `param_groups` is a list of dicts, each with "params" and its hyperparameters; `state` holds a
-    dict for each parameter.  Subclasses define `step`.
+    A loop calls `zero_grad()`, computes a loss, calls its `backward()`, then `step()`. Subclasses
+    define `step`.
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> taper.optim.SGD([{"params": [weight], "lr": 0.5}]).param_groups[0]["lr"]
-    0.5
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        defaults: the options of groups that do not give their own.
+
+    Attributes:
+        param_groups: a list of dicts, each with "params" and its options.
+        state: a dict for each parameter.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> taper.optim.SGD([{"params": [weight], "lr": 0.5}]).param_groups[0]["lr"]
+        0.5
     """
 
     # Empty: optimizers around another one often leave `super().__init__` out.
@@ -176,15 +186,15 @@ class Optimizer:
     @overload
     def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters from their gradients; every subclass defines it.
+        """Update the parameters from their gradients; every subclass defines how.
 
-        `closure`, if given, computes the loss anew; its result is returned.
+        A `closure` computes the loss anew; its result is returned.
         """
         raise NotImplementedError
 
     @staticmethod
     def _evaluated(closure: Callable[[], Any] | None) -> Any:
-        """The loss that the closure computes, None without one."""
+        """Return the loss that the closure computes, None without one."""
         if closure is None:
             return None
         with enable_grad():
@@ -262,7 +272,7 @@ class Optimizer:
                 raise ValueError("can't optimize a non-leaf Tensor")
 
     def _check_groups(self, params: list[Tensor], names: list[str] | None) -> None:
-        """Whether the group fits to the others: names for all or none, no parameter twice."""
+        """Check that the group fits the others: names for all or none, no parameter twice."""
         if self.param_groups and ("param_names" in self.param_groups[0]) != (names is not None):
             text = "without names" if names is None else "with names"
             raise ValueError(
@@ -278,7 +288,7 @@ class Optimizer:
     # --- dictionaries ------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state and the groups as a dictionary, with numbers in the place of parameters.
+        """Return the state and the groups as a dictionary, with numbers instead of parameters.
 
         >>> import taper
         >>> taper.optim.SGD([taper.ones(1)], lr=0.1).state_dict()["param_groups"][0]["params"]
@@ -346,7 +356,7 @@ class Optimizer:
     # --- hooks -------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before `step`; it may return other arguments."""
+        """Call `hook(optimizer, args, kwargs)` before `step`; a result replaces the arguments."""
         return _add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -362,13 +372,13 @@ class Optimizer:
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` afterwards; it may return another dictionary."""
+        """Call `hook(optimizer, state_dict)` afterwards; a result replaces the dictionary."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before loading; it may return another dictionary."""
+        """Call `hook(optimizer, state_dict)` before loading; a result replaces the dictionary."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
@@ -398,7 +408,7 @@ def _as_list(params: Any) -> list[Any]:
 
 
 def _names_of(params: list[Any]) -> list[str] | None:
-    """The names if all parameters come as (name, tensor), None if none does."""
+    """Return the names if all parameters come as (name, tensor), None if none does."""
     named = [isinstance(param, tuple) for param in params]
     if not any(named):
         return None
@@ -410,7 +420,7 @@ def _names_of(params: list[Any]) -> list[str] | None:
 
 
 def _converted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None) -> Any:
-    """A value of a loaded state, in the parameter's dtype if it is a floating point tensor."""
+    """Convert a floating point tensor of a loaded state to the parameter's dtype."""
     if isinstance(value, Tensor):
         if key == "step":
             wanted = group.get("capturable") or group.get("fused")
@@ -428,7 +438,7 @@ def _converted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """A `step` with gradients recorded if the optimizer is differentiable, and only then."""
+    """Record gradients in a `step` if the optimizer is differentiable, and only then."""
 
     @functools.wraps(func)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -441,7 +451,7 @@ def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]
 def _default_to_fused_or_foreach(
     params: list[Tensor], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
-    """Whether `fused` and `foreach` are chosen when the user chose none: on the CPU not foreach."""
+    """Choose `fused` and `foreach` where the user chose none: never `foreach` on the CPU."""
     return use_fused and not differentiable, False
 
 
@@ -453,7 +463,7 @@ def _stack_if_compiling(x: Any) -> Any:
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> dtypes.dtype:
-    """The dtype of the tensors that count steps."""
+    """Return the dtype of the tensors that count steps."""
     return (
         dtypes.float64
         if dtypes.default.float is dtypes.float64 and not is_fused
@@ -462,12 +472,12 @@ def _get_scalar_dtype(is_fused: bool | None = None) -> dtypes.dtype:
 
 
 def _to_scalar(x: Any) -> Any:
-    """A tensor of one element without its dimensions."""
+    """Drop the dimensions of a tensor of one element."""
     return x.squeeze() if isinstance(x, Tensor) and x.dim() else x
 
 
 def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
-    """Put views as real numbers in the place of complex parameters, their gradients and states."""
+    """Replace complex parameters, their gradients and states by views as real numbers."""
     for number, param in enumerate(params):
         if param.is_complex():
             for each in (params, *state_and_grads):

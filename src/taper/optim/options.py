@@ -8,7 +8,7 @@ from taper.tensor import Tensor
 
 
 def check_lr(lr: Any, text: str = "Invalid learning rate: {}") -> None:
-    """A rate is a number or a tensor of one, and not negative."""
+    """Check that a rate is a number or a tensor of one, and not negative."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if not 0.0 <= lr:
@@ -23,7 +23,7 @@ def check_not_negative(**named: Any) -> None:
 
 
 def check_betas(betas: Any) -> None:
-    """Both in [0, 1)."""
+    """Check that both are in [0, 1)."""
     for index in (0, 1):
         if not 0.0 <= betas[index] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")

@@ -44,7 +44,7 @@ _grad_array = attrgetter("_meta.grad._array")
 
 
 def can_pack(param: Tensor) -> bool:
-    """Whether a parameter may share a vector with others."""
+    """Tell whether a parameter may share a vector with others."""
     array = param._array
     return (
         array.size <= SMALL
@@ -52,12 +52,12 @@ def can_pack(param: Tensor) -> bool:
         and array.flags.c_contiguous
         and param._counter is not INFERENCE_COUNTER
         and param._change is None
-        and is_key(param)  # else two may have the same state
+        and is_key(param)  # else two parameters may have the same state
     )
 
 
 def has_packable(state: dict[str, Any], names: tuple[str, ...], param: Tensor) -> bool:
-    """Whether the states of a parameter may share vectors: they may come from a file."""
+    """Tell whether the states of a parameter may share vectors: they may come from a file."""
     array = param._array
     return all(
         each._array.dtype is array.dtype
@@ -69,7 +69,7 @@ def has_packable(state: dict[str, Any], names: tuple[str, ...], param: Tensor) -
 
 
 def run_length(params: list[Tensor], position: int) -> int:
-    """How many parameters from `position` on fit into one pack; at least one."""
+    """Return how many parameters from `position` on fit into one pack; at least one."""
     dtype, total = params[position]._array.dtype, 0
     end = position
     for param in params[position:]:
@@ -81,7 +81,7 @@ def run_length(params: list[Tensor], position: int) -> int:
 
 
 def _overlap(params: list[Tensor]) -> bool:
-    """Whether two share memory, or are the same: such must be updated one after the other."""
+    """Tell whether two are the same or share memory: such must be updated one after the other."""
     pieces = sorted(
         (array.__array_interface__["data"][0], array.nbytes)
         for array in map(_array, params)
@@ -91,7 +91,7 @@ def _overlap(params: list[Tensor]) -> bool:
 
 
 class Alone:
-    """One parameter with its states, updated where it lies."""
+    """Update one parameter, with its states, where it lies."""
 
     __slots__ = ("dtype", "names", "neighbours", "params", "scalars", "state")
 
@@ -106,15 +106,15 @@ class Alone:
         self.params, self.names, self.scalars = params, names, scalars
         self.dtype = params[0]._array.dtype
         self.state = states[0] if states else None
-        self.neighbours = neighbours  # how many had a gradient when it was left alone
+        self.neighbours = neighbours  # parameters with a gradient when this one was left alone
 
     def holds(
         self, ready: list[Tensor], position: int, states: Any, names: tuple[str, ...]
     ) -> bool:
-        """Whether it may still be updated alone, with these states."""
+        """Tell whether the parameter may still be updated alone, with these states."""
         param, state = self.params[0], self.state
         return (
-            param is ready[position]  # its class may have ideas of its own about being equal
+            param is ready[position]  # not `==`, which its class may define
             and len(ready) == self.neighbours
             and self.names == names
             and param._array.dtype is self.dtype
@@ -128,7 +128,7 @@ class Alone:
         )
 
     def common_scalars(self) -> tuple[float, ...]:
-        """The numbers among the states."""
+        """Return the numbers among the states."""
         state = self.state
         return () if state is None else tuple([state[name]._array.item() for name in self.scalars])
 
@@ -151,7 +151,7 @@ class Alone:
 
 
 def bounds_of(arrays: list[np.ndarray]) -> list[slice]:
-    """Where each array is in a vector that has all of them."""
+    """Return where each array is in a vector that has all of them."""
     ends = np.cumsum([each.size for each in arrays]).tolist()
     return [slice(start, end) for start, end in pairwise([0, *ends])]
 
@@ -169,7 +169,7 @@ def unite(tensors: list[Tensor]) -> None:
 
 
 def united(arrays: list[np.ndarray]) -> np.ndarray | None:
-    """The vector that `unite` made for these arrays, in this order; None if there is none."""
+    """Return the vector that `unite` made for these arrays, in this order, if there is one."""
     memories = [getattr(each.base, "base", None) for each in arrays]
     vector = getattr(memories[0], "obj", None)
     if not isinstance(vector, np.ndarray) or vector.size != sum(each.size for each in arrays):
@@ -185,7 +185,7 @@ def united(arrays: list[np.ndarray]) -> np.ndarray | None:
 
 
 class Column:
-    """One array of each parameter (itself, or a state), as one vector.
+    """Hold one array of each parameter (itself, or a state), as one vector.
 
     The vector is the memory of all if they lie there side by side; else they are copied into a
     scratch array of the thread, so packs need no memory of their own.
@@ -210,7 +210,7 @@ class Column:
         self.pieces = [memory[each] for each in self.bounds]
 
     def gather(self, dtype: np.dtype, number: int) -> np.ndarray:
-        """The vector with the values of now; `number` is of the scratch array that it may use."""
+        """Return the vector with the present values; it may use scratch array `number`."""
         if self.memory is not None:
             memory = scratch.array(dtype, number)
             if self.memory is not memory:
@@ -226,7 +226,7 @@ class Column:
 
 
 class Pack:
-    """Some parameters with their states, all of one dtype and at the same step.
+    """Update some parameters, with their states, together: all of one dtype and at the same step.
 
     `names` are the states that are arrays like the parameter, `scalars` those of one number.
     """
@@ -255,7 +255,7 @@ class Pack:
     ) -> None:
         self.params, self.names = params, names
         every = (*scalars, *names)
-        # One name alone would be given without a tuple around it.
+        # With a single name, itemgetter would return no tuple.
         self._states_of = itemgetter(*every) if len(every) > 1 else (lambda s: (s[every[0]],))
         self.state_arrays = [state[name]._array for state in states for name in every]
         self.arrays = list(map(_array, params))
@@ -271,7 +271,7 @@ class Pack:
     def holds(
         self, ready: list[Tensor], position: int, states: Any, names: tuple[str, ...]
     ) -> bool:
-        """Whether the pack is made of the parameters from `position` on, and nothing was replaced.
+        """Tell whether the pack has the parameters from `position` on, with nothing replaced.
 
         All loops are in C: 0.6 us for a parameter with three states.
         """
@@ -294,7 +294,7 @@ class Pack:
             return False
 
     def common_scalars(self) -> tuple[float, ...] | None:
-        """The numbers among the states if all parameters agree in them."""
+        """Return the numbers among the states if all parameters agree in them."""
         found = []
         for column in self.scalars:
             values = column.gather(column.vector.dtype, FIRST).tolist()

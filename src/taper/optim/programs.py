@@ -4,7 +4,7 @@ A rule (see `update`) is called once with an `ops` that notes what it is asked t
 of computing it.  What comes out depends on which coefficients are in use and on nothing else, so
 it serves all later steps.  The results equal those of NumPy, to the bit.
 
-Owns: the notation, and which rule has which program.  A rule that does something else than call
+Owns: the notation, and which rule has which program.  A rule that does more than call
 the functions of `ops` has none, and runs with NumPy.
 
 After its first call a rule that has a program does not run any more, so a breakpoint in it is dead;
@@ -54,14 +54,14 @@ class Program(NamedTuple):
 
 @dataclass(frozen=True)
 class _Register:
-    """What a rule gets in the place of an array: a name for it, which cannot be computed with."""
+    """Stand for an array in a rule that is written down; has no operators of its own."""
 
     kind: str  # "column", "constant" or "temporary"
     number: int
 
 
 class _Notes:
-    """The `ops` of a rule that is being written down."""
+    """Write down what a rule asks for: the `ops` of a rule."""
 
     def __init__(self, paths: dict[int, str], dtype: np.dtype) -> None:
         self.paths = paths  # of the coefficients, by identity
@@ -71,7 +71,7 @@ class _Notes:
         self.lines: list[tuple[int, list[_Register]]] = []
 
     def operand(self, value: Any) -> _Register:
-        """The register of something that is computed with."""
+        """Return the register of something that is computed with."""
         if isinstance(value, _Register):
             return value
         constant: str | np.ndarray
@@ -93,7 +93,7 @@ class _Notes:
         return target
 
     def written(self, columns: int) -> bytes:
-        """The program: registers are numbered columns first, then constants, then temporaries."""
+        """Return the program; registers are numbered: columns, constants, temporaries."""
         first = {"column": 0, "constant": columns, "temporary": columns + len(self.constants)}
         code = bytearray()
         for operation, registers in self.lines:
@@ -121,10 +121,10 @@ _programs: dict[Any, Program | None] = {}
 def run_natively(
     rule: Callable[..., Any], numbers: Any, columns: tuple[list[np.ndarray], ...]
 ) -> bool:
-    """Update arrays (parameters, gradients, states...) in place; False, with nothing done, if not.
+    """Update arrays (parameters, gradients, states...) in place; False if nothing was done.
 
-    Each column has one array of each parameter.  Arrays that are not contiguous, or in half
-    precision, are left to NumPy, and all where there is no native module.
+    Each column has one array of each parameter. Arrays that are not contiguous, or in half
+    precision, are left to NumPy; so are all where there is no native module.
     """
     if native is None or live_rules:
         return False
@@ -140,7 +140,7 @@ def run_natively(
 
 
 def _kind(value: Any) -> Any:
-    """What a rule may ask of a coefficient: is it there, is it true."""
+    """Say what a rule may ask of a coefficient: whether it is there, whether it is true."""
     kind = value.__class__
     if kind is bool or value is None:
         return value
@@ -165,7 +165,7 @@ def _write(rule: Callable[..., Any], numbers: Any, columns: int) -> Program | No
 
 
 def _getter(constants: list[str | np.ndarray]) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that takes the constants out of the coefficients of a step."""
+    """Make a function that takes the constants out of the coefficients of a step."""
     if len(constants) > 1 and all(isinstance(each, str) for each in constants):
         return attrgetter(*constants)  # type: ignore[arg-type]
     return lambda numbers: tuple(

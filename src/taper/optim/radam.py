@@ -55,7 +55,7 @@ def radam_rule(
     exp_avg: Any,
     exp_avg_sq: Any,
 ) -> tuple[Any, ...]:
-    """One step: `param -= size * mean`, later also `/ (sqrt(mean square) + eps)`.
+    """Make one step: `param -= size * mean`, later also `/ (sqrt(mean square) + eps)`.
 
     A breakpoint here is met if `programs.live_rules` is True.
     """
@@ -71,18 +71,34 @@ def radam_rule(
 
 
 class RAdam(RuleOptimizer):
-    """Adam that does not divide by the mean square before enough gradients went into it.
+    """Descend as `Adam`, but divide by the root mean square only once it is reliable.
 
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        r∞ = 2 / (1 - beta2) - 1, r = r∞ - 2 t beta2ᵗ / (1 - beta2ᵗ), m̂ as in `Adam`
+        if r > 5: p ← p - lr m̂ R √(1 - beta2ᵗ) / (√v + eps), else p ← p - lr m̂
+        R = √((r - 4)(r - 2) r∞ / ((r∞ - 4)(r∞ - 2) r))
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.RAdam([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        betas: how much of the old value the two running means keep.
+        eps: added to the denominator.
+        weight_decay: how much of the parameter is added to its gradient.
+        decoupled_weight_decay: whether to shrink the parameter itself, as `AdamW` does.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        capturable: for graphs of GPUs; a step refuses it.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.RAdam([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(radam_rule)
@@ -149,7 +165,7 @@ def radam(
     weight_decay: float,
     eps: float,
 ) -> None:
-    """One step of `RAdam` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `RAdam` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

@@ -1,4 +1,4 @@
-"""RMSprop."""
+"""RMSprop: steps divided by the root of a running mean square."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def rmsprop_rule(
     square_avg: Any,
     *optional: Any,
 ) -> tuple[Any, ...]:
-    """One step: `param -= lr * grad / (sqrt(mean square) + eps)`, through a momentum if wanted.
+    """Make one step: `param -= lr * grad / (sqrt(mean square) + eps)`, perhaps with momentum.
 
-    `optional` are the momentum and the mean gradient, each if it is in use.
-    A breakpoint here is met if `programs.live_rules` is True.
+    `optional` are the momentum and the mean gradient, each if it is in use. A breakpoint here is
+    met if `programs.live_rules` is True.
     """
     buffers = list(optional)
     param, grad = with_decay(ops, numbers, spare, param, grad)
@@ -64,19 +64,37 @@ def rmsprop_rule(
 
 
 class RMSprop(RuleOptimizer):
-    """Gradient descent scaled by the root of a running mean of the squared gradient.
+    """Descend along the gradient divided by the root of its running mean square.
 
-    `centered` subtracts the square of the mean gradient: the variance in the place of the square.
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        v ← alpha v + (1 - alpha) g²
+        p ← p - lr g / (√v + eps)
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.RMSprop([weight], lr=0.01)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    With `momentum`, b ← momentum b + g / (√v + eps) and p ← p - lr b. With `centered`, v is
+    replaced by v - a², a the running mean of g: the variance.
+
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        alpha: how much of the old value the running means keep.
+        eps: added to the denominator.
+        weight_decay: how much of the parameter is added to its gradient.
+        momentum: how much of the last direction b is kept.
+        centered: whether to divide by the standard deviation.
+        capturable: for graphs of GPUs; a step refuses it.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.RMSprop([weight], lr=0.01)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(rmsprop_rule)
@@ -150,7 +168,7 @@ def rmsprop(
     momentum: float,
     centered: bool,
 ) -> None:
-    """One step of `RMSprop` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `RMSprop` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

@@ -29,10 +29,10 @@ class RpropNumbers(Numbers):
 def rprop_rule(
     ops: Any, numbers: RpropNumbers, spare: Spare, param: Any, grad: Any, prev: Any, step_size: Any
 ) -> tuple[Any, ...]:
-    """One step of `step_size` against the sign of the gradient.
+    """Make one step of `step_size` against the sign of the gradient.
 
-    The size grows where the sign stays, and shrinks where it changed; there no step is made.
-    A breakpoint here is met if `programs.live_rules` is True.
+    The size grows where the sign stays, and shrinks where it changed; there no step is made. A
+    breakpoint here is met if `programs.live_rules` is True.
     """
     param, grad = with_decay(ops, numbers, spare, param, grad)
     agreement = ops.multiply(grad, prev, spare[1])
@@ -53,18 +53,31 @@ def rprop_rule(
 
 
 class Rprop(RuleOptimizer):
-    """Steps along the signs of the gradient, with a size for each element; for whole batches.
+    """Step against the sign of the gradient, by a size for each element; for whole batches.
 
-    `foreach` is accepted and changes nothing; with `differentiable` the step itself is recorded.
+        s ← s etas[1] where g keeps its sign, s etas[0] where g changes it, within step_sizes
+        p ← p - s sign(g), where g does not change its sign
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.Rprop([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the first size s of steps.
+        etas: the factors of the size, below and above 1.
+        step_sizes: the smallest and the largest size.
+        capturable: for graphs of GPUs; a step refuses it.
+        foreach: accepted without effect: there is one way of computing.
+        maximize: whether to go uphill: g becomes -g.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.Rprop([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(rprop_rule)
@@ -124,7 +137,7 @@ def rprop(
     etaminus: float,
     etaplus: float,
 ) -> None:
-    """One step of `Rprop` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `Rprop` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

@@ -1,8 +1,8 @@
 """RuleOptimizer: what the optimizers with an element-wise rule share, which is all but the rule.
 
-A subclass says which rule, which coefficients and which states.  Here is the loop over groups and
+A subclass says which rule, which coefficients and which states. Here is the loop over groups and
 parameters: it makes states, runs the rule over packs, single parameters or Tensors, and keeps
-scalars such as `step`.  There is one way of computing: `foreach` and `fused` are accepted and
+scalars such as `step`. There is one way of computing: `foreach` and `fused` are accepted and
 change nothing but what PyTorch refuses for them.
 """
 
@@ -38,14 +38,14 @@ _CAPTURABLE_DEVICES = ["cuda", "xpu", "hpu", "privateuseone"]
 
 
 class RuleOptimizer(Optimizer):
-    """An optimizer that updates each parameter by an element-wise rule; a base, not for users."""
+    """Update each parameter by an element-wise rule: a base, not for users."""
 
     # Set by subclasses: the rule, its coefficients, and the states of one number.
     _rule: ClassVar[Rule]
     _numbers: ClassVar[type[Numbers]]
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
     _differentiable_scalars: ClassVar[tuple[str, ...]] = ()
-    # Of a rule without scalars: gets the options that its coefficients come from.
+    # Returns the options that the coefficients of a rule without scalars come from.
     _read_options: ClassVar[Any] = None
     # Options that groups saved by old versions lack.
     _late_options: ClassVar[tuple[tuple[str, Any], ...]] = ()
@@ -56,7 +56,7 @@ class RuleOptimizer(Optimizer):
         ("params and state_steps", False),
     )
     _foreach_differentiable: ClassVar[bool] = False
-    # Whether PyTorch looks at complex numbers as pairs, which those of a conjugate are not.
+    # Whether PyTorch views complex numbers as pairs; those of a conjugate are none.
     _takes_pairs: ClassVar[bool] = True
     _step_refusal: ClassVar[str] = (
         "a leaf Variable that requires grad is being used in an in-place operation."
@@ -83,17 +83,17 @@ class RuleOptimizer(Optimizer):
             for param in group["params"]:
                 values = self.state.get(param) or {}
                 for name in self._scalars if values else ():
-                    if not isinstance(values[name], Tensor):  # so it was in old versions
+                    if not isinstance(values[name], Tensor):  # old versions kept numbers
                         values[name] = scalar_state(values[name])
 
     # --- states: a subclass says which, and from where they start ------------------------------
 
     def _first_scalars(self, group: dict[str, Any]) -> tuple[float, ...]:
-        """The first values of the states of one number."""
+        """Return the first values of the states of one number."""
         return (0.0,)
 
     def _arrays(self, group: dict[str, Any]) -> dict[str, Any]:
-        """The states that are like the parameter, with their first values, in PyTorch's order."""
+        """Return the states that are like the parameter, with first values, in PyTorch's order."""
         raise NotImplementedError
 
     def _has_state(self, param: Tensor, names: tuple[str, ...]) -> bool:
@@ -119,7 +119,7 @@ class RuleOptimizer(Optimizer):
     @overload
     def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient; returns what `closure` returns."""
+        """Update all parameters that have a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         frame = user_frame(sys._getframe(1))
         place = frame.f_code, frame.f_lasti
@@ -138,7 +138,7 @@ class RuleOptimizer(Optimizer):
         return loss
 
     def _unscaled(self, group: dict[str, Any], ready: list[Tensor]) -> list[Tensor]:
-        """The parameters to update by what a GradScaler has set; a fused step divides gradients."""
+        """Return the parameters to update by what a GradScaler has set; a fused step unscales."""
         if not group.get("fused"):
             return ready
         found: Any = getattr(self, "found_inf", None)
@@ -189,7 +189,7 @@ class RuleOptimizer(Optimizer):
     def _numbers_for(
         self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype
     ) -> Numbers:
-        """The coefficients of a step; if they do not change, those of the last one (2 us less)."""
+        """Return the coefficients of a step: the last ones if they do not change (2 us less)."""
         read = self._read_options
         plain = group["lr"].__class__ is float and group.get("weight_decay").__class__ is not Tensor
         if read is None or not plain:
@@ -205,9 +205,9 @@ class RuleOptimizer(Optimizer):
     def _next_run(
         self, group: dict[str, Any], ready: list[Tensor], position: int, names: tuple[str, ...]
     ) -> tuple[Pack | Alone, tuple[float, ...], bool]:
-        """The parameters from `position` on that go together, as a new pack or alone.
+        """Return the parameters from `position` on that go together, as a new pack or alone.
 
-        With their scalars, and whether their states were made just now.
+        The result tells also their scalars, and whether their states were made just now.
         """
         param = ready[position]
         computed_in(param._array.dtype)  # refuses integers before states are made
@@ -239,7 +239,7 @@ class RuleOptimizer(Optimizer):
         return run, scalars, first
 
     def _goes_with(self, param: Tensor, names: tuple[str, ...], first: bool, scalars: Any) -> bool:
-        """Whether a parameter may be in a pack whose states are new, or have these scalars."""
+        """Tell whether a parameter may be in a pack whose states are new, or have these scalars."""
         if first or not self._has_state(param, names):
             return first and not self._has_state(param, names)
         return self._scalars_of(param) == scalars and (
@@ -267,7 +267,7 @@ class RuleOptimizer(Optimizer):
 
     @classmethod
     def _recorded_scalars(cls, scalars: Sequence[Tensor]) -> tuple[Any, ...]:
-        """The states of one number; one that the rule can be differentiated by stays a Tensor."""
+        """Return the states of one number; one to differentiate the rule by stays a Tensor."""
         return tuple(
             differentiable_number(each) if name in cls._differentiable_scalars else each.item()
             for name, each in zip(cls._scalars, scalars, strict=True)
@@ -292,7 +292,7 @@ def keep_plain(scalars: Sequence[Tensor], values: Sequence[Any]) -> list[Tensor]
 
 
 def ready_parameters(group: dict[str, Any]) -> list[Tensor]:
-    """The parameters of a group that have a gradient; refuses those that may not be written."""
+    """Return a group's parameters that have a gradient; refuse those that may not be written."""
     ready = []
     for param in group["params"]:
         meta = param._meta
@@ -307,12 +307,12 @@ def ready_parameters(group: dict[str, Any]) -> list[Tensor]:
 
 
 def scalar_state(value: float) -> Tensor:
-    """A state of one number: float32, or float64 if that is the default dtype."""
+    """Make a state of one number: float32, or float64 if that is the default dtype."""
     return new_state(np.array(value, _get_scalar_dtype().numpy))
 
 
 def array_state(param: Tensor, value: float) -> Tensor:
-    """A state like the parameter, filled with a number; of complex numbers, in both parts."""
+    """Make a state like the parameter, filled with a number; if complex, in both parts."""
     array = param._array
     if not value:
         return new_state(np.zeros_like(array))

@@ -33,7 +33,7 @@ class SGDNumbers(Numbers):
 def sgd_rule(
     ops: Any, numbers: SGDNumbers, spare: Spare, param: Any, grad: Any, momentum_buffer: Any = None
 ) -> tuple[Any, ...]:
-    """One step: `buffer = momentum * buffer + (1 - dampening) * grad; param -= lr * buffer`.
+    """Make one step: `buffer = momentum * buffer + (1 - dampening) * grad; param -= lr * buffer`.
 
     A breakpoint here is met if `programs.live_rules` is True.
     """
@@ -57,19 +57,32 @@ def sgd_rule(
 
 
 class SGD(RuleOptimizer):
-    """Gradient descent with optional momentum, Nesterov's or the heavy ball's, and weight decay.
+    """Descend along the gradient, with momentum if wanted.
 
-    `foreach` and `fused` are accepted and change nothing: there is one way of computing.
-    With `differentiable` the step itself is recorded.
+        b ← momentum b + (1 - dampening) g, at first b = g
+        p ← p - lr b, with nesterov p ← p - lr (g + momentum b), without momentum p ← p - lr g
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.SGD([weight], lr=0.1)
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    >>> weight
-    Parameter containing:
-    tensor([0.9000, 0.9000], requires_grad=True)
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        momentum: how much of the last direction b is kept.
+        dampening: how much of the gradient does not enter b.
+        weight_decay: how much of the parameter is added to its gradient.
+        nesterov: whether to look ahead along the momentum; needs momentum, and no dampening.
+        maximize: whether to go uphill: g becomes -g.
+        foreach, fused: accepted without effect: there is one way of computing.
+        differentiable: whether autograd records the steps themselves.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.SGD([weight], lr=0.1)
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     _rule = staticmethod(sgd_rule)
@@ -153,7 +166,7 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """One step of `SGD` over lists: parameters, gradients and states are changed in place.
+    """Make one step of `SGD` over lists: parameters, gradients and states change in place.
 
     Differs: `foreach` and `fused` change nothing but what PyTorch refuses for them.
     """

@@ -1,4 +1,4 @@
-"""SparseAdam, which is for sparse gradients; there are none here, so it only refuses."""
+"""SparseAdam, which is for sparse gradients; there are none here, so every step refuses."""
 
 from __future__ import annotations
 
@@ -11,15 +11,29 @@ from taper.tensor import Tensor
 
 
 class SparseAdam(Optimizer):
-    """Adam that updates only what a sparse gradient touches; use Adam, as all gradients are dense.
+    """Descend as `Adam`, only where a sparse gradient has elements.
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.ones(2))
-    >>> optimizer = taper.optim.SparseAdam([weight])
-    >>> weight.sum().backward()
-    >>> optimizer.step()
-    Traceback (most recent call last):
-    RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+        p ← p - lr m̂ / (√v̂ + eps), as in `Adam`
+
+    Args:
+        params: the parameters, pairs (name, parameter), or groups: dicts with "params" and options
+            of their own.
+        lr: the learning rate, a number or a tensor of one.
+        betas: how much of the old value the two running means keep.
+        eps: added to the denominator.
+        maximize: whether to go uphill: g becomes -g.
+
+    Differs from PyTorch:
+        there are no sparse gradients, so a step refuses every gradient; use `Adam`.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.ones(2))
+        >>> optimizer = taper.optim.SparseAdam([weight])
+        >>> weight.sum().backward()
+        >>> optimizer.step()
+        Traceback (most recent call last):
+        RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
     """
 
     def __init__(
@@ -55,7 +69,7 @@ class SparseAdam(Optimizer):
     @overload
     def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Refuse if a parameter has a gradient; returns what `closure` returns."""
+        """Refuse if a parameter has a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         for group in self.param_groups:
             if any(param.grad is not None for param in group["params"]):

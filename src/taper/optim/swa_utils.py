@@ -44,13 +44,19 @@ def _is_mixable(value: Tensor) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """A function that moves all averages towards new values, by `1 - decay` of the way.
+    """Make a function that moves all averages towards new values.
 
-    >>> import taper
-    >>> averages = [taper.tensor([1.0])]
-    >>> taper.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [taper.tensor([2.0])], 1)
-    >>> averages
-    [tensor([1.1000])]
+        average ← decay average + (1 - decay) value
+
+    Args:
+        decay: how much of the old average is kept.
+
+    Example:
+        >>> import taper
+        >>> averages = [taper.tensor([1.0])]
+        >>> taper.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [taper.tensor([2.0])], 1)
+        >>> averages
+        [tensor([1.1000])]
     """
     _check_decay(decay)
 
@@ -67,13 +73,16 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """A function that takes one more value into each mean.
+    """Make a function that takes one more value into each mean.
 
-    >>> import taper
-    >>> averages = [taper.tensor([1.0])]
-    >>> taper.optim.swa_utils.get_swa_multi_avg_fn()(averages, [taper.tensor([2.0])], 3)
-    >>> averages
-    [tensor([1.2500])]
+        average ← average + (value - average) / (n + 1)
+
+    Example:
+        >>> import taper
+        >>> averages = [taper.tensor([1.0])]
+        >>> taper.optim.swa_utils.get_swa_multi_avg_fn()(averages, [taper.tensor([2.0])], 3)
+        >>> averages
+        [tensor([1.2500])]
     """
 
     @no_grad()
@@ -89,12 +98,18 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """A function that gives an average moved towards a new value, by `1 - decay` of the way.
+    """Make a function that returns an average moved towards a new value.
 
-    >>> import taper
-    >>> average = taper.optim.swa_utils.get_ema_avg_fn(0.9)
-    >>> average(taper.tensor([1.0]), taper.tensor([2.0]), 1)
-    tensor([1.1000])
+        decay average + (1 - decay) value
+
+    Args:
+        decay: how much of the old average is kept.
+
+    Example:
+        >>> import taper
+        >>> average = taper.optim.swa_utils.get_ema_avg_fn(0.9)
+        >>> average(taper.tensor([1.0]), taper.tensor([2.0]), 1)
+        tensor([1.1000])
     """
     _check_decay(decay)
 
@@ -107,11 +122,14 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
-    """A function that gives a mean with one more value.
+    """Make a function that returns a mean with one more value.
 
-    >>> import taper
-    >>> taper.optim.swa_utils.get_swa_avg_fn()(taper.tensor([1.0]), taper.tensor([2.0]), 3)
-    tensor([1.2500])
+        average + (value - average) / (n + 1)
+
+    Example:
+        >>> import taper
+        >>> taper.optim.swa_utils.get_swa_avg_fn()(taper.tensor([1.0]), taper.tensor([2.0]), 3)
+        tensor([1.2500])
     """
 
     @no_grad()
@@ -126,20 +144,27 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of it; the mean unless told otherwise.
+    """Copy a model, and average its parameters over the training; by default their mean.
 
-    `avg_fn` averages one parameter, `multi_avg_fn` a list of one dtype in place.  Buffers are
-    copied, or averaged with `use_buffers`.
+        average ← average + (p - average) / (n_averaged + 1)
 
-    >>> import taper
-    >>> model = taper.nn.Linear(1, 1)
-    >>> average = taper.optim.swa_utils.AveragedModel(model)
-    >>> for value in (1.0, 2.0):
-    ...     _ = taper.nn.init.constant_(model.bias, value)
-    ...     average.update_parameters(model)
-    >>> average.module.bias
-    Parameter containing:
-    tensor([1.5000], requires_grad=True)
+    Args:
+        model: the model to copy, as the attribute `module`.
+        device: where to put the copy; None means the model's device.
+        avg_fn: a function (average, value, n) that returns the new average of one parameter.
+        multi_avg_fn: a function (averages, values, n) that changes lists of one dtype in place.
+        use_buffers: whether to average buffers, too; else they are copied.
+
+    Example:
+        >>> import taper
+        >>> model = taper.nn.Linear(1, 1)
+        >>> average = taper.optim.swa_utils.AveragedModel(model)
+        >>> for value in (1.0, 2.0):
+        ...     _ = taper.nn.init.constant_(model.bias, value)
+        ...     average.update_parameters(model)
+        >>> average.module.bias
+        Parameter containing:
+        tensor([1.5000], requires_grad=True)
     """
 
     n_averaged: Tensor
@@ -164,7 +189,7 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model computes."""
+        """Call the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
@@ -206,15 +231,19 @@ def _by_dtype(pairs: list[tuple[Tensor, Tensor]]) -> Iterable[list[tuple[Tensor,
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of all batch norms anew, from the batches of `loader`.
+    """Compute the running statistics of all batch norms anew.
 
-    A batch that is a list or tuple starts with the input.
+    Args:
+        loader: the batches; a batch that is a list or tuple starts with the input.
+        model: the model, which is called on each batch in training mode.
+        device: where to move inputs; None leaves them.
 
-    >>> import taper
-    >>> model = taper.nn.BatchNorm1d(1)
-    >>> taper.optim.swa_utils.update_bn([taper.tensor([[1.0], [3.0]])], model)
-    >>> model.running_mean
-    tensor([2.])
+    Example:
+        >>> import taper
+        >>> model = taper.nn.BatchNorm1d(1)
+        >>> taper.optim.swa_utils.update_bn([taper.tensor([[1.0], [3.0]])], model)
+        >>> model.running_mean
+        tensor([2.])
     """
     momenta: dict[Any, Any] = {}
     for module in model.modules():
@@ -239,16 +268,26 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Lead the rates to `swa_lr` in `anneal_epochs` epochs, along a cosine or a line, to stay.
+    """Lead the rates to a constant one, and stay there.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2)
-    >>> for _ in range(2):
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+        lr = swa_lr a + lr₀ (1 - a), a = (1 - cos(π t / anneal_epochs)) / 2, or t / anneal_epochs
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        swa_lr: the rate to end with, or a list with one for each group.
+        anneal_epochs: how many epochs the way takes; 0 jumps.
+        anneal_strategy: "cos" or "linear", the form of the way.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2)
+        >>> for _ in range(2):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -273,7 +312,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _part(self, epoch: int) -> float:
-        """How far the rate of an epoch is on its way to `swa_lr`."""
+        """Return how far the rate of an epoch is on its way to `swa_lr`."""
         passed = max(0, min(1, epoch / max(1, self.anneal_epochs)))
         if self._anneal_strategy == "linear":
             return passed
@@ -281,7 +320,7 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        epoch = self._step_count - 1  # its own, also when it goes on from another's last epoch
+        epoch = self._step_count - 1  # its own count, even after another's epochs
         if self.anneal_epochs == 0:
             epoch = max(1, epoch)
         before, now = self._part(epoch - 1), self._part(epoch)

@@ -106,7 +106,7 @@ recorded = Recorded()
 
 
 def computed_in(dtype: np.dtype) -> np.dtype:
-    """The dtype that a rule works in for parameters of `dtype`."""
+    """Return the dtype that a rule works in for parameters of `dtype`."""
     found: np.dtype = _COMPUTED_IN.get(dtype, dtype)
     if found.kind != "f":
         name = dtypes.FROM_NUMPY[dtype].scalar_type
@@ -115,9 +115,9 @@ def computed_in(dtype: np.dtype) -> np.dtype:
 
 
 class Numbers:
-    """The coefficients of a step; a subclass for each rule adds its own, None if not in use.
+    """Hold the coefficients of a step; a subclass for each rule adds its own, None if not in use.
 
-    `scalars` are the numbers among the parameter's state.  Coefficients are made for arrays of
+    `scalars` are the numbers among the parameter's state. Coefficients are made for arrays of
     `dtype`, or, without one, for Tensors: then a hyperparameter that is a Tensor and requires grad
     stays one.
     """
@@ -127,7 +127,7 @@ class Numbers:
     ) -> None:
         self.dtype = dtype
         self.after = scalars  # what the scalars are after the step
-        self.writes = 1  # how often PyTorch writes the parameter, which its version tells
+        self.writes = 1  # how often PyTorch writes the parameter, as `_version` shows
         self.negative = group["maximize"]  # the gradient counts with the opposite sign
         self.decay: Any = None  # what the parameter is multiplied with, if decay is decoupled
         self.weight_decay: Any = None
@@ -136,22 +136,22 @@ class Numbers:
 
     @property
     def takes_grad(self) -> bool:
-        """Whether it is the gradient itself that changes the parameter, and nothing made of it."""
+        """Tell whether the gradient itself changes the parameter, and nothing made of it."""
         return self.direct and self.weight_decay is None and not self.negative
 
     def number(self, value: Any) -> Any:
-        """A coefficient in the form that the rule wants.
+        """Return a coefficient in the form that the rule wants.
 
         For arrays that is a 0-d array: a ufunc takes 0.3 us longer for a Python number.
         """
         return value if self.dtype is None else np.array(value, self.dtype)
 
     def option(self, value: Any) -> Any:
-        """A hyperparameter to compute coefficients with."""
+        """Return a hyperparameter to compute coefficients with."""
         return differentiable_number(value) if self.dtype is None else plain(value)
 
     def set_decay(self, group: dict[str, Any], lr: Any = None) -> None:
-        """Weight decay through the gradient, or of the parameter itself if `lr` is given."""
+        """Set weight decay through the gradient, or of the parameter itself if `lr` is given."""
         weight_decay = self.option(group["weight_decay"])
         if not weight_decay:
             return
@@ -163,12 +163,12 @@ class Numbers:
 
 
 def differentiable_number(value: Any) -> Any:
-    """A hyperparameter to compute with on Tensors: a number, or a Tensor that requires grad."""
+    """Return a hyperparameter for Tensors: a number, or a Tensor that requires grad."""
     return value if isinstance(value, Tensor) and value.requires_grad else plain(value)
 
 
 def plain(value: Any) -> Any:
-    """A hyperparameter as a Python number, also if it is given as a Tensor."""
+    """Return a hyperparameter as a Python number, even if it is given as a Tensor."""
     return value.item() if isinstance(value, Tensor) else value
 
 
@@ -176,7 +176,7 @@ def plain(value: Any) -> Any:
 
 
 def with_decay(ops: Any, numbers: Any, spare: Spare, param: Any, grad: Any) -> tuple[Any, Any]:
-    """The parameter and the gradient to descend along: decay and `maximize` are done."""
+    """Return the parameter and the gradient to descend along, after decay and `maximize`."""
     if numbers.decay is not None:
         param = ops.multiply(param, numbers.decay, param)
     if numbers.weight_decay is not None:
@@ -189,7 +189,7 @@ def with_decay(ops: Any, numbers: Any, spare: Spare, param: Any, grad: Any) -> t
 
 
 class Part:
-    """How far a running mean goes towards the new value, computed from the nearer end."""
+    """Say how far a running mean goes towards the new value, computed from the nearer end."""
 
     __slots__ = ("mostly_new", "weight")
 
@@ -199,7 +199,7 @@ class Part:
 
 
 def moved(ops: Any, part: Part, spare: Any, mean: Any, value: Any) -> Any:
-    """The running mean after it took in `value`."""
+    """Return the running mean after it took in `value`."""
     change = ops.multiply(ops.subtract(value, mean, spare), part.weight, spare)
     if part.mostly_new:
         return ops.subtract(value, change, mean)
@@ -207,7 +207,7 @@ def moved(ops: Any, part: Part, spare: Any, mean: Any, value: Any) -> Any:
 
 
 def moved_square(ops: Any, keep: Any, new: Any, spare: Any, mean: Any, value: Any) -> Any:
-    """The running mean of squares after it took in `value`: `keep * mean + new * value**2`."""
+    """Return the running mean of squares with `value` in it: `keep * mean + new * value**2`."""
     square = ops.multiply(ops.multiply(value, value, spare), new, spare)
     return ops.add(ops.multiply(mean, keep, mean), square, mean)
 
@@ -216,7 +216,7 @@ def moved_square(ops: Any, keep: Any, new: Any, spare: Any, mean: Any, value: An
 
 
 class _Scratch(threading.local):
-    """Arrays of BLOCK elements to work in, made once for each dtype of a thread."""
+    """Hold arrays of BLOCK elements to work in, made once for each dtype of a thread."""
 
     def __init__(self) -> None:
         self.arrays: dict[tuple[np.dtype, int], np.ndarray] = {}
@@ -224,14 +224,14 @@ class _Scratch(threading.local):
     def array(self, dtype: np.dtype, number: int) -> np.ndarray:
         found = self.arrays.get((dtype, number))
         if found is None or found.size != BLOCK:
-            # Large arrays start at pages.  Equal places in them would share lines of the cache,
-            # and a rule take twice as long, so each is shifted.
+            # Large arrays start at page boundaries, so equal places in them would share cache
+            # lines, and a rule would take twice as long: each array is shifted.
             shift = 144 * (number + 1)
             found = self.arrays[dtype, number] = np.empty(BLOCK + shift, dtype)[shift:]
         return found
 
     def spare(self, dtype: np.dtype, length: int) -> Spare:
-        """The first three, as a rule wants them."""
+        """Return the first three, as a rule wants them."""
         first, second, third = self.array(dtype, 0), self.array(dtype, 1), self.array(dtype, 2)
         return first[:length], second[:length], third[:length]
 
@@ -248,7 +248,7 @@ def run_rule(rule: Rule, numbers: Any, *arrays: np.ndarray | None) -> None:
     shared = in_same_memory(numbers, param, arrays[1])
     if param.dtype in _COMPUTED_IN:
         _run_converted(rule, numbers, param, arrays)
-    elif param.size <= BLOCK or shared:  # NumPy cares for overlaps, but not those of blocks
+    elif param.size <= BLOCK or shared:  # NumPy handles overlaps, but not those of blocks
         if not param.ndim:
             arrays = tuple(None if each is None else each.reshape(1) for each in arrays)
         rule(np, numbers, NO_SPARE, *arrays)
@@ -257,7 +257,7 @@ def run_rule(rule: Rule, numbers: Any, *arrays: np.ndarray | None) -> None:
 
 
 def in_same_memory(numbers: Any, param: np.ndarray, grad: np.ndarray | None) -> bool:
-    """Whether parameter and gradient overlap in part, which some rules must refuse."""
+    """Tell whether parameter and gradient overlap in part, which some rules must refuse."""
     if param.base is None or grad is None or grad.base is None or not param.size:
         return False  # only views can
     if not np.may_share_memory(param, grad) or param.ctypes.data == grad.ctypes.data:
@@ -283,7 +283,7 @@ def _run_blocks(
 
 
 def _flattened(arrays: Sequence[np.ndarray | None]) -> list[np.ndarray | None] | None:
-    """The arrays as vectors on the same memory, None if their layouts do not allow it."""
+    """Return the arrays as vectors on the same memory, None if their layouts do not allow it."""
     if all(each is None or each.flags.c_contiguous for each in arrays):
         return [None if each is None else each.reshape(-1) for each in arrays]
     if all(each is None or each.flags.f_contiguous for each in arrays):
@@ -294,7 +294,7 @@ def _flattened(arrays: Sequence[np.ndarray | None]) -> list[np.ndarray | None] |
 def _run_converted(
     rule: Rule, numbers: Any, param: np.ndarray, arrays: Sequence[np.ndarray | None]
 ) -> None:
-    """Complex numbers are pairs of real ones; half precision is computed in float32.
+    """Run a rule on complex numbers as pairs of real ones, and on half precision in float32.
 
     Differs: PyTorch rounds half precision after each operation, unless `fused`.
     """
@@ -312,7 +312,7 @@ def _run_converted(
 def run_whole(rule: Callable[..., None], param: Tensor, *arrays: np.ndarray) -> None:
     """Call a rule that is not element-wise, `rule(param, grad, *state)`, which works in place.
 
-    It is called in the dtype that parameters of this dtype are computed in.
+    The call is in the dtype that parameters of this dtype are computed in.
     """
     write_through(param, lambda array: _run_wide(rule, array, *arrays))
 
@@ -332,7 +332,7 @@ def _run_wide(rule: Callable[..., None], *arrays: np.ndarray) -> None:
 
 
 def run_recorded(rule: Rule, numbers: Any, *tensors: Any) -> None:
-    """The same on Tensors, recorded if grad mode is on: the way of `differentiable=True`."""
+    """Update Tensors, recorded if grad mode is on: the way of `differentiable=True`."""
     # Copies, since what the rule saves of them for the backward pass must not be overwritten.
     given = [None if each is None else each.clone() for each in tensors]
     results = rule(recorded, numbers, NO_SPARE, *given)
@@ -357,7 +357,7 @@ def count_writes(place: Place, tensors: Iterable[Tensor], writes: int = 1) -> No
 
 
 def new_state(array: np.ndarray) -> Tensor:
-    """A tensor for the optimizer's state, whose writes are counted from the start."""
+    """Make a tensor for the optimizer's state, whose writes are counted from the start."""
     tensor = wrap(array)
     tensor._counter = VersionCounter()
     return tensor

@@ -265,12 +265,20 @@ default_generator.seed()
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Begin the default generator's stream of `seed`; whatever ``int`` accepts is a seed.
+    """Start the default random number generator afresh, so that draws can be repeated.
 
-    >>> from taper.sampling.generator import initial_seed, manual_seed
-    >>> generator = manual_seed(7)
-    >>> initial_seed()
-    7
+    The same seed gives the numbers that PyTorch draws on the CPU.
+
+    Args:
+        seed: an integer from -2⁶³ to 2⁶⁴ - 1, or what `int` turns into one.
+
+    Returns: the default Generator.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(7)
+        >>> taper.initial_seed()
+        7
     """
     return default_generator.manual_seed(int(seed))
 

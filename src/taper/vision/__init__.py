@@ -5,12 +5,11 @@ Pictures are tensors or, with the extra `vision`, Pillow images; there is no net
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from taper.first_use import on_first_use
 
 __version__ = "0.28.0"  # the torchvision whose names and behaviour it has
 
-_ON_DEMAND = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
+_MODULES = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
 
 
 def get_image_backend() -> str:
@@ -43,11 +42,4 @@ def disable_beta_transforms_warning() -> None:
     """
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"taper.vision.{name}")
-    raise AttributeError(f"module 'taper.vision' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+__getattr__, __dir__ = on_first_use(globals(), _MODULES)

@@ -17,6 +17,7 @@ def pillow(module: str = "Image") -> Any:
     'PIL.Image'
     """
     try:
+        # late: Pillow is an extra, which nobody must have
         return importlib.import_module(f"PIL.{module}")
     except ModuleNotFoundError as error:
         if error.name not in ("PIL", f"PIL.{module}"):

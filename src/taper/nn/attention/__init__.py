@@ -1,18 +1,18 @@
 """`nn.attention`: which way `scaled_dot_product_attention` may go, and biases for it.
 
 There are two ways on the CPU, in blocks (FLASH_ATTENTION) and by other operators (MATH); the names
-of the others can be allowed and forbidden, too.  The switches are `taper.backends.cuda`'s.
+of the others can be allowed and forbidden, too. The switches belong to `taper.backends.cuda`.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
 from taper.backends import cuda
+from taper.first_use import on_first_use
 from taper.nn.attention import bias
 
 __all__ = [
@@ -60,7 +60,7 @@ _SWITCHES = {
 
 
 def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
-    """The ways that are allowed now."""
+    """Return the ways that are allowed now."""
     return [each for each, name in _SWITCHES.items() if cuda.sdp_allowed[name]]
 
 
@@ -68,14 +68,19 @@ def _cur_sdpa_kernel_backends() -> list[SDPBackend]:
 def sdpa_kernel(
     backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Allow only these ways through attention inside the block.
+    """Allow only some ways through attention inside the block.
 
-    >>> import taper
-    >>> from taper.nn.attention import SDPBackend, sdpa_kernel
-    >>> x = taper.ones(1, 1, 2, 4, requires_grad=True)
-    >>> with sdpa_kernel(SDPBackend.MATH):
-    ...     taper.nn.functional.scaled_dot_product_attention(x, x, x).grad_fn.name()
-    'UnsafeViewBackward0'
+    Args:
+        backends: the way, or a list of them.
+        set_priority: accepted; the order of ways on the CPU is fixed.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.attention import SDPBackend, sdpa_kernel
+        >>> x = taper.ones(1, 1, 2, 4, requires_grad=True)
+        >>> with sdpa_kernel(SDPBackend.MATH):
+        ...     taper.nn.functional.scaled_dot_product_attention(x, x, x).grad_fn.name()
+        'UnsafeViewBackward0'
     """
     if not isinstance(backends, list | SDPBackend):
         raise AssertionError(
@@ -98,53 +103,63 @@ _active: list[tuple[str, Any]] = []  # at most one: its name and the handle that
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
-    """Give a name to a function that puts another implementation in place.
+    """Give a name to a function that installs another implementation.
 
-    It returns a handle, whose `remove` takes the implementation out again.
+    Args:
+        impl: the name.
+        register_fn: the function; returns a handle, whose `remove` takes the implementation out
+            again.
 
-    >>> from taper.nn import attention
-    >>> class Handle:
-    ...     def remove(self):
-    ...         print("removed")
-    >>> attention.register_flash_attention_impl("own", register_fn=Handle)
-    >>> attention.activate_flash_attention_impl("own")
-    >>> attention.current_flash_attention_impl()
-    'own'
-    >>> attention.restore_flash_attention_impl()
-    removed
+    Example:
+        >>> from taper.nn import attention
+        >>> class Handle:
+        ...     def remove(self):
+        ...         print("removed")
+        >>> attention.register_flash_attention_impl("own", register_fn=Handle)
+        >>> attention.activate_flash_attention_impl("own")
+        >>> attention.current_flash_attention_impl()
+        'own'
+        >>> attention.restore_flash_attention_impl()
+        removed
     """
     _implementations[impl] = register_fn
 
 
 def list_flash_attention_impls() -> list[str]:
-    """The names that were registered.
+    """Return the names that were registered.
 
-    >>> from taper.nn import attention
-    >>> attention.register_flash_attention_impl("own", register_fn=lambda: None)
-    >>> "own" in attention.list_flash_attention_impls()
-    True
+    Example:
+        >>> from taper.nn import attention
+        >>> attention.register_flash_attention_impl("own", register_fn=lambda: None)
+        >>> "own" in attention.list_flash_attention_impls()
+        True
     """
     return sorted(_implementations)
 
 
 def current_flash_attention_impl() -> str | None:
-    """The name of the implementation that is active, None for the own one.
+    """Return the name of the implementation that is active, None for taper's own.
 
-    >>> import taper
-    >>> taper.nn.attention.current_flash_attention_impl() is None
-    True
+    Example:
+        >>> import taper
+        >>> taper.nn.attention.current_flash_attention_impl() is None
+        True
     """
     return _active[0][0] if _active else None
 
 
 def activate_flash_attention_impl(impl: str) -> None:
-    """Put the implementation that was registered under a name in the place of the one before.
+    """Install the implementation that was registered under a name, instead of the one before.
 
-    >>> from taper.nn import attention
-    >>> attention.activate_flash_attention_impl("not registered")
-    Traceback (most recent call last):
-        ...
-    ValueError: Unknown flash attention impl 'not registered'. Available implementations: ...
+    Args:
+        impl: the name.
+
+    Example:
+        >>> from taper.nn import attention
+        >>> attention.activate_flash_attention_impl("not registered")
+        Traceback (most recent call last):
+            ...
+        ValueError: Unknown flash attention impl 'not registered'. Available implementations: ...
     """
     restore_flash_attention_impl()
     if impl not in _implementations:
@@ -158,17 +173,15 @@ def activate_flash_attention_impl(impl: str) -> None:
 
 
 def restore_flash_attention_impl() -> None:
-    """Back to the own implementation.
+    """Return to taper's own implementation.
 
-    >>> import taper
-    >>> taper.nn.attention.restore_flash_attention_impl()
+    Example:
+        >>> import taper
+        >>> taper.nn.attention.restore_flash_attention_impl()
     """
     if _active:
         _active[0][1].remove()
         _active.clear()
 
 
-def __getattr__(name: str) -> Any:
-    if name == "flex_attention":
-        return importlib.import_module(f"{__name__}.flex_attention")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = on_first_use(globals(), ("flex_attention",))

@@ -28,14 +28,15 @@ class CausalVariant(IntEnum):
 
 
 class CausalBias(Tensor):
-    """A causal mask in the place of `attn_mask`; made by the two functions of this module.
+    """Stand for a causal mask as `attn_mask`; made by the two functions of this module.
 
-    Nothing but attention takes it: it has no elements of its own.
+    Nothing but attention takes such a bias: it has no elements of its own.
 
-    >>> from taper.nn.attention.bias import causal_lower_right
-    >>> causal_lower_right(2, 3)
-    tensor([[ True,  True, False],
-            [ True,  True,  True]])
+    Example:
+        >>> from taper.nn.attention.bias import causal_lower_right
+        >>> causal_lower_right(2, 3)
+        tensor([[ True,  True, False],
+                [ True,  True,  True]])
     """
 
     variant: CausalVariant
@@ -59,7 +60,7 @@ class CausalBias(Tensor):
             )
 
     def _materialize(self, device: Any = None) -> Tensor:
-        """The mask as a tensor of bools."""
+        """Return the mask as a tensor of bools."""
         late = self.variant == CausalVariant.LOWER_RIGHT
         offset = self.seq_len_kv - self.seq_len_q if late else 0
         shape = (self.seq_len_q, self.seq_len_kv)
@@ -76,7 +77,7 @@ class CausalBias(Tensor):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Tensor:
-        """Attention with such a bias."""
+        """Compute attention with such a bias."""
         if is_causal:
             raise ValueError("CausalBias should not be used with causal=True")
         square = attn_mask.seq_len_q == attn_mask.seq_len_kv
@@ -111,16 +112,17 @@ def _size(name: str, size: tuple[int, ...]) -> tuple[int, int]:
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """The mask in which query i sees the keys 0 to i, as `is_causal=True` means it.
+    """Return the mask in which query i sees the keys 0 to i, as `is_causal=True` means it.
 
-    >>> from taper.nn.attention.bias import causal_upper_left
-    >>> causal_upper_left(2, 3)
-    tensor([[ True, False, False],
-            [ True,  True, False]])
+    Example:
+        >>> from taper.nn.attention.bias import causal_upper_left
+        >>> causal_upper_left(2, 3)
+        tensor([[ True, False, False],
+                [ True,  True, False]])
     """
     return CausalBias(CausalVariant.UPPER_LEFT, *_size("causal_upper_left", size))
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """The mask in which the last query sees all keys, the one before it all but one, and so on."""
+    """Return the mask in which the last query sees all keys, the one before it all but one, ..."""
     return CausalBias(CausalVariant.LOWER_RIGHT, *_size("causal_lower_right", size))

@@ -1,4 +1,7 @@
-"""Activation functions as modules."""
+"""Activation functions as modules.
+
+Long because: there are thirty activations, and each has its reference.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Inplace(Module):
-    """An activation that can overwrite its input, and shows it in the `repr`."""
+    """Base of the activations that can overwrite their input; shows the choice in the `repr`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -32,11 +35,21 @@ class _Inplace(Module):
 
 
 class Threshold(_Inplace):
-    """The input where it is above `threshold`, else `value`.
+    """Replace elements that are not above a threshold.
 
-    >>> import taper
-    >>> taper.nn.Threshold(0.1, 20)(taper.tensor([-1.0, 0.1, 2.0]))
-    tensor([20., 20.,  2.])
+        y = x if x > threshold else value
+
+    Args:
+        threshold: the limit.
+        value: what replaces the elements at or below it.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Threshold(0.1, 20)(taper.tensor([-1.0, 0.1, 2.0]))
+        tensor([20., 20.,  2.])
     """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
@@ -52,11 +65,19 @@ class Threshold(_Inplace):
 
 
 class ReLU(_Inplace):
-    """max(0, x).
+    """Replace negative elements by 0.
 
-    >>> import taper
-    >>> taper.nn.ReLU()(taper.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+        y = max(0, x)
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReLU()(taper.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -64,11 +85,22 @@ class ReLU(_Inplace):
 
 
 class RReLU(_Inplace):
-    """Leaky ReLU whose slope is drawn from [lower, upper] while training, else their mean.
+    """Multiply negative elements by a slope that is random while training.
 
-    >>> import taper
-    >>> taper.nn.RReLU().eval()(taper.tensor([-48.0, 2.0]))
-    tensor([-11.,   2.])
+        y = x if x ≥ 0 else a·x
+
+    While training, a ~ U(lower, upper) is drawn for every element; else a = (lower + upper) / 2.
+
+    Args:
+        lower, upper: the range of slopes, by default 1/8 to 1/3.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.RReLU().eval()(taper.tensor([-48.0, 2.0]))
+        tensor([-11.,   2.])
     """
 
     def __init__(
@@ -86,11 +118,21 @@ class RReLU(_Inplace):
 
 
 class Hardtanh(_Inplace):
-    """The input, cut off at `min_val` and `max_val`.
+    """Clip elements to a range.
 
-    >>> import taper
-    >>> taper.nn.Hardtanh(-2, 2)(taper.tensor([-3.0, 0.5, 3.0]))
-    tensor([-2.0000,  0.5000,  2.0000])
+        y = min(max(x, min_val), max_val)
+
+    Args:
+        min_val, max_val: the ends of the range.
+        inplace: whether to overwrite the input with the result.
+        min_value, max_value: deprecated names of `min_val` and `max_val`.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Hardtanh(-2, 2)(taper.tensor([-3.0, 0.5, 3.0]))
+        tensor([-2.0000,  0.5000,  2.0000])
     """
 
     def __init__(
@@ -125,11 +167,19 @@ class Hardtanh(_Inplace):
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6).
+    """Clip elements to the range from 0 to 6.
 
-    >>> import taper
-    >>> taper.nn.ReLU6()(taper.tensor([-1.0, 3.0, 7.0]))
-    tensor([0., 3., 6.])
+        y = min(max(0, x), 6)
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReLU6()(taper.tensor([-1.0, 3.0, 7.0]))
+        tensor([0., 3., 6.])
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -140,11 +190,16 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)).
+    """Map elements to (0, 1) by the logistic function.
 
-    >>> import taper
-    >>> taper.nn.Sigmoid()(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
+        y = 1 / (1 + exp(-x))
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Sigmoid()(taper.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -152,11 +207,19 @@ class Sigmoid(Module):
 
 
 class Hardsigmoid(_Inplace):
-    """The sigmoid made of straight lines: x/6 + 1/2 between -3 and 3.
+    """Approximate the sigmoid by three straight lines.
 
-    >>> import taper
-    >>> taper.nn.Hardsigmoid()(taper.tensor([-4.0, 0.0, 1.0]))
-    tensor([0.0000, 0.5000, 0.6667])
+        y = min(max(0, x/6 + 1/2), 1)
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Hardsigmoid()(taper.tensor([-4.0, 0.0, 1.0]))
+        tensor([0.0000, 0.5000, 0.6667])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -167,11 +230,16 @@ class Hardsigmoid(_Inplace):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent.
+    """Map elements to (-1, 1) by the hyperbolic tangent.
 
-    >>> import taper
-    >>> taper.nn.Tanh()(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
+        y = (exp(x) - exp(-x)) / (exp(x) + exp(-x))
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Tanh()(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -179,11 +247,19 @@ class Tanh(Module):
 
 
 class SiLU(_Inplace):
-    """x * sigmoid(x).
+    """Multiply elements by their sigmoid (also called swish).
 
-    >>> import taper
-    >>> taper.nn.SiLU()(taper.tensor([-1.0, 1.0]))
-    tensor([-0.2689,  0.7311])
+        y = x / (1 + exp(-x))
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.SiLU()(taper.tensor([-1.0, 1.0]))
+        tensor([-0.2689,  0.7311])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -191,11 +267,19 @@ class SiLU(_Inplace):
 
 
 class Mish(_Inplace):
-    """x * tanh(softplus(x)).
+    """Multiply elements by the tanh of their softplus.
 
-    >>> import taper
-    >>> taper.nn.Mish()(taper.tensor([-1.0, 1.0]))
-    tensor([-0.3034,  0.8651])
+        y = x tanh(log(1 + exp(x)))
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Mish()(taper.tensor([-1.0, 1.0]))
+        tensor([-0.3034,  0.8651])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -203,11 +287,19 @@ class Mish(_Inplace):
 
 
 class Hardswish(_Inplace):
-    """x * hardsigmoid(x).
+    """Multiply elements by their `Hardsigmoid`.
 
-    >>> import taper
-    >>> taper.nn.Hardswish()(taper.tensor([-4.0, 0.0, 1.0]))
-    tensor([-0.0000, 0.0000, 0.6667])
+        y = x min(max(0, x/6 + 1/2), 1)
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Hardswish()(taper.tensor([-4.0, 0.0, 1.0]))
+        tensor([-0.0000, 0.0000, 0.6667])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -218,11 +310,20 @@ class Hardswish(_Inplace):
 
 
 class ELU(_Inplace):
-    """x above 0, alpha * (exp(x) - 1) below.
+    """Let negative elements approach -alpha exponentially.
 
-    >>> import taper
-    >>> taper.nn.ELU()(taper.tensor([-1.0, 1.0]))
-    tensor([-0.6321,  1.0000])
+        y = x if x > 0 else alpha (exp(x) - 1)
+
+    Args:
+        alpha: minus the limit for very negative inputs.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ELU()(taper.tensor([-1.0, 1.0]))
+        tensor([-0.6321,  1.0000])
     """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -237,11 +338,20 @@ class ELU(_Inplace):
 
 
 class CELU(_Inplace):
-    """x above 0, alpha * (exp(x / alpha) - 1) below.
+    """Let negative elements approach -alpha exponentially, with slope 1 at 0.
 
-    >>> import taper
-    >>> taper.nn.CELU(alpha=2.0)(taper.tensor([-1.0, 1.0]))
-    tensor([-0.7869,  1.0000])
+        y = max(0, x) + min(0, alpha (exp(x/alpha) - 1))
+
+    Args:
+        alpha: minus the limit for very negative inputs.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CELU(alpha=2.0)(taper.tensor([-1.0, 1.0]))
+        tensor([-0.7869,  1.0000])
     """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -256,11 +366,22 @@ class CELU(_Inplace):
 
 
 class SELU(_Inplace):
-    """ELU scaled so that layers keep mean 0 and variance 1.
+    """Apply an ELU whose scale keeps the mean at 0 and the variance at 1 from layer to layer.
 
-    >>> import taper
-    >>> taper.nn.SELU()(taper.tensor([-1.0, 1.0]))
-    tensor([-1.1113,  1.0507])
+        y = 1.0507 (x if x > 0 else 1.6733 (exp(x) - 1))
+
+    The constants are stored to sixteen digits. The property needs weights of variance 1/fan_in:
+    `init.kaiming_normal_(w, nonlinearity="linear")`.
+
+    Args:
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.SELU()(taper.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -268,11 +389,19 @@ class SELU(_Inplace):
 
 
 class GLU(Module):
-    """The first half of `dim` times the sigmoid of the second half.
+    """Gate one half of the input by the sigmoid of the other half.
 
-    >>> import taper
-    >>> taper.nn.GLU()(taper.tensor([1.0, 2.0, 0.0, 1.0]))
-    tensor([0.5000, 1.4621])
+        y = a sigmoid(b), where a and b are the two halves of x along dim
+
+    Args:
+        dim: the dimension to halve; its length must be even.
+
+    Shape: (*, 2n, *) → (*, n, *), with 2n at `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.GLU()(taper.tensor([1.0, 2.0, 0.0, 1.0]))
+        tensor([0.5000, 1.4621])
     """
 
     def __init__(self, dim: int = -1) -> None:
@@ -287,11 +416,20 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """x times the normal distribution function of x; `approximate="tanh"` for the old formula.
+    """Multiply elements by the probability that a standard normal number is smaller.
 
-    >>> import taper
-    >>> taper.nn.GELU()(taper.tensor([-1.0, 1.0]))
-    tensor([-0.1587,  0.8413])
+        y = x Φ(x), Φ(x) = (1 + erf(x/√2)) / 2
+        tanh form: y = x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))
+
+    Args:
+        approximate: "none" for the exact formula, "tanh" for the approximation.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.GELU()(taper.tensor([-1.0, 1.0]))
+        tensor([-0.1587,  0.8413])
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -306,11 +444,19 @@ class GELU(Module):
 
 
 class Hardshrink(Module):
-    """The input, 0 where it is within +-lambd.
+    """Replace small elements by 0.
 
-    >>> import taper
-    >>> taper.nn.Hardshrink()(taper.tensor([-1.0, 0.3, 0.7]))
-    tensor([-1.0000,  0.0000,  0.7000])
+        y = x if |x| > lambd else 0
+
+    Args:
+        lambd: half the width of the range that becomes 0.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Hardshrink()(taper.tensor([-1.0, 0.3, 0.7]))
+        tensor([-1.0000,  0.0000,  0.7000])
     """
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -325,11 +471,20 @@ class Hardshrink(Module):
 
 
 class LeakyReLU(_Inplace):
-    """x above 0, negative_slope * x below.
+    """Multiply negative elements by a small slope.
 
-    >>> import taper
-    >>> taper.nn.LeakyReLU(0.1)(taper.tensor([-1.0, 2.0]))
-    tensor([-0.1000,  2.0000])
+        y = max(0, x) + negative_slope min(0, x)
+
+    Args:
+        negative_slope: the slope below 0.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LeakyReLU(0.1)(taper.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
     """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
@@ -344,11 +499,16 @@ class LeakyReLU(_Inplace):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)).
+    """Compute the logarithm of the sigmoid without overflow.
 
-    >>> import taper
-    >>> taper.nn.LogSigmoid()(taper.tensor([0.0, 1.0]))
-    tensor([-0.6931, -0.3133])
+        y = -log(1 + exp(-x))
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LogSigmoid()(taper.tensor([0.0, 1.0]))
+        tensor([-0.6931, -0.3133])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -356,11 +516,20 @@ class LogSigmoid(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta, and x where beta * x is above `threshold`.
+    """Smooth the ReLU.
 
-    >>> import taper
-    >>> taper.nn.Softplus()(taper.tensor([0.0, 1.0]))
-    tensor([0.6931, 1.3133])
+        y = log(1 + exp(beta x)) / beta
+
+    Args:
+        beta: the sharpness; large values approach the ReLU.
+        threshold: where beta x is above it, y = x, which avoids overflow.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Softplus()(taper.tensor([0.0, 1.0]))
+        tensor([0.6931, 1.3133])
     """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
@@ -376,11 +545,19 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """The input moved towards 0 by `lambd`, 0 within +-lambd.
+    """Move elements towards 0 and stop there.
 
-    >>> import taper
-    >>> taper.nn.Softshrink()(taper.tensor([-1.0, 0.3, 0.75]))
-    tensor([-0.5000,  0.0000,  0.2500])
+        y = sign(x) max(0, |x| - lambd)
+
+    Args:
+        lambd: how far to move; at least 0.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Softshrink()(taper.tensor([-1.0, 0.3, 0.75]))
+        tensor([-0.5000,  0.0000,  0.2500])
     """
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -395,11 +572,22 @@ class Softshrink(Module):
 
 
 class PReLU(Module):
-    """x above 0, weight * x below; one learned weight, or one for each channel.
+    """Multiply negative elements by a learned slope.
 
-    >>> import taper
-    >>> taper.nn.PReLU()(taper.tensor([-1.0, 2.0]))
-    tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
+        y = max(0, x) + weight min(0, x)
+
+    Args:
+        num_parameters: 1 for one slope, or the number of channels for one slope each.
+        init: the first value of the slopes.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (*) → (*); with one slope for each channel, (N, num_parameters, *).
+    Initialisation: weight (num_parameters,) = init.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.PReLU()(taper.tensor([-1.0, 2.0]))
+        tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """
 
     weight: Parameter
@@ -429,11 +617,16 @@ class PReLU(Module):
 
 
 class Softsign(Module):
-    """x / (1 + |x|).
+    """Map elements to (-1, 1) by dividing by their size.
 
-    >>> import taper
-    >>> taper.nn.Softsign()(taper.tensor([-1.0, 3.0]))
-    tensor([-0.5000,  0.7500])
+        y = x / (1 + |x|)
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Softsign()(taper.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -441,11 +634,16 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """x - tanh(x).
+    """Subtract the hyperbolic tangent.
 
-    >>> import taper
-    >>> taper.nn.Tanhshrink()(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.2384])
+        y = x - tanh(x)
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Tanhshrink()(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.2384])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -462,11 +660,20 @@ class _AlongDim(Module):
 
 
 class Softmin(_AlongDim):
-    """softmax(-x) along `dim`.
+    """Turn small scores into large probabilities.
 
-    >>> import taper
-    >>> taper.nn.Softmin(dim=0)(taper.tensor([0.0, 1.0]))
-    tensor([0.7311, 0.2689])
+        y[i] = exp(-x[i]) / Σj exp(-x[j])
+
+    Args:
+        dim: the dimension along which the probabilities add up to 1; None guesses it, with a
+            warning.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Softmin(dim=0)(taper.tensor([0.0, 1.0]))
+        tensor([0.7311, 0.2689])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -474,11 +681,20 @@ class Softmin(_AlongDim):
 
 
 class Softmax(_AlongDim):
-    """exp(x) divided by its sum along `dim`.
+    """Turn scores into probabilities.
 
-    >>> import taper
-    >>> taper.nn.Softmax(dim=0)(taper.zeros(4))
-    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+        y[i] = exp(x[i]) / Σj exp(x[j])
+
+    Args:
+        dim: the dimension along which the probabilities add up to 1; None guesses it, with a
+            warning.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Softmax(dim=0)(taper.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -486,11 +702,16 @@ class Softmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (batch, channel, height, width) or (channel, height, width).
+    """Turn the scores of channels into probabilities, at each place of an image.
 
-    >>> import taper
-    >>> taper.nn.Softmax2d()(taper.zeros(2, 1, 1)).flatten()
-    tensor([0.5000, 0.5000])
+        y[c] = exp(x[c]) / Σj exp(x[j]) over the channels j
+
+    Shape: (N, C, H, W) → (N, C, H, W), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Softmax2d()(taper.zeros(2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -502,11 +723,20 @@ class Softmax2d(Module):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of the softmax along `dim`.
+    """Turn scores into logarithms of probabilities, without overflow.
 
-    >>> import taper
-    >>> taper.nn.LogSoftmax(dim=0)(taper.tensor([0.0, 1.0]))
-    tensor([-1.3133, -0.3133])
+        y[i] = x[i] - log Σj exp(x[j])
+
+    Args:
+        dim: the dimension along which the probabilities add up to 1; None guesses it, with a
+            warning.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LogSoftmax(dim=0)(taper.tensor([0.0, 1.0]))
+        tensor([-1.3133, -0.3133])
     """
 
     def forward(self, input: Tensor) -> Tensor:

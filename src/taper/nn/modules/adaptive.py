@@ -19,24 +19,40 @@ if TYPE_CHECKING:
 
 
 class _ASMoutput(NamedTuple):
-    """What the module returns: a value for each sample, and the mean."""
+    """What the module returns: a value for each sample, and the loss."""
 
     output: Tensor
     loss: Tensor
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Minus the log-probability of the target, for classes that are sorted by falling frequency.
+    """Compute log-probabilities of very many classes cheaply, by clusters of rare ones.
 
-    The classes below the first cutoff stand in the head, which every sample goes through, beside
-    one entry for each cluster of the others.  A cluster is computed only for those samples whose
-    target is in it, and its inputs are narrower by `div_value` the rarer it is.
+        output = log p(target), loss = -mean(output)
 
-    >>> import taper
-    >>> loss = taper.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)
-    >>> result = loss(taper.rand(3, 8), taper.tensor([1, 7, 19]))
-    >>> result.output.shape, result.loss.shape
-    (torch.Size([3]), torch.Size([]))
+    Classes are numbered by falling frequency. Those below the first cutoff are in the head,
+    together with one entry for each cluster of the others; p of a class in a cluster is p(cluster)
+    p(class | cluster). A cluster is computed only for samples whose target it holds.
+
+    Args:
+        in_features: length of the input's last dimension.
+        n_classes: how many classes there are.
+        cutoffs: the first class of each cluster, increasing.
+        div_value: cluster i projects the input to in_features / div_valueⁱ features.
+        head_bias: whether the head has a bias.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (N, in_features) or (in_features); target (N) or (); output likewise; loss a scalar.
+
+    Initialisation: `head` and `tail`, all linear layers, as `Linear`.
+
+    Example:
+        >>> import taper
+        >>> loss = taper.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)
+        >>> result = loss(taper.rand(3, 8), taper.tensor([1, 7, 19]))
+        >>> result.output.shape, result.loss.shape
+        (torch.Size([3]), torch.Size([]))
     """
 
     def __init__(
@@ -77,7 +93,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 each.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """The log-probability of each target, and minus the mean of them."""
+        """Return the log-probability of each target, and minus their mean."""
         _check_target(input_, target_)
         batched = target_.dim() > 0
         input = input_ if batched else input_.unsqueeze(0)
@@ -110,7 +126,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
-        """The log-probabilities of all classes, given what the head says of the input."""
+        """Return the log-probabilities of all classes, given the output of the head."""
         result = input.new_empty((head_output.size(0), self.n_classes))
         head = F.log_softmax(head_output, dim=1)
         first = self.shortlist_size
@@ -121,7 +137,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return result
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes.
+        """Return the log-probabilities of all classes, (N, n_classes).
 
         >>> import taper
         >>> loss = taper.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)
@@ -131,7 +147,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The class that the head likes best; if it is a cluster, the likeliest class of all.
+        """Return the likeliest class of each sample, (N).
 
         >>> import taper
         >>> loss = taper.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)

@@ -18,7 +18,7 @@ from taper.userwarning import warn_user
 
 
 class BackwardHookFunction(Function):
-    """The identity; what requires no gradient stays so."""
+    """Return the tensors unchanged; those that require no gradient stay so."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
@@ -31,10 +31,10 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """The hooks of one call of a module, and what the backward pass has found out for them.
+    """Hold the hooks of one call of a module, and what the backward pass has found out for them.
 
     `grad_outputs` is None except between the two nodes of one pass, so the hooks do not fire when
-    a gradient reaches the inputs on another way (double backward).
+    a gradient reaches the inputs by another way (double backward).
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class BackwardHook:
         return tuple(found[position] for position in positions)
 
     def _call_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
-        """No input requires a gradient: the first node does not exist, the hooks are called now."""
+        """Call the hooks now if no input requires a gradient: the first node does not exist."""
         warn_user(
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients. See https://docs.pytorch.org/docs/main/"
@@ -122,7 +122,7 @@ class BackwardHook:
 def _through_node(
     values: tuple[Any, ...], hook: Callable[[Any, Any], Any]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
-    """`values` with the tensors replaced, and where they are; None if none requires a gradient."""
+    """Return `values` with new tensors, and their places; None if none requires a gradient."""
     positions = [nr for nr, value in enumerate(values) if isinstance(value, Tensor)]
     tensors = [values[nr] for nr in positions]
     if not (is_grad_enabled() and any(each.requires_grad for each in tensors)):
@@ -142,7 +142,7 @@ def _same_kind(values: tuple[Any, ...], replaced: list[Any]) -> tuple[Any, ...]:
 
 
 def _spread(positions: list[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """`values` at their positions among `count`, None elsewhere."""
+    """Put `values` at their positions among `count`, and None elsewhere."""
     spread = [None] * count
     for position, value in zip(positions, values, strict=True):
         spread[position] = value

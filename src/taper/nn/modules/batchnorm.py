@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class _NormBase(Module):
+    """Hold weight and bias for each channel, and running statistics."""
+
     num_features: int
     eps: float
     momentum: float | None
@@ -33,9 +35,7 @@ class _NormBase(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
-    """Weight and bias for each channel, and running statistics."""
-
-    _version = 2  # since it counts batches
+    _version = 2  # which counts batches
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class _NormBase(Module):
             self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, statistics forgotten."""
+        """Set weights to 1 and biases to 0, and forget the statistics."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -105,7 +105,7 @@ class _NormBase(Module):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """A state from before batches were counted gets the present count."""
+        """Load a state; one that is older than the count of batches gets the present count."""
         version = local_metadata.get("version")
         if (version is None or version < 2) and self.track_running_stats:
             key = prefix + "num_batches_tracked"
@@ -143,14 +143,33 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalise each channel of (batch, channel) or (batch, channel, length) over the batch.
+    """Normalise each channel over the batch.
 
-    While training with the statistics of the batch, else with the running ones.
+        y = (x - mean) / √(variance + eps) · weight + bias
 
-    >>> import taper
-    >>> taper.nn.BatchNorm1d(1)(taper.tensor([[1.0], [3.0]])).detach()
-    tensor([[-1.0000],
-            [ 1.0000]])
+    While training, mean and (biased) variance are those of the batch, and the running statistics
+    move: running = (1 - momentum) running + momentum batch, with the unbiased variance. In eval
+    mode the running statistics are used.
+
+    Args:
+        num_features: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        momentum: the weight of a new batch in the running statistics; None averages all batches
+            alike.
+        affine: whether to learn a scale and a shift for each channel.
+        track_running_stats: whether to keep running statistics; without them eval mode uses the
+            batch's, too.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C) or (N, C, L) → the same.
+    Initialisation: weight (C,) = 1, bias (C,) = 0, running_mean (C,) = 0, running_var (C,) = 1.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.BatchNorm1d(1)(taper.tensor([[1.0], [3.0]])).detach()
+        tensor([[-1.0000],
+                [ 1.0000]])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -159,12 +178,29 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalise each channel of (batch, channel, height, width) over the batch.
+    """Normalise each channel over all images of the batch; see `BatchNorm1d` for the statistics.
 
-    >>> import taper
-    >>> out = taper.nn.BatchNorm2d(3)(taper.rand(2, 3, 4, 4))
-    >>> out.shape, out.mean((0, 2, 3)).abs().amax() < 1e-5
-    (torch.Size([2, 3, 4, 4]), tensor(True))
+        y = (x - mean) / √(variance + eps) · weight + bias
+
+    Args:
+        num_features: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        momentum: the weight of a new batch in the running statistics; None averages all batches
+            alike.
+        affine: whether to learn a scale and a shift for each channel.
+        track_running_stats: whether to keep running statistics; without them eval mode uses the
+            batch's, too.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C, H, W) → the same.
+    Initialisation: weight (C,) = 1, bias (C,) = 0, running_mean (C,) = 0, running_var (C,) = 1.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.BatchNorm2d(3)(taper.rand(2, 3, 4, 4))
+        >>> out.shape, out.mean((0, 2, 3)).abs().amax() < 1e-5
+        (torch.Size([2, 3, 4, 4]), tensor(True))
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -173,12 +209,29 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalise each channel of (batch, channel, depth, height, width) over the batch.
+    """Normalise each channel over all volumes of the batch; see `BatchNorm1d` for the statistics.
 
-    >>> import taper
-    >>> out = taper.nn.BatchNorm3d(3)(taper.rand(2, 3, 4, 4, 4))
-    >>> out.shape, out.mean((0, 2, 3, 4)).abs().amax() < 1e-5
-    (torch.Size([2, 3, 4, 4, 4]), tensor(True))
+        y = (x - mean) / √(variance + eps) · weight + bias
+
+    Args:
+        num_features: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        momentum: the weight of a new batch in the running statistics; None averages all batches
+            alike.
+        affine: whether to learn a scale and a shift for each channel.
+        track_running_stats: whether to keep running statistics; without them eval mode uses the
+            batch's, too.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C, D, H, W) → the same.
+    Initialisation: weight (C,) = 1, bias (C,) = 0, running_mean (C,) = 0, running_var (C,) = 1.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.BatchNorm3d(3)(taper.rand(2, 3, 4, 4, 4))
+        >>> out.shape, out.mean((0, 2, 3, 4)).abs().amax() < 1e-5
+        (torch.Size([2, 3, 4, 4, 4]), tensor(True))
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -220,7 +273,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.num_batches_tracked = tensor(0, dtype=dtypes.int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, statistics forgotten, if there are any yet."""
+        """Set weights to 1 and biases to 0, and forget the statistics, once they have a shape."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
@@ -237,12 +290,19 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """BatchNorm1d that takes `num_features` from its first input.
+    """Apply `BatchNorm1d`, with `num_features` taken from the first input.
 
-    >>> import taper
-    >>> norm = taper.nn.LazyBatchNorm1d()
-    >>> norm(taper.ones(2, 4)).shape, norm.num_features
-    (torch.Size([2, 4]), 4)
+    Args:
+        eps, momentum, affine, track_running_stats, device, dtype, bias: as for `BatchNorm1d`.
+
+    Shape: as `BatchNorm1d`.
+    Initialisation: as `BatchNorm1d`, at the first call.
+
+    Example:
+        >>> import taper
+        >>> norm = taper.nn.LazyBatchNorm1d()
+        >>> norm(taper.ones(2, 4)).shape, norm.num_features
+        (torch.Size([2, 4]), 4)
     """
 
     cls_to_become = BatchNorm1d
@@ -250,12 +310,19 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """BatchNorm2d that takes `num_features` from its first input.
+    """Apply `BatchNorm2d`, with `num_features` taken from the first input.
 
-    >>> import taper
-    >>> layer = taper.nn.LazyBatchNorm2d()
-    >>> layer(taper.ones(2, 3, 4, 4)).shape, layer.num_features
-    (torch.Size([2, 3, 4, 4]), 3)
+    Args:
+        eps, momentum, affine, track_running_stats, device, dtype, bias: as for `BatchNorm2d`.
+
+    Shape: as `BatchNorm2d`.
+    Initialisation: as `BatchNorm2d`, at the first call.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.LazyBatchNorm2d()
+        >>> layer(taper.ones(2, 3, 4, 4)).shape, layer.num_features
+        (torch.Size([2, 3, 4, 4]), 3)
     """
 
     cls_to_become = BatchNorm2d
@@ -263,12 +330,19 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """BatchNorm3d that takes `num_features` from its first input.
+    """Apply `BatchNorm3d`, with `num_features` taken from the first input.
 
-    >>> import taper
-    >>> layer = taper.nn.LazyBatchNorm3d()
-    >>> layer(taper.ones(2, 3, 4, 4, 4)).shape, layer.num_features
-    (torch.Size([2, 3, 4, 4, 4]), 3)
+    Args:
+        eps, momentum, affine, track_running_stats, device, dtype, bias: as for `BatchNorm3d`.
+
+    Shape: as `BatchNorm3d`.
+    Initialisation: as `BatchNorm3d`, at the first call.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.LazyBatchNorm3d()
+        >>> layer(taper.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+        (torch.Size([2, 3, 4, 4, 4]), 3)
     """
 
     cls_to_become = BatchNorm3d

@@ -30,7 +30,7 @@ global_forward_hooks_always_called: HookDict = HookDict()
 global_backward_pre_hooks = HookDict()
 global_backward_hooks = HookDict()
 
-# Whether the global backward hooks are full ones; None while there never was one.
+# Whether the global backward hooks are full ones; None as long as there was none.
 _global_is_full: list[bool | None] = [None]
 
 _BOTH_KINDS = (
@@ -40,16 +40,16 @@ _BOTH_KINDS = (
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
-    """What the module computes; every subclass defines it."""
+    """Compute the module's result; every subclass defines how."""
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function'
     )
 
 
 class Calls(Registration):
-    """The part of Module that is about being called."""
+    """Call a module, with hooks before and after: a part of Module."""
 
-    # To a type checker a variable: a method would forbid subclasses to take other arguments.
+    # A variable to type checkers: a method would forbid subclasses other arguments.
     forward: Callable[..., Any] = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +67,7 @@ class Calls(Registration):
                 or global_forward_pre_hooks
             )
         except KeyError:
-            hooked = self._backward_hooks  # says that Module.__init__ was not called
+            hooked = self._backward_hooks  # raises: Module.__init__ was not called
         if hooked:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
@@ -83,7 +83,7 @@ class Calls(Registration):
     def _call_in_order(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]
     ) -> Any:
-        """Pre-hooks, forward, hooks; `called` collects the hooks that must run in any case."""
+        """Run pre-hooks, forward and hooks; `called` collects those that must always run."""
         full, plain, pre = self._backward_hook_lists()
         args, kwargs = self._run_forward_pre_hooks(args, kwargs)
         around = None
@@ -145,7 +145,7 @@ class Calls(Registration):
         )
 
     def _call_always_called(self, args: Any, kwargs: Any, called: set[int]) -> None:
-        """After an error: the hooks that want to see every call, with None as the result."""
+        """Run, after an error, the hooks that want to see every call, with None as the result."""
         hooks = (*global_forward_hooks.items(), *self._forward_hooks.items())
         for identity, hook in hooks:
             if identity in called or not self._is_always_called(identity):
@@ -162,7 +162,7 @@ class Calls(Registration):
     # --- backward hooks ----------------------------------------------------------------------
 
     def _backward_hook_lists(self) -> tuple[list[Any], list[Any], list[Any]]:
-        """Full backward hooks, those of the old kind, backward pre-hooks; global ones first."""
+        """Return full backward hooks, those of the old kind, and pre-hooks; global first."""
         full: list[Any] = []
         plain: list[Any] = []
         if global_backward_hooks:
@@ -174,7 +174,7 @@ class Calls(Registration):
         return full, plain, pre
 
     def _hook_last_node(self, hooks: list[Any], args: Any, result: Any) -> None:
-        """Backward hooks of the old kind sit on the node that made the (first) output."""
+        """Put backward hooks of the old kind on the node that made the (first) output."""
         tensor = result
         while not isinstance(tensor, Tensor):
             if isinstance(tensor, dict):
@@ -196,9 +196,10 @@ class Calls(Registration):
         prepend: bool = False,
         with_kwargs: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before `forward`; it may return other arguments.
+        """Call `hook(module, args)` before `forward`; a result replaces the arguments.
 
-        With `with_kwargs`: `hook(module, args, kwargs)`, which may return `(args, kwargs)`.
+        With `with_kwargs` the call is `hook(module, args, kwargs)`, and a result is
+        `(args, kwargs)`.
 
         >>> import taper
         >>> identity = taper.nn.Identity()
@@ -220,10 +221,10 @@ class Calls(Registration):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after `forward`; it may return another output.
+        """Call `hook(module, args, output)` after `forward`; a result replaces the output.
 
-        With `with_kwargs`: `hook(module, args, kwargs, output)`.  With `always_call` it is called
-        also when `forward` raised, with None as the output.
+        With `with_kwargs` the call is `hook(module, args, kwargs, output)`. With `always_call` the
+        hook is called even when `forward` raised, with None as the output.
         """
         flags = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = _add(self._forward_hooks, hook, prepend, extra=flags)
@@ -238,7 +239,7 @@ class Calls(Registration):
     ) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the gradients of the inputs are computed.
 
-        It may return other gradients of the outputs.
+        A result replaces the gradients of the outputs.
         """
         return _add(self._backward_pre_hooks, hook, prepend)
 
@@ -247,7 +248,7 @@ class Calls(Registration):
     ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the input gradients are computed.
 
-        It may return other gradients of the inputs.
+        A result replaces the gradients of the inputs.
         """
         self._set_kind(full=True)
         return _add(self._backward_hooks, hook, prepend)
@@ -274,7 +275,7 @@ def _add(table: Any, hook: Callable[..., Any], prepend: bool, extra: Any = None)
 
 
 class _OnModule:
-    """A hook of a node that calls a hook of a module, which it must not keep alive."""
+    """Call a hook of a module from a node, without keeping the module alive."""
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook = hook

@@ -14,7 +14,7 @@ from taper.tensor import Tensor
 
 
 def position_in(index: Any, length: int) -> int:
-    """An index counted from the front, checked."""
+    """Check an index, and count it from the front."""
     number = operator.index(index)
     if not -length <= number < length:
         raise IndexError(f"index {number} is out of range")
@@ -22,16 +22,21 @@ def position_in(index: Any, length: int) -> int:
 
 
 class Sequential(Module):
-    """Modules in a row: each gets what the one before it returned.
+    """Call modules in a row; each gets what the one before it returned.
 
-    Takes modules, or an OrderedDict of them for other names than "0", "1", ...
+    Supports indexing, slices, `len`, `+`, `*`, `append`, `extend`, `insert` and `pop`, as a list
+    does.
 
-    >>> from taper import nn
-    >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
-    Sequential(
-      (0): Linear(in_features=2, out_features=3, bias=True)
-      (1): ReLU()
-    )
+    Args:
+        args: the modules, or one OrderedDict of them to choose names other than "0", "1", ...
+
+    Example:
+        >>> from taper import nn
+        >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        Sequential(
+          (0): Linear(in_features=2, out_features=3, bias=True)
+          (1): ReLU()
+        )
     """
 
     @overload
@@ -99,7 +104,7 @@ class Sequential(Module):
             )
 
     def __mul__(self, other: int) -> Sequential:
-        """The row repeated; the same modules, not copies."""
+        """Repeat the row: the same modules, not copies."""
         return Sequential(*self._repeated(other))
 
     __rmul__ = __mul__
@@ -147,13 +152,17 @@ class Sequential(Module):
 
 
 class ModuleList(Module):
-    """A list of modules that are registered; it has no `forward`.
+    """Hold modules in a list, so that their parameters are registered; there is no `forward`.
 
-    >>> from taper import nn
-    >>> nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
-    ModuleList(
-      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
-    )
+    Args:
+        modules: the first modules.
+
+    Example:
+        >>> from taper import nn
+        >>> nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -225,7 +234,7 @@ class ModuleList(Module):
         return taken
 
     def __repr__(self) -> str:
-        """As Module, but equal neighbours share a line."""
+        """Describe the modules as Module does, but equal neighbours share a line."""
         runs: list[tuple[int, int, str]] = []  # first, last, text
         for position, module in enumerate(self):
             text = repr(module)
@@ -248,7 +257,7 @@ class ModuleList(Module):
 
 
 def checked_pairs(values: Any, container: str, caller: str) -> list[tuple[str, Any]]:
-    """An iterable of key and value, as `update` takes it."""
+    """Check an iterable of keys and values, as `update` takes it."""
     if not isinstance(values, Iterable):
         raise TypeError(
             f"{caller}.update should be called with an iterable of key/value pairs, but got "
@@ -267,11 +276,15 @@ def checked_pairs(values: Any, container: str, caller: str) -> list[tuple[str, A
 
 
 class ModuleDict(Module):
-    """A dictionary of modules that are registered; it has no `forward`.
+    """Hold modules in a dictionary, so that their parameters are registered; there is no `forward`.
 
-    >>> from taper import nn
-    >>> list(nn.ModuleDict({"a": nn.ReLU(), "b": nn.Tanh()}))
-    ['a', 'b']
+    Args:
+        modules: the first modules: a mapping, or pairs of name and module.
+
+    Example:
+        >>> from taper import nn
+        >>> list(nn.ModuleDict({"a": nn.ReLU(), "b": nn.Tanh()}))
+        ['a', 'b']
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[Any] | None = None) -> None:
@@ -306,15 +319,15 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> ItemsView[str, Module]:
-        """The names with their modules."""
+        """Return the names with their modules."""
         return self._modules.items()
 
     def values(self) -> ValuesView[Module]:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[Any]) -> None:
@@ -328,11 +341,15 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters that are registered; tensors become Parameters, others stay as they are.
+    """Hold parameters in a list, so that they are registered; tensors become Parameters.
 
-    >>> import taper
-    >>> [name for name, _ in taper.nn.ParameterList([taper.ones(1)] * 2).named_parameters()]
-    ['0', '1']
+    Args:
+        values: the first values; those that are no tensors stay as they are.
+
+    Example:
+        >>> import taper
+        >>> [name for name, _ in taper.nn.ParameterList([taper.ones(1)] * 2).named_parameters()]
+        ['0', '1']
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -398,7 +415,7 @@ def as_parameter(value: Any) -> Any:
 
 
 def entry_text(name: Any, value: Any, with_dtype: bool) -> str:
-    """One line of the `repr` of a container of parameters."""
+    """Return a line of the `repr` of a container of parameters."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -408,11 +425,15 @@ def entry_text(name: Any, value: Any, with_dtype: bool) -> str:
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters that are registered; tensors become Parameters.
+    """Hold parameters in a dictionary, so that they are registered; tensors become Parameters.
 
-    >>> import taper
-    >>> list(taper.nn.ParameterDict({"a": taper.ones(1)}).state_dict())
-    ['a']
+    Args:
+        parameters: the first values: a mapping, or pairs of name and value.
+
+    Example:
+        >>> import taper
+        >>> list(taper.nn.ParameterDict({"a": taper.ones(1)}).state_dict())
+        ['a']
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -454,11 +475,11 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another dictionary of the same parameters."""
+        """Return another dictionary of the same parameters."""
         return ParameterDict(OrderedDict((key, self[key]) for key in self._keys))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, which becomes `default` if there is none."""
+        """Return the value of `key`, which becomes `default` if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -481,23 +502,23 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default`."""
+        """Return the value of `key`, or `default`."""
         return self[key] if key in self else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dictionary with the same value for all keys."""
+        """Make a new dictionary with the same value for all keys."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """The names with their values."""
+        """Return the names with their values."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:

@@ -10,7 +10,7 @@ from taper.userwarning import warn_user
 
 
 class _Deprecated:
-    """Warns when the class that is named so is instantiated or subclassed."""
+    """Warn when a class below is instantiated or subclassed."""
 
     _advice: str
 
@@ -26,14 +26,18 @@ class _Deprecated:
 
 
 class Container(_Deprecated, Module):
-    """A module with the given submodules.
+    """Hold the given submodules; deprecated, subclass `Module` instead.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> taper.nn.Container(head=taper.nn.Linear(3, 2))
-    Container(
-      (head): Linear(in_features=3, out_features=2, bias=True)
-    )
+    Args:
+        kwargs: the submodules by name.
+
+    Example:
+        >>> import taper, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> taper.nn.Container(head=taper.nn.Linear(3, 2))
+        Container(
+          (head): Linear(in_features=3, out_features=2, bias=True)
+        )
     """
 
     _advice = (
@@ -48,13 +52,23 @@ class Container(_Deprecated, Module):
 
 
 class NLLLoss2d(_Deprecated, NLLLoss):
-    """NLLLoss under its old name for images.
+    """Apply `NLLLoss` under its old name for images; deprecated.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> logs, classes = taper.full((1, 2, 1, 1), -0.5), taper.zeros(1, 1, 1, dtype=taper.long)
-    >>> taper.nn.NLLLoss2d()(logs, classes)
-    tensor(0.5000)
+        l = -w[y] x[y], and "mean" divides the sum by Σ w[y]
+
+    Args:
+        weight, size_average, ignore_index, reduce, reduction: as for `NLLLoss`.
+
+    Shape:
+        input (N, C, H, W); target (N, H, W) of class numbers; the result is a scalar, or (N, H, W)
+        for "none".
+
+    Example:
+        >>> import taper, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> logs, classes = taper.full((1, 2, 1, 1), -0.5), taper.zeros(1, 1, 1, dtype=taper.long)
+        >>> taper.nn.NLLLoss2d()(logs, classes)
+        tensor(0.5000)
     """
 
     _advice = (

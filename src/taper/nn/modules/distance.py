@@ -8,11 +8,21 @@ from taper.tensor import Tensor
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of corresponding rows.
+    """Measure the distance of corresponding vectors.
 
-    >>> import taper
-    >>> taper.nn.PairwiseDistance()(taper.zeros(1, 2), taper.tensor([[3.0, 4.0]]))
-    tensor([5.0000])
+        d = ‖x1 - x2 + eps‖ₚ
+
+    Args:
+        p: the kind of norm.
+        eps: keeps the difference away from 0, where the norm has no derivative.
+        keepdim: whether to keep the last dimension, with length 1.
+
+    Shape: (N, D) or (D) twice → (N) or (); with `keepdim` (N, 1) or (1).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.PairwiseDistance()(taper.zeros(1, 2), taper.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
@@ -26,11 +36,20 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along `dim`.
+    """Measure the cosine of the angle between vectors.
 
-    >>> import taper
-    >>> taper.nn.CosineSimilarity()(taper.tensor([[1.0, 0.0]]), taper.tensor([[2.0, 0.0]]))
-    tensor([1.])
+        c = x1·x2 / (max(‖x1‖, eps) max(‖x2‖, eps))
+
+    Args:
+        dim: the dimension of the vectors.
+        eps: the smallest norm to divide by.
+
+    Shape: (*, D, *) twice, with D at `dim` → (*, *).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CosineSimilarity()(taper.tensor([[1.0, 0.0]]), taper.tensor([[2.0, 0.0]]))
+        tensor([1.])
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

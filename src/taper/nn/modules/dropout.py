@@ -1,4 +1,4 @@
-"""The dropout family: parts of the input are zeroed at random while training."""
+"""The dropout family: zero parts of the input at random while training."""
 
 from __future__ import annotations
 
@@ -20,11 +20,20 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zero each element with probability `p` and scale the others by 1/(1-p).
+    """Zero elements at random while training, and scale the others up.
 
-    >>> import taper
-    >>> taper.nn.Dropout(0.5).eval()(taper.ones(3))
-    tensor([1., 1., 1.])
+        y = x m / (1 - p), m ~ Bernoulli(1 - p); in eval mode y = x
+
+    Args:
+        p: the probability that an element becomes 0.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Dropout(0.5).eval()(taper.ones(3))
+        tensor([1., 1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -32,12 +41,19 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zero whole channels of (batch, channel, length) or (channel, length).
+    """Zero whole channels of sequences at random while training, and scale the others up.
 
-    >>> import taper
-    >>> out = taper.nn.Dropout1d(0.5)(taper.ones(4, 8, 2))
-    >>> out.unique(), taper.equal(out.amin(2), out.amax(2))
-    (tensor([0., 2.]), True)
+    Args:
+        p: the probability that a channel becomes 0.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (N, C, L) → the same, or both without N.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.Dropout1d(0.5)(taper.ones(4, 8, 2))
+        >>> out.unique(), taper.equal(out.amin(2), out.amax(2))
+        (tensor([0., 2.]), True)
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -45,12 +61,19 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Zero whole channels of (batch, channel, height, width) or (channel, height, width).
+    """Zero whole channels of images at random while training, and scale the others up.
 
-    >>> import taper
-    >>> out = taper.nn.Dropout2d(0.5)(taper.ones(4, 8, 2, 2))
-    >>> out.unique(), taper.equal(out.amin((2, 3)), out.amax((2, 3)))
-    (tensor([0., 2.]), True)
+    Args:
+        p: the probability that a channel becomes 0.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (N, C, H, W) → the same, or both without N.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.Dropout2d(0.5)(taper.ones(4, 8, 2, 2))
+        >>> out.unique(), taper.equal(out.amin((2, 3)), out.amax((2, 3)))
+        (tensor([0., 2.]), True)
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -58,12 +81,19 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Zero whole channels of (batch, channel, depth, height, width).
+    """Zero whole channels of volumes at random while training, and scale the others up.
 
-    >>> import taper
-    >>> out = taper.nn.Dropout3d(0.5)(taper.ones(4, 8, 2, 2, 2))
-    >>> out.unique(), taper.equal(out.amin((2, 3, 4)), out.amax((2, 3, 4)))
-    (tensor([0., 2.]), True)
+    Args:
+        p: the probability that a channel becomes 0.
+        inplace: whether to overwrite the input with the result.
+
+    Shape: (N, C, D, H, W) → the same, or both without N.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.Dropout3d(0.5)(taper.ones(4, 8, 2, 2, 2))
+        >>> out.unique(), taper.equal(out.amin((2, 3, 4)), out.amax((2, 3, 4)))
+        (tensor([0., 2.]), True)
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -71,11 +101,22 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of the input, for use with SELU.
+    """Drop elements at random while training so that mean 0 and variance 1 are kept; for `SELU`.
 
-    >>> import taper
-    >>> taper.nn.AlphaDropout(0.5).eval()(taper.ones(3))
-    tensor([1., 1., 1.])
+        y = a (x m - 1.7581 (1 - m)) + b, m ~ Bernoulli(1 - p)
+
+    The numbers a and b depend on p. In eval mode y = x.
+
+    Args:
+        p: the probability that an element is dropped.
+        inplace: accepted without effect, as in PyTorch.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AlphaDropout(0.5).eval()(taper.ones(3))
+        tensor([1., 1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -83,12 +124,19 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels.
+    """Drop whole channels as `AlphaDropout` drops elements.
 
-    >>> import taper
-    >>> out = taper.nn.FeatureAlphaDropout(0.5)(taper.ones(4, 8, 5))
-    >>> taper.equal(out.amin(2), out.amax(2))
-    True
+    Args:
+        p: the probability that a channel is dropped.
+        inplace: accepted without effect, as in PyTorch.
+
+    Shape: (N, C, *) → the same.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.FeatureAlphaDropout(0.5)(taper.ones(4, 8, 5))
+        >>> taper.equal(out.amin(2), out.amax(2))
+        True
     """
 
     def forward(self, input: Tensor) -> Tensor:

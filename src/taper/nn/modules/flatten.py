@@ -9,11 +9,19 @@ from taper.tensor import Tensor
 
 
 class Flatten(Module):
-    """Join the dimensions from `start_dim` to `end_dim` into one.
+    """Join neighbouring dimensions into one.
 
-    >>> import taper
-    >>> taper.nn.Flatten()(taper.ones(2, 3, 4)).shape
-    torch.Size([2, 12])
+    Args:
+        start_dim, end_dim: the first and the last of them.
+
+    Shape:
+        (*, d1, ..., dn, *) → (*, d1 · ... · dn, *); by default (N, *) → (N, the product of the
+        others).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Flatten()(taper.ones(2, 3, 4)).shape
+        torch.Size([2, 12])
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -29,11 +37,18 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Split the dimension `dim` into several.
+    """Split a dimension into several.
 
-    >>> import taper
-    >>> taper.nn.Unflatten(1, (3, 4))(taper.ones(2, 12)).shape
-    torch.Size([2, 3, 4])
+    Args:
+        dim: the dimension.
+        unflattened_size: the shape to give it; one length may be -1.
+
+    Shape: (*, n, *) → (*, *unflattened_size, *), with n at `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Unflatten(1, (3, 4))(taper.ones(2, 12)).shape
+        torch.Size([2, 3, 4])
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:

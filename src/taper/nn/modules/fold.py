@@ -11,12 +11,25 @@ from taper.tensor import Tensor
 
 
 class Fold(Module):
-    """Columns added up as windows of an image of `output_size`.
+    """Add columns up as windows of images: the transpose of `Unfold`.
 
-    >>> import taper
-    >>> taper.nn.Fold((2, 3), kernel_size=2)(taper.ones(1, 4, 2))
-    tensor([[[[1., 2., 1.],
-              [1., 2., 1.]]]])
+    Args:
+        output_size: height and width of the images.
+        kernel_size: size of the window; this and the others are a number, or one for each
+            dimension.
+        dilation: distance between neighbouring elements of the window.
+        padding: width of the border that `Unfold` added, and that is cut off here.
+        stride: step of the window.
+
+    Shape:
+        (N, C Π kernel_size, L) → (N, C, *output_size), or both without N; L, the number of
+        windows, as in `Unfold`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Fold((2, 3), kernel_size=2)(taper.ones(1, 4, 2))
+        tensor([[[[1., 2., 1.],
+                  [1., 2., 1.]]]])
     """
 
     __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")
@@ -45,11 +58,23 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The windows of an image, each a column.
+    """Cut the windows out of images; each becomes a column.
 
-    >>> import taper
-    >>> taper.nn.Unfold((2, 3))(taper.ones(2, 5, 3, 4)).shape
-    torch.Size([2, 30, 4])
+    Args:
+        kernel_size: size of the window; this and the others are a number, or one for each
+            dimension.
+        dilation: distance between neighbouring elements of the window.
+        padding: width of a border of zeros on each side.
+        stride: step of the window.
+
+    Shape:
+        (N, C, H, W) → (N, C Π kernel_size, L), or both without N; L, the number of windows, is Π
+        over both dimensions of ⌊(size + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Unfold((2, 3))(taper.ones(2, 5, 3, 4)).shape
+        torch.Size([2, 30, 4])
     """
 
     __constants__ = ("kernel_size", "dilation", "padding", "stride")

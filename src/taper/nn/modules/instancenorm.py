@@ -33,7 +33,7 @@ class _InstanceNorm(_NormBase):
         )
 
     def _get_no_batch_dim(self) -> int:
-        """How many dimensions an input without a batch has."""
+        """Return how many dimensions an input without a batch has."""
         raise NotImplementedError
 
     def forward(self, input: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class _InstanceNorm(_NormBase):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Say what to do with statistics of a time when they were tracked by default."""
+        """Load a state; say what to do about statistics from when they were tracked by default."""
         if local_metadata.get("version") is None and not self.track_running_stats:
             names = [n for n in ("running_mean", "running_var") if prefix + n in state_dict]
             if names:
@@ -103,11 +103,26 @@ def _check_dims(input: Tensor, low: int) -> None:
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalise each channel of (batch, channel, length) or (channel, length) alone.
+    """Normalise each channel of each sequence on its own.
 
-    >>> import taper
-    >>> taper.nn.InstanceNorm1d(1)(taper.tensor([[1.0, 3.0]]))
-    tensor([[-1.0000,  1.0000]])
+        y = (x - mean) / √(variance + eps) · weight + bias, mean and variance over L
+
+    Args:
+        num_features: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        momentum: the weight of a new batch in the running statistics.
+        affine: whether to learn a scale and a shift for each channel.
+        track_running_stats: whether to keep running statistics, and to use them in eval mode.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C, L) → the same, or both without N.
+    Initialisation: with `affine` weight (C,) = 1 and bias (C,) = 0.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.InstanceNorm1d(1)(taper.tensor([[1.0, 3.0]]))
+        tensor([[-1.0000,  1.0000]])
     """
 
     def _get_no_batch_dim(self) -> int:
@@ -118,12 +133,27 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalise each channel of (batch, channel, height, width) alone.
+    """Normalise each channel of each image on its own.
 
-    >>> import taper
-    >>> out = taper.nn.InstanceNorm2d(3)(taper.rand(2, 3, 4, 4))
-    >>> out.shape, out.mean((2, 3)).abs().amax() < 1e-5
-    (torch.Size([2, 3, 4, 4]), tensor(True))
+        y = (x - mean) / √(variance + eps) · weight + bias, mean and variance over H and W
+
+    Args:
+        num_features: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        momentum: the weight of a new batch in the running statistics.
+        affine: whether to learn a scale and a shift for each channel.
+        track_running_stats: whether to keep running statistics, and to use them in eval mode.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C, H, W) → the same, or both without N.
+    Initialisation: with `affine` weight (C,) = 1 and bias (C,) = 0.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.InstanceNorm2d(3)(taper.rand(2, 3, 4, 4))
+        >>> out.shape, out.mean((2, 3)).abs().amax() < 1e-5
+        (torch.Size([2, 3, 4, 4]), tensor(True))
     """
 
     def _get_no_batch_dim(self) -> int:
@@ -134,12 +164,27 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalise each channel of (batch, channel, depth, height, width) alone.
+    """Normalise each channel of each volume on its own.
 
-    >>> import taper
-    >>> out = taper.nn.InstanceNorm3d(3)(taper.rand(2, 3, 4, 4, 4))
-    >>> out.shape, out.mean((2, 3, 4)).abs().amax() < 1e-5
-    (torch.Size([2, 3, 4, 4, 4]), tensor(True))
+        y = (x - mean) / √(variance + eps) · weight + bias, mean and variance over D, H and W
+
+    Args:
+        num_features: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        momentum: the weight of a new batch in the running statistics.
+        affine: whether to learn a scale and a shift for each channel.
+        track_running_stats: whether to keep running statistics, and to use them in eval mode.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C, D, H, W) → the same, or both without N.
+    Initialisation: with `affine` weight (C,) = 1 and bias (C,) = 0.
+
+    Example:
+        >>> import taper
+        >>> out = taper.nn.InstanceNorm3d(3)(taper.rand(2, 3, 4, 4, 4))
+        >>> out.shape, out.mean((2, 3, 4)).abs().amax() < 1e-5
+        (torch.Size([2, 3, 4, 4, 4]), tensor(True))
     """
 
     def _get_no_batch_dim(self) -> int:
@@ -150,12 +195,20 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm1d that takes `num_features` from its first input; affine and tracking.
+    """Apply `InstanceNorm1d`, with `num_features` taken from the first input.
 
-    >>> import taper
-    >>> norm = taper.nn.LazyInstanceNorm1d()
-    >>> norm(taper.ones(2, 4, 3)).shape, norm.num_features
-    (torch.Size([2, 4, 3]), 4)
+    Args:
+        eps, momentum, device, dtype, bias: as for `InstanceNorm1d`.
+        affine, track_running_stats: as for `InstanceNorm1d`, but both are on by default.
+
+    Shape: as `InstanceNorm1d`.
+    Initialisation: as `InstanceNorm1d`, at the first call.
+
+    Example:
+        >>> import taper
+        >>> norm = taper.nn.LazyInstanceNorm1d()
+        >>> norm(taper.ones(2, 4, 3)).shape, norm.num_features
+        (torch.Size([2, 4, 3]), 4)
     """
 
     cls_to_become = InstanceNorm1d
@@ -164,12 +217,20 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm2d that takes `num_features` from its first input; affine and tracking.
+    """Apply `InstanceNorm2d`, with `num_features` taken from the first input.
 
-    >>> import taper
-    >>> layer = taper.nn.LazyInstanceNorm2d()
-    >>> layer(taper.ones(2, 3, 4, 4)).shape, layer.num_features
-    (torch.Size([2, 3, 4, 4]), 3)
+    Args:
+        eps, momentum, device, dtype, bias: as for `InstanceNorm2d`.
+        affine, track_running_stats: as for `InstanceNorm2d`, but both are on by default.
+
+    Shape: as `InstanceNorm2d`.
+    Initialisation: as `InstanceNorm2d`, at the first call.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.LazyInstanceNorm2d()
+        >>> layer(taper.ones(2, 3, 4, 4)).shape, layer.num_features
+        (torch.Size([2, 3, 4, 4]), 3)
     """
 
     cls_to_become = InstanceNorm2d
@@ -178,12 +239,20 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """InstanceNorm3d that takes `num_features` from its first input; affine and tracking.
+    """Apply `InstanceNorm3d`, with `num_features` taken from the first input.
 
-    >>> import taper
-    >>> layer = taper.nn.LazyInstanceNorm3d()
-    >>> layer(taper.ones(2, 3, 4, 4, 4)).shape, layer.num_features
-    (torch.Size([2, 3, 4, 4, 4]), 3)
+    Args:
+        eps, momentum, device, dtype, bias: as for `InstanceNorm3d`.
+        affine, track_running_stats: as for `InstanceNorm3d`, but both are on by default.
+
+    Shape: as `InstanceNorm3d`.
+    Initialisation: as `InstanceNorm3d`, at the first call.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.LazyInstanceNorm3d()
+        >>> layer(taper.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+        (torch.Size([2, 3, 4, 4, 4]), 3)
     """
 
     cls_to_become = InstanceNorm3d

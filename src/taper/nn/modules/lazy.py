@@ -15,22 +15,28 @@ from taper.nn.parameter import is_lazy
 if TYPE_CHECKING:
     from taper.nn.modules.module import Module as _Base
 else:
-    _Base = object  # stands before a class of module, as in PyTorch
+    _Base = object  # PyTorch's has no base either: a module class stands after it
 
 
 class LazyModuleMixin(_Base):
-    """In front of a module class: before the first call `initialize_parameters` gets its arguments.
+    """Let a module learn the shapes of its parameters from its first input.
 
-    Once all parameters have a shape the module becomes a `cls_to_become`, if that is not None.
+    Stands before a module class in the list of bases. Before the first call,
+    `initialize_parameters` gets the arguments of that call. Once all parameters have a shape, the
+    module becomes a `cls_to_become`, unless that is None.
 
-    >>> import taper
-    >>> model = taper.nn.LazyLinear(3)
-    >>> model
-    LazyLinear(in_features=0, out_features=3, bias=True)
-    >>> model(taper.ones(5, 2)).shape
-    torch.Size([5, 3])
-    >>> model
-    Linear(in_features=2, out_features=3, bias=True)
+    Args:
+        args, kwargs: the arguments of the module class.
+
+    Example:
+        >>> import taper
+        >>> model = taper.nn.LazyLinear(3)
+        >>> model
+        LazyLinear(in_features=0, out_features=3, bias=True)
+        >>> model(taper.ones(5, 2)).shape
+        torch.Size([5, 3])
+        >>> model
+        Linear(in_features=2, out_features=3, bias=True)
     """
 
     cls_to_become: Any = None
@@ -43,16 +49,16 @@ class LazyModuleMixin(_Base):
         )
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give all parameters and buffers their shapes and first values, for subclasses to define.
+        """Give all parameters and buffers their shapes and first values; subclasses define how.
 
-        Gets the arguments of `forward`.
+        The arguments are those of `forward`.
         """
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer of this module alone has no shape yet.
+        """Tell whether a parameter or buffer of this module alone has no shape yet.
 
         >>> import taper
         >>> taper.nn.LazyLinear(3).has_uninitialized_params()
@@ -62,7 +68,7 @@ class LazyModuleMixin(_Base):
         return any(is_lazy(each) for each in own)
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
-        """The hook before the first call."""
+        """Initialise the parameters; runs as a hook before the first call."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
@@ -73,7 +79,7 @@ class LazyModuleMixin(_Base):
             module.__class__ = module.cls_to_become
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, *others: Any) -> None:
-        """The hook before a state is loaded: take the shapes of its tensors."""
+        """Take the shapes of the tensors in a state; runs as a hook before the state is loaded."""
         own = itertools.chain(self._parameters.items(), self._buffers.items())
         for name, param in own:
             value = state_dict.get(prefix + name)
@@ -82,7 +88,7 @@ class LazyModuleMixin(_Base):
                     param.materialize(value.shape)  # type: ignore[union-attr]
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """What has no shape is put into the state as it is: loading it must be possible."""
+        """Save what has no shape as it is, so that the state can be loaded again."""
         for name, value in self._own_state():
             whole = keep_vars or is_lazy(value)
             destination[prefix + name] = value if whole else value.detach()

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 
 
 class Identity(Module):
-    """Returns its argument; takes and ignores any constructor arguments.
+    """Return the argument unchanged.
 
-    >>> import taper
-    >>> taper.nn.Identity(54, unused=True)(taper.ones(2))
-    tensor([1., 1.])
+    Args:
+        args, kwargs: anything, all ignored.
+
+    Shape: (*) → (*): any shape, which the result keeps.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Identity(54, unused=True)(taper.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -35,11 +41,25 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """The affine map `input @ weight.T + bias` of the last dimension.
+    """Apply an affine map to the last dimension.
 
-    >>> import taper
-    >>> taper.nn.Linear(2, 3)(taper.ones(5, 2)).shape
-    torch.Size([5, 3])
+        y = x Wᵀ + b
+
+    Args:
+        in_features: length of the input's last dimension.
+        out_features: length of the result's last dimension.
+        bias: whether to add a learned bias.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (*, in_features) → (*, out_features).
+
+    Initialisation:
+        weight (out_features, in_features) and bias (out_features,) ~ U(-k, k), k = 1/√in_features.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Linear(2, 3)(taper.ones(5, 2)).shape
+        torch.Size([5, 3])
     """
 
     in_features: int
@@ -66,7 +86,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias uniformly from +-1/sqrt(in_features)."""
+        """Draw weight and bias from U(-k, k), k = 1/√in_features."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -89,15 +109,31 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear under the name that attention layers use for their output projection."""
+    """Apply `Linear`; attention layers use this name for their output projection."""
 
 
 class Bilinear(Module):
-    """The map `input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+    """Apply a map that is linear in each of two inputs.
 
-    >>> import taper
-    >>> taper.nn.Bilinear(2, 3, 4)(taper.ones(5, 2), taper.ones(5, 3)).shape
-    torch.Size([5, 4])
+        y[k] = x1ᵀ W[k] x2 + b[k]
+
+    Args:
+        in1_features: length of the last dimension of the first input.
+        in2_features: length of the last dimension of the second input.
+        out_features: length of the last dimension of the result.
+        bias: whether to add a learned bias.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (*, in1_features), (*, in2_features) → (*, out_features).
+
+    Initialisation:
+        weight (out_features, in1_features, in2_features) and bias (out_features,) ~ U(-k, k), k =
+        1/√in1_features.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Bilinear(2, 3, 4)(taper.ones(5, 2), taper.ones(5, 3)).shape
+        torch.Size([5, 4])
     """
 
     in1_features: int
@@ -128,7 +164,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias uniformly from +-1/sqrt(in1_features)."""
+        """Draw weight and bias from U(-k, k), k = 1/√in1_features."""
         if self.in1_features <= 0:
             raise ValueError(
                 f"in1_features must be > 0, but got (in1_features={self.in1_features})"
@@ -149,11 +185,18 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """Linear whose `in_features` is the length of the last dimension of its first input.
+    """Apply `Linear`, with `in_features` taken from the first input.
 
-    >>> import taper
-    >>> taper.nn.LazyLinear(3)(taper.ones(5, 2)).shape
-    torch.Size([5, 3])
+    Args:
+        out_features, bias, device, dtype: as for `Linear`.
+
+    Shape: (*, in_features) → (*, out_features).
+    Initialisation: as `Linear`, at the first call; until then `weight` and `bias` have no shape.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LazyLinear(3)(taper.ones(5, 2)).shape
+        torch.Size([5, 3])
     """
 
     cls_to_become = Linear
@@ -174,12 +217,12 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew, if there are any yet."""
+        """Draw weight and bias anew, once they have a shape."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make weight and bias for this input."""
+        """Give weight and bias the shapes that this input needs, and draw them."""
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]

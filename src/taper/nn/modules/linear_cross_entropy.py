@@ -17,12 +17,34 @@ if TYPE_CHECKING:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """CrossEntropyLoss of a Linear layer; with `options` not all logits exist at the same time.
+    """Apply `CrossEntropyLoss` to a linear layer; with `options`, a chunk of the scores at a time.
 
-    >>> import taper
-    >>> loss = taper.nn.LinearCrossEntropyLoss(3, 5)
-    >>> loss(taper.rand(2, 3), taper.tensor([1, 4])).shape
-    torch.Size([])
+        l = -w[y] log softmax(x Wᵀ + b)[y]
+
+    Args:
+        in_features: length of the input's last dimension.
+        num_classes: how many classes C there are.
+        out_features: the dimensions d1, ... of targets that have several, each with its own
+            weights.
+        bias: whether the linear layer has a bias.
+        device, dtype: where the parameters live, and their type; None means the default.
+        reduction: "mean", "sum" or "none", as for `CrossEntropyLoss`.
+        weight: a factor for each class, (C,); None means 1.
+        ignore_index: a target that counts for nothing.
+        label_smoothing: the share of each target to spread evenly over all classes, 0 to 1.
+        options: a `LinearCrossEntropyOptions` to save memory; None computes all scores at once.
+
+    Shape:
+        input (N, in_features); target (N, d1, ...) of class numbers; the result is a scalar, or
+        has the target's shape for "none".
+
+    Initialisation: `linear`, whose weight is (num_classes d1 ..., in_features), as `Linear`.
+
+    Example:
+        >>> import taper
+        >>> loss = taper.nn.LinearCrossEntropyLoss(3, 5)
+        >>> loss(taper.rand(2, 3), taper.tensor([1, 4])).shape
+        torch.Size([])
     """
 
     __constants__ = [  # noqa: RUF012 - as PyTorch's

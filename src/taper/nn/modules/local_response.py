@@ -9,11 +9,22 @@ from taper.tensor import Tensor
 
 
 class LocalResponseNorm(Module):
-    """Divide by (k + alpha * the mean square of `size` neighbouring channels) ** beta.
+    """Divide by the energy of neighbouring channels.
 
-    >>> import taper
-    >>> taper.nn.LocalResponseNorm(2, alpha=1.0, beta=0.5)(taper.ones(1, 1, 1))
-    tensor([[[0.8165]]])
+        y[c] = x[c] / (k + alpha/size Σ x[i]²)^beta, i over the size channels around c
+
+    Args:
+        size: how many channels are neighbours.
+        alpha: the factor of the energy.
+        beta: the exponent.
+        k: added to the energy.
+
+    Shape: (N, C, *) → the same.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LocalResponseNorm(2, alpha=1.0, beta=0.5)(taper.ones(1, 1, 1))
+        tensor([[[0.8165]]])
     """
 
     __constants__ = ["size", "alpha", "beta", "k"]  # noqa: RUF012 - as PyTorch's
@@ -33,14 +44,25 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm of images as Lua Torch's, in PyTorch's translation.
+    """Divide by the energy of neighbouring channels, with the windows of Lua Torch.
 
-    The numbers are PyTorch's, whose windows are not what one expects: the first channel is in all
-    of them, and the gradient's are shifted.  `LocalResponseNorm` has neither fault.
+        y[c] = x[c] / (k + alpha/size Σ x[i]²)^beta
 
-    >>> import taper
-    >>> taper.nn.CrossMapLRN2d(1, alpha=1.0, beta=0.5)(taper.ones(1, 1, 1, 1))
-    tensor([[[[0.7071]]]])
+    The numbers are PyTorch's, whose windows are unexpected: all of them contain the first channel,
+    and those of the gradient are shifted. `LocalResponseNorm` has neither fault.
+
+    Args:
+        size: how many channels are neighbours.
+        alpha: the factor of the energy.
+        beta: the exponent.
+        k: added to the energy.
+
+    Shape: (N, C, H, W) → the same.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CrossMapLRN2d(1, alpha=1.0, beta=0.5)(taper.ones(1, 1, 1, 1))
+        tensor([[[[0.7071]]]])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -1,4 +1,7 @@
-"""Losses as modules; each calls the function of the same name."""
+"""Losses as modules; each calls the function of the same name.
+
+Long because: there are twenty losses, and each has its reference.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,20 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|.
+    """Measure the distance of each element from its target.
 
-    >>> import taper
-    >>> taper.nn.L1Loss()(taper.zeros(2), taper.tensor([1.0, 3.0]))
-    tensor(2.)
+        l = |x - y|
+
+    Args:
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.L1Loss()(taper.zeros(2), taper.tensor([1.0, 3.0]))
+        tensor(2.)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -47,11 +59,20 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(input - target)**2.
+    """Measure the squared distance of each element from its target.
 
-    >>> import taper
-    >>> taper.nn.MSELoss()(taper.zeros(2), taper.tensor([1.0, 3.0]))
-    tensor(5.)
+        l = (x - y)²
+
+    Args:
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.MSELoss()(taper.zeros(2), taper.tensor([1.0, 3.0]))
+        tensor(5.)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -59,11 +80,21 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Quadratic for differences below `beta`, absolute beyond.
+    """Measure distances: squared for small ones, straight for large ones.
 
-    >>> import taper
-    >>> taper.nn.SmoothL1Loss()(taper.zeros(2), taper.tensor([0.5, 3.0]))
-    tensor(1.3125)
+        l = (x - y)² / (2 beta) if |x - y| < beta else |x - y| - beta/2
+
+    Args:
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+        beta: where the two formulas meet; 0 gives `L1Loss`.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.SmoothL1Loss()(taper.zeros(2), taper.tensor([0.5, 3.0]))
+        tensor(1.3125)
     """
 
     def __init__(
@@ -81,11 +112,20 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Quadratic for differences below `delta`, `delta` times the absolute beyond.
+    """Measure distances: squared for small ones, straight with slope `delta` for large ones.
 
-    >>> import taper
-    >>> taper.nn.HuberLoss(delta=2.0)(taper.zeros(2), taper.tensor([1.0, 3.0]))
-    tensor(2.2500)
+        l = (x - y)² / 2 if |x - y| < delta else delta (|x - y| - delta/2)
+
+    Args:
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        delta: where the two formulas meet; above 0.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.HuberLoss(delta=2.0)(taper.zeros(2), taper.tensor([1.0, 3.0]))
+        tensor(2.2500)
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -99,11 +139,24 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability that the input gives to the target class.
+    """Measure how improbable the target class is; the input holds log-probabilities.
 
-    >>> import taper
-    >>> taper.nn.NLLLoss()(taper.tensor([[-0.5, -1.0]]), taper.tensor([1]))
-    tensor(1.)
+        l = -w[y] x[y], and "mean" divides the sum by Σ w[y]
+
+    Args:
+        weight: a factor for each class, (C,); None means 1.
+        size_average, reduce: deprecated; `reduction` replaces both.
+        ignore_index: a target that counts for nothing.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+
+    Shape:
+        input (C), (N, C) or (N, C, d1, ...); target (), (N) or (N, d1, ...) of class numbers; the
+        result is a scalar, or has the target's shape for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.NLLLoss()(taper.tensor([[-0.5, -1.0]]), taper.tensor([1]))
+        tensor(1.)
     """
 
     def __init__(
@@ -128,11 +181,27 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """NLLLoss of the log-softmax of the input.
+    """Measure how improbable the target class is; the input holds scores.
 
-    >>> import taper
-    >>> taper.nn.CrossEntropyLoss()(taper.zeros(1, 2), taper.tensor([1]))
-    tensor(0.6931)
+        l = -w[y] log softmax(x)[y], and "mean" divides the sum by Σ w[y]
+        l = -Σc w[c] y[c] log softmax(x)[c], where the target y holds probabilities
+
+    Args:
+        weight: a factor for each class, (C,); None means 1.
+        size_average, reduce: deprecated; `reduction` replaces both.
+        ignore_index: a target that counts for nothing; not for targets of probabilities.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        label_smoothing: the share of each target to spread evenly over all classes, 0 to 1.
+
+    Shape:
+        input (C), (N, C) or (N, C, d1, ...); target (), (N) or (N, d1, ...) of class numbers, or
+        the input's shape of probabilities; the result is a scalar, or for "none" the shape without
+        C.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CrossEntropyLoss()(taper.zeros(1, 2), taper.tensor([1]))
+        tensor(0.6931)
     """
 
     def __init__(
@@ -160,11 +229,24 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-likelihood of counts under a Poisson distribution.
+    """Measure how improbable counts are under a Poisson distribution.
 
-    >>> import taper
-    >>> taper.nn.PoissonNLLLoss()(taper.zeros(2), taper.tensor([1.0, 2.0]))
-    tensor(1.)
+        l = exp(x) - y x with log_input, else l = x - y log(x + eps)
+
+    Args:
+        log_input: whether the input is the logarithm of the expected counts.
+        full: whether to add Stirling's approximation of log(y!): y log y - y + log(2πy)/2 where y
+            > 1.
+        size_average, reduce: deprecated; `reduction` replaces both.
+        eps: guards against log(0).
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.PoissonNLLLoss()(taper.zeros(2), taper.tensor([1.0, 2.0]))
+        tensor(1.)
     """
 
     def __init__(
@@ -193,12 +275,24 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-likelihood under a normal distribution with given mean and variance.
+    """Measure how improbable targets are under normal distributions of given mean and variance.
 
-    >>> import taper
-    >>> mean, target, variance = taper.zeros(2), taper.tensor([1.0, 2.0]), taper.ones(2)
-    >>> taper.nn.GaussianNLLLoss()(mean, target, variance)
-    tensor(1.2500)
+        l = (log v + (x - y)² / v) / 2, v = max(var, eps)
+
+    Args:
+        full: whether to add the constant log(2π)/2.
+        eps: the smallest variance to use.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+
+    Shape:
+        input (N, *), the means; target (N, *); var (N, *), or with 1 or nothing as its last
+        dimension, or a number; the result is a scalar, or (N, *) for "none".
+
+    Example:
+        >>> import taper
+        >>> mean, target, variance = taper.zeros(2), taper.tensor([1.0, 2.0]), taper.ones(2)
+        >>> taper.nn.GaussianNLLLoss()(mean, target, variance)
+        tensor(1.2500)
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -213,12 +307,23 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of the target from the input, which is a log-probability.
+    """Measure the divergence of the target distribution from log-probabilities.
 
-    >>> import taper
-    >>> guess, target = taper.tensor([[0.5, 0.5]]), taper.tensor([[0.25, 0.75]])
-    >>> taper.nn.KLDivLoss(reduction="batchmean")(guess.log(), target)
-    tensor(0.1308)
+        l = y (log y - x), or with log_target l = exp(y) (y - x)
+
+    Args:
+        size_average, reduce: deprecated; `reduction` replaces both.
+        reduction: "batchmean" (the sum divided by N, which is the divergence), "sum", "none", or
+            "mean" (over all elements).
+        log_target: whether the target holds log-probabilities, too.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> guess, target = taper.tensor([[0.5, 0.5]]), taper.tensor([[0.25, 0.75]])
+        >>> taper.nn.KLDivLoss(reduction="batchmean")(guess.log(), target)
+        tensor(0.1308)
     """
 
     def __init__(
@@ -236,11 +341,21 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """The cross-entropy of probabilities of two classes.
+    """Measure how improbable yes or no is; the input holds probabilities of yes.
 
-    >>> import taper
-    >>> taper.nn.BCELoss()(taper.tensor([0.5, 0.9]), taper.tensor([1.0, 1.0]))
-    tensor(0.3993)
+        l = -w (y log x + (1 - y) log(1 - x)), each logarithm at least -100
+
+    Args:
+        weight: factors that broadcast to the input's shape; None means 1.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.BCELoss()(taper.tensor([0.5, 0.9]), taper.tensor([1.0, 1.0]))
+        tensor(0.3993)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -248,11 +363,23 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """BCELoss of the sigmoid of the input.
+    """Measure how improbable yes or no is; the input holds scores, before any sigmoid.
 
-    >>> import taper
-    >>> taper.nn.BCEWithLogitsLoss()(taper.tensor([0.0, 2.0]), taper.tensor([1.0, 1.0]))
-    tensor(0.4100)
+        l = -w (p y log s(x) + (1 - y) log(1 - s(x))), s(x) = 1 / (1 + exp(-x))
+
+    Args:
+        weight: factors w that broadcast to the input's shape; None means 1.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+        pos_weight: factors p of the positive targets, which broadcast, too; above 1 favours
+            recall.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.BCEWithLogitsLoss()(taper.tensor([0.0, 2.0]), taper.tensor([1.0, 1.0]))
+        tensor(0.4100)
     """
 
     def __init__(
@@ -274,11 +401,21 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The input where the target is 1, what it lacks to `margin` where it is -1.
+    """Pull distances together where the target is 1, and apart where it is -1.
 
-    >>> import taper
-    >>> taper.nn.HingeEmbeddingLoss()(taper.tensor([0.25, 0.25]), taper.tensor([1, -1]))
-    tensor(0.5000)
+        l = x if y = 1 else max(0, margin - x)
+
+    Args:
+        margin: how far apart is far enough.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.HingeEmbeddingLoss()(taper.tensor([0.25, 0.25]), taper.tensor([1, -1]))
+        tensor(0.5000)
     """
 
     def __init__(
@@ -296,12 +433,23 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss between the scores of all target classes and all others.
+    """Compare the scores of all target classes with those of all others.
 
-    >>> import taper
-    >>> scores, labels = taper.tensor([[0.1, 0.2, 0.4, 0.8]]), taper.tensor([[3, 0, -1, 1]])
-    >>> taper.nn.MultiLabelMarginLoss()(scores, labels)
-    tensor(0.8500)
+        l = Σ(i, j) max(0, 1 - (x[y[j]] - x[i])) / C, j over the targets, i over the other classes
+
+    Args:
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape:
+        input (C) or (N, C); target likewise: class numbers, which end at the first -1; the result
+        is a scalar, or (N) for "none".
+
+    Example:
+        >>> import taper
+        >>> scores, labels = taper.tensor([[0.1, 0.2, 0.4, 0.8]]), taper.tensor([[3, 0, -1, 1]])
+        >>> taper.nn.MultiLabelMarginLoss()(scores, labels)
+        tensor(0.8500)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -309,11 +457,20 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)).
+    """Measure how improbable one of two classes is; the target is 1 or -1, the input a score.
 
-    >>> import taper
-    >>> taper.nn.SoftMarginLoss()(taper.tensor([0.0, 1.0]), taper.tensor([1.0, -1.0]))
-    tensor(1.0032)
+        l = log(1 + exp(-y x))
+
+    Args:
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input and target (*), of the same shape; the result is a scalar, or (*) for "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.SoftMarginLoss()(taper.tensor([0.0, 1.0]), taper.tensor([1.0, -1.0]))
+        tensor(1.0032)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -321,12 +478,22 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The cross-entropy of several independent labels, from scores.
+    """Measure how improbable several yes-or-no labels are together; the input holds scores.
 
-    >>> import taper
-    >>> scores, labels = taper.tensor([[0.0, 1.0]]), taper.tensor([[1.0, 0.0]])
-    >>> taper.nn.MultiLabelSoftMarginLoss()(scores, labels)
-    tensor(1.0032)
+        l = -Σc w[c] (y[c] log s(x[c]) + (1 - y[c]) log s(-x[c])) / C, s(x) = 1 / (1 + exp(-x))
+
+    Args:
+        weight: a factor for each class, (C,); None means 1.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input (N, C); target likewise, 0 or 1; the result is a scalar, or (N) for "none".
+
+    Example:
+        >>> import taper
+        >>> scores, labels = taper.tensor([[0.0, 1.0]]), taper.tensor([[1.0, 0.0]])
+        >>> taper.nn.MultiLabelSoftMarginLoss()(scores, labels)
+        tensor(1.0032)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -336,12 +503,24 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cosine where the target is 1, the cosine above `margin` where it is -1.
+    """Turn vectors towards each other where the target is 1, and away where it is -1.
 
-    >>> import taper
-    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
-    >>> taper.nn.CosineEmbeddingLoss()(a, b, taper.tensor([1]))
-    tensor(0.2929)
+        l = 1 - cos(x1, x2) if y = 1 else max(0, cos(x1, x2) - margin)
+
+    Args:
+        margin: the cosine up to which vectors are far enough apart, -1 to 1.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape:
+        input1 and input2 (N, D) or (D); target (N) or (); the result is a scalar, or (N) for
+        "none".
+
+    Example:
+        >>> import taper
+        >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
+        >>> taper.nn.CosineEmbeddingLoss()(a, b, taper.tensor([1]))
+        tensor(0.2929)
     """
 
     def __init__(
@@ -361,12 +540,22 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """How far the first input fails to rank above the second by `margin` (target 1) or below.
+    """Rank the first input above the second where the target is 1, and below where it is -1.
 
-    >>> import taper
-    >>> a, b = taper.tensor([1.0, 2.0]), taper.tensor([2.0, 1.0])
-    >>> taper.nn.MarginRankingLoss()(a, b, taper.tensor([1, 1]))
-    tensor(0.5000)
+        l = max(0, -y (x1 - x2) + margin)
+
+    Args:
+        margin: how far apart they must be.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: input1, input2 and target (N) or (); the result is a scalar, or (N) for "none".
+
+    Example:
+        >>> import taper
+        >>> a, b = taper.tensor([1.0, 2.0]), taper.tensor([2.0, 1.0])
+        >>> taper.nn.MarginRankingLoss()(a, b, taper.tensor([1, 1]))
+        tensor(0.5000)
     """
 
     def __init__(
@@ -386,11 +575,25 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Hinge loss between the score of the target class and all others.
+    """Compare the score of the target class with those of all others.
 
-    >>> import taper
-    >>> taper.nn.MultiMarginLoss()(taper.tensor([[0.1, 0.2, 0.8]]), taper.tensor([2]))
-    tensor(0.2333)
+        l = Σ(i ≠ y) w[y] max(0, margin - x[y] + x[i])ᵖ / C
+
+    Args:
+        p: the power, 1 or 2.
+        margin: by how much the target's score must be the largest.
+        weight: a factor for each class, (C,); None means 1.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape:
+        input (N, C) or (C); target (N) or () of class numbers; the result is a scalar, or (N) for
+        "none".
+
+    Example:
+        >>> import taper
+        >>> taper.nn.MultiMarginLoss()(taper.tensor([[0.1, 0.2, 0.8]]), taper.tensor([2]))
+        tensor(0.2333)
     """
 
     def __init__(
@@ -425,12 +628,25 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """How far the anchor fails to be nearer to the positive than to the negative by `margin`.
+    """Bring an anchor nearer to a positive example than to a negative one.
 
-    >>> import taper
-    >>> anchor, near, far = taper.zeros(1, 2), taper.full((1, 2), 3.0), taper.full((1, 2), 2.0)
-    >>> taper.nn.TripletMarginLoss()(anchor, near, far)
-    tensor(2.4142)
+        l = max(0, d(a, p) - d(a, n) + margin), d(x, y) = ‖x - y + eps‖ₚ
+
+    Args:
+        margin: by how much nearer; above 0.
+        p: the kind of norm.
+        eps: keeps the distance away from 0, where it has no derivative.
+        swap: whether to use d(p, n) instead of d(a, n) where that is smaller.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+        size_average, reduce: deprecated; `reduction` replaces both.
+
+    Shape: anchor, positive and negative (N, D) or (D); the result is a scalar, or (N) for "none".
+
+    Example:
+        >>> import taper
+        >>> anchor, near, far = taper.zeros(1, 2), taper.full((1, 2), 3.0), taper.full((1, 2), 2.0)
+        >>> taper.nn.TripletMarginLoss()(anchor, near, far)
+        tensor(2.4142)
     """
 
     def __init__(
@@ -467,14 +683,28 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with a distance function of one's own.
+    """Bring an anchor nearer to a positive example than to a negative one, by your own distance.
 
-    >>> import taper
-    >>> anchor, near, far = taper.zeros(1, 2), taper.full((1, 2), 3.0), taper.full((1, 2), 2.0)
-    >>> def steps(a, b):
-    ...     return (a - b).abs().sum(1)
-    >>> taper.nn.TripletMarginWithDistanceLoss(distance_function=steps)(anchor, near, far)
-    tensor(3.)
+        l = max(0, d(a, p) - d(a, n) + margin)
+
+    Args:
+        distance_function: d, which takes two tensors (N, *) and returns (N); None means
+            `PairwiseDistance`.
+        margin: by how much nearer; above 0.
+        swap: whether to use d(p, n) instead of d(a, n) where that is smaller.
+        reduction: "mean" (the average of the losses), "sum", or "none" (every loss).
+
+    Shape:
+        anchor, positive and negative (N, *), as the distance takes them; the result is a scalar,
+        or (N) for "none".
+
+    Example:
+        >>> import taper
+        >>> anchor, near, far = taper.zeros(1, 2), taper.full((1, 2), 3.0), taper.full((1, 2), 2.0)
+        >>> def steps(a, b):
+        ...     return (a - b).abs().sum(1)
+        >>> taper.nn.TripletMarginWithDistanceLoss(distance_function=steps)(anchor, near, far)
+        tensor(3.)
     """
 
     def __init__(
@@ -510,12 +740,29 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-likelihood of a label sequence, summed over all alignments to the input.
+    """Measure how improbable a sequence of labels is under all its alignments to the input.
 
-    >>> import taper
-    >>> steps = taper.full((3, 1, 2), 0.5).log()  # 3 steps, 2 classes; 0 is the blank
-    >>> taper.nn.CTCLoss()(steps, taper.tensor([[1]]), taper.tensor([3]), taper.tensor([1]))
-    tensor(0.2877)
+        l = -log Σ Πt exp(x[t, a[t]]), over the alignments a of the target
+
+    An alignment has a label at each time; without repetitions, then without blanks, it is the
+    target. `forward(log_probs, targets, input_lengths, target_lengths)` takes log-probabilities.
+
+    Args:
+        blank: the number of the blank label.
+        reduction: "mean" (each loss divided by its target's length, then the average), "sum" or
+            "none".
+        zero_infinity: whether losses of targets that are too long for the input become 0, and
+            their gradients.
+
+    Shape:
+        log_probs (T, N, C) or (T, C); targets (N, S), or (Σ target_lengths) in one row; both
+        lengths (N) or (); the result is a scalar, or (N) for "none".
+
+    Example:
+        >>> import taper
+        >>> steps = taper.full((3, 1, 2), 0.5).log()  # 3 steps, 2 classes; 0 is the blank
+        >>> taper.nn.CTCLoss()(steps, taper.tensor([[1]]), taper.tensor([3]), taper.tensor([1]))
+        tensor(0.2877)
     """
 
     def __init__(

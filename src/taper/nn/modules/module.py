@@ -37,15 +37,23 @@ if TYPE_CHECKING:
 
 
 class Module(StateDict, Calls):
-    """A layer or a model: parameters, buffers and submodules, and a `forward` that uses them.
+    """Hold parameters, buffers and submodules, and compute with them in `forward`.
 
-    >>> import taper
-    >>> from taper import nn
-    >>> class Twice(nn.Module):
-    ...     def forward(self, x):
-    ...         return x * 2
-    >>> Twice()(taper.ones(2))
-    tensor([2., 2.])
+    Base of all layers and models. A subclass calls `super().__init__()`, assigns parameters and
+    submodules as attributes, which registers them, and defines `forward`; calling the module runs
+    `forward` and the hooks around it.
+
+    Attributes:
+        training: whether the module is in training mode (`train()`, `eval()`).
+
+    Example:
+        >>> import taper
+        >>> from taper import nn
+        >>> class Twice(nn.Module):
+        ...     def forward(self, x):
+        ...         return x * 2
+        >>> Twice()(taper.ones(2))
+        tensor([2., 2.])
     """
 
     dump_patches: bool = False
@@ -162,7 +170,7 @@ class Module(StateDict, Calls):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing to do: a module runs as it is written; see `taper.compile`."""
+        """Do nothing: a module runs as it is written; see `taper.compile`."""
 
     # --- training ----------------------------------------------------------------------------
 
@@ -207,7 +215,7 @@ class Module(StateDict, Calls):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses of the `repr`, for subclasses to define.
+        """Return what stands between the parentheses of the `repr`; subclasses define it.
 
         >>> from taper import nn
         >>> nn.Linear(2, 3).extra_repr()
@@ -233,7 +241,7 @@ def _parse_to(
     tensor: Tensor | None = None,
     memory_format: Any = None,
 ) -> tuple[Any, Any, bool, Any]:
-    """Device, dtype, non_blocking and memory format of the arguments of `to`."""
+    """Return device, dtype, non_blocking and memory format of the arguments of `to`."""
     if args and dtype is not None and isinstance(args[0], dtypes.dtype):
         raise refuse_to((*args, dtype))
     if args:
@@ -248,12 +256,12 @@ def _parse_to(
 
 
 def indented(text: str) -> str:
-    """All lines but the first two columns to the right."""
+    """Move all lines but the first two columns to the right."""
     return _addindent(text, 2)
 
 
 def _addindent(s_: str, numSpaces: int) -> str:
-    """All lines but the first so many columns to the right; programs that print models use it."""
+    """Move all lines but the first to the right; programs that print models use this."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 

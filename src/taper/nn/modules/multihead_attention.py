@@ -21,17 +21,42 @@ _PROJECTIONS = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weig
 
 
 class MultiheadAttention(Module):
-    """Attention in several heads, with projections of query, key, value and result.
+    """Let queries collect values by the similarity of keys, in several heads.
 
-    Differs: there is no second way for inference, so results in eval mode under `no_grad` are
-    those that the same call gives with gradients.
+        head = softmax(q kᵀ / √(embed_dim / num_heads) + mask) v
+        y = concat(heads) W_outᵀ + b_out, with q, k, v linear maps of query, key, value
 
-    >>> import taper
-    >>> attention = taper.nn.MultiheadAttention(4, 2, batch_first=True)
-    >>> x = taper.ones(3, 5, 4)
-    >>> result, weights = attention(x, x, x)
-    >>> result.shape, weights.shape
-    (torch.Size([3, 5, 4]), torch.Size([3, 5, 5]))
+    Args:
+        embed_dim: length of the queries and of the result.
+        num_heads: how many heads there are; a divisor of `embed_dim`.
+        dropout: the probability that an attention weight becomes 0 while training.
+        bias: whether the linear maps have biases.
+        add_bias_kv: whether to append a learned element to keys and values.
+        add_zero_attn: whether to append a zero to keys and values.
+        kdim, vdim: lengths of the keys and values; None means `embed_dim`.
+        batch_first: whether the batch is the first dimension, (N, L, embed_dim).
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim) → result (L, N, embed_dim),
+        weights (N, L, S), or (N, num_heads, L, S) if not averaged; or all without N.
+
+    Initialisation:
+        in_proj_weight (3 embed_dim, embed_dim), or a weight for each if kdim or vdim differ:
+        `init.xavier_uniform_`; out_proj.weight as `Linear`; biases 0; bias_k and bias_v
+        `init.xavier_normal_`.
+
+    Differs from PyTorch:
+        there is no second way for inference: results in eval mode under `no_grad` are those that
+        the same call gives with gradients.
+
+    Example:
+        >>> import taper
+        >>> attention = taper.nn.MultiheadAttention(4, 2, batch_first=True)
+        >>> x = taper.ones(3, 5, 4)
+        >>> result, weights = attention(x, x, x)
+        >>> result.shape, weights.shape
+        (torch.Size([3, 5, 4]), torch.Size([3, 5, 5]))
     """
 
     __constants__ = ["batch_first"]  # noqa: RUF012 - as PyTorch's
@@ -83,7 +108,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _add_projections(self, bias: bool, device: Any, dtype: Any) -> None:
-        """One weight for query, key and value if they are equally wide, else one for each."""
+        """Register one weight for query, key and value if their widths are equal, else three."""
         width = self.embed_dim
         shapes: tuple[Any, ...] = ((3 * width, width), None, None, None)
         if not self._qkv_same_embed_dim:
@@ -112,7 +137,7 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(extra)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state.setdefault("_qkv_same_embed_dim", True)  # what was pickled before there were others
+        state.setdefault("_qkv_same_embed_dim", True)  # older pickles lack it
         super().__setstate__(state)
 
     def forward(
@@ -126,10 +151,10 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The result and, with `need_weights`, the weights, averaged over the heads or not.
+        """Return the result and, with `need_weights`, the weights, averaged over the heads or not.
 
-        Where a bool mask is True there is no attention; a floating one is added.  `is_causal` says
-        that `attn_mask` is the causal one.
+        A bool mask is True where attention is forbidden; a floating one is added to the scores.
+        `is_causal` says that `attn_mask` is the causal mask.
         """
         if key_padding_mask is not None:
             key_padding_mask = additive_mask(
@@ -182,8 +207,9 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """Both masks in one, and its kind: 1 for a padding mask alone, 2 with dimensions of
-        batch, heads, query and key.
+        """Return both masks in one, and its kind: 1 for a padding mask alone, else 2.
+
+        A mask of kind 2 has the dimensions batch, heads, query and key.
 
         >>> import taper
         >>> attention = taper.nn.MultiheadAttention(4, 2, batch_first=True)
@@ -205,7 +231,7 @@ class MultiheadAttention(Module):
 
 
 def _lengths_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The three with the batch second; those that are one tensor stay one."""
+    """Put the batch second in all three; arguments that are one tensor stay one."""
     turned = query.transpose(1, 0)
     turned_key = turned if key is query else key.transpose(1, 0)
     if value is key:

@@ -22,11 +22,25 @@ def _as_shape(shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalise over the last dimensions, which have the shape `normalized_shape`.
+    """Normalise the last dimensions of each sample.
 
-    >>> import taper
-    >>> taper.nn.LayerNorm(2)(taper.tensor([[1.0, 3.0]])).detach()
-    tensor([[-1.0000,  1.0000]])
+        y = (x - mean) / √(variance + eps) · weight + bias, variance biased
+
+    Args:
+        normalized_shape: the shape of the dimensions to normalise over, or the length of the last
+            one.
+        eps: added to the variance, against division by 0.
+        elementwise_affine: whether to learn a scale and a shift for each element.
+        bias: whether `elementwise_affine` includes the shift.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (*, *normalized_shape) → the same.
+    Initialisation: weight = 1 and bias = 0, both of the shape `normalized_shape`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LayerNorm(2)(taper.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
     """
 
     weight: Parameter
@@ -53,7 +67,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set weights to 1 and biases to 0."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -72,9 +86,23 @@ class LayerNorm(Module):
 class GroupNorm(Module):
     """Normalise groups of channels of each sample.
 
-    >>> import taper
-    >>> taper.nn.GroupNorm(1, 2)(taper.tensor([[1.0, 3.0]])).detach()
-    tensor([[-1.0000,  1.0000]])
+        y = (x - mean) / √(variance + eps) · weight + bias, mean and variance over a group
+
+    Args:
+        num_groups: how many groups there are; a divisor of `num_channels`.
+        num_channels: how many channels C there are.
+        eps: added to the variance, against division by 0.
+        affine: whether to learn a scale and a shift for each channel.
+        device, dtype: where the parameters live, and their type; None means the default.
+        bias: whether `affine` includes the shift.
+
+    Shape: (N, C, *) → the same.
+    Initialisation: weight (C,) = 1, bias (C,) = 0.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.GroupNorm(1, 2)(taper.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
     """
 
     weight: Parameter
@@ -106,7 +134,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set weights to 1 and biases to 0."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -123,11 +151,25 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divide by the root of the mean square over the last dimensions.
+    """Divide by the root mean square of the last dimensions.
 
-    >>> import taper
-    >>> taper.nn.RMSNorm(2)(taper.tensor([[1.0, 7.0]])).detach()
-    tensor([[0.2000, 1.4000]])
+        y = x / √(mean(x²) + eps) · weight
+
+    Args:
+        normalized_shape: the shape of the dimensions to normalise over, or the length of the last
+            one.
+        eps: against division by 0; None means the epsilon of the dtype, or float32's for half
+            precision.
+        elementwise_affine: whether to learn a scale for each element.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (*, *normalized_shape) → the same.
+    Initialisation: weight = 1, of the shape `normalized_shape`.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.RMSNorm(2)(taper.tensor([[1.0, 7.0]])).detach()
+        tensor([[0.2000, 1.4000]])
     """
 
     weight: Parameter
@@ -151,7 +193,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1."""
+        """Set weights to 1."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 

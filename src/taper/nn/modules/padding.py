@@ -11,7 +11,7 @@ from taper.tensor import Tensor
 
 
 def _widths(padding: int | Sequence[int], count: int) -> tuple[Any, ...]:
-    """One width for each side of each dimension."""
+    """Repeat a width for each side of each dimension; keep a sequence as it is."""
     return tuple(padding) if isinstance(padding, list | tuple) else (padding,) * count
 
 
@@ -31,45 +31,72 @@ class _ConstantPadNd(Module):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """A border of one number around the last dimension.
+    """Add a border of one number to the last dimension; negative widths cut off.
 
-    >>> import taper
-    >>> taper.nn.ConstantPad1d(1, 5.0)(taper.tensor([[1.0, 2.0]]))
-    tensor([[5., 1., 2., 5.]])
+    Args:
+        padding: width of the border on both sides, or (left, right).
+        value: the number.
+
+    Shape: (*, L) → (*, left + L + right).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ConstantPad1d(1, 5.0)(taper.tensor([[1.0, 2.0]]))
+        tensor([[5., 1., 2., 5.]])
     """
 
     _sides = 2
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """A border of one number around the last two dimensions.
+    """Add a border of one number to the last two dimensions; negative widths cut off.
 
-    >>> import taper
-    >>> taper.nn.ConstantPad2d((1, 0, 0, 1), 3.5)(taper.zeros(1, 2))
-    tensor([[3.5000, 0.0000, 0.0000],
-            [3.5000, 3.5000, 3.5000]])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom).
+        value: the number.
+
+    Shape: (*, H, W) → (*, top + H + bottom, left + W + right).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ConstantPad2d((1, 0, 0, 1), 3.5)(taper.zeros(1, 2))
+        tensor([[3.5000, 0.0000, 0.0000],
+                [3.5000, 3.5000, 3.5000]])
     """
 
     _sides = 4
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """A border of one number around the last three dimensions.
+    """Add a border of one number to the last three dimensions; negative widths cut off.
 
-    >>> import taper
-    >>> taper.nn.ConstantPad3d((1, 0, 0, 0, 0, 0), 3.5)(taper.zeros(1, 1, 2))
-    tensor([[[3.5000, 0.0000, 0.0000]]])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom, front, back).
+        value: the number.
+
+    Shape: (*, D, H, W) → (*, front + D + back, top + H + bottom, left + W + right).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ConstantPad3d((1, 0, 0, 0, 0, 0), 3.5)(taper.zeros(1, 1, 2))
+        tensor([[[3.5000, 0.0000, 0.0000]]])
     """
 
     _sides = 6
 
 
 class ZeroPad1d(ConstantPad1d):
-    """A border of zeros around the last dimension.
+    """Add a border of zeros to the last dimension; negative widths cut off.
 
-    >>> import taper
-    >>> taper.nn.ZeroPad1d((1, 2))(taper.ones(1, 2))
-    tensor([[0., 1., 1., 0., 0.]])
+    Args:
+        padding: width of the border on both sides, or (left, right).
+
+    Shape: (*, L) → (*, left + L + right).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ZeroPad1d((1, 2))(taper.ones(1, 2))
+        tensor([[0., 1., 1., 0., 0.]])
     """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
@@ -80,11 +107,17 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """A border of zeros around the last two dimensions.
+    """Add a border of zeros to the last two dimensions; negative widths cut off.
 
-    >>> import taper
-    >>> taper.nn.ZeroPad2d(1)(taper.ones(1, 1, 1, 1)).sum()
-    tensor(1.)
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom).
+
+    Shape: (*, H, W) → (*, top + H + bottom, left + W + right).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ZeroPad2d(1)(taper.ones(1, 1, 1, 1)).sum()
+        tensor(1.)
     """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
@@ -95,11 +128,17 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """A border of zeros around the last three dimensions.
+    """Add a border of zeros to the last three dimensions; negative widths cut off.
 
-    >>> import taper
-    >>> taper.nn.ZeroPad3d(1)(taper.ones(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom, front, back).
+
+    Shape: (*, D, H, W) → (*, front + D + back, top + H + bottom, left + W + right).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ZeroPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+        torch.Size([1, 4, 4, 4])
     """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
@@ -129,33 +168,54 @@ class _ReflectionPadNd(_BorderNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """A border that mirrors the last dimension.
+    """Add a border that mirrors the last dimension, without repeating the edge.
 
-    >>> import taper
-    >>> taper.nn.ReflectionPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[2., 1., 2., 3., 2.]])
+    Args:
+        padding: width of the border on both sides, or (left, right); less than the length.
+
+    Shape: (N, C, L) → (N, C, left + L + right), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReflectionPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[2., 1., 2., 3., 2.]])
     """
 
     _sides = 2
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """A border that mirrors the last two dimensions.
+    """Add a border that mirrors the last two dimensions, without repeating the edges.
 
-    >>> import taper
-    >>> taper.nn.ReflectionPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
-    tensor([[[1., 0., 1., 2., 1.]]])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom); less than the
+            lengths.
+
+    Shape: (N, C, H, W) → (N, C, top + H + bottom, left + W + right), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReflectionPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
+        tensor([[[1., 0., 1., 2., 1.]]])
     """
 
     _sides = 4
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """A border that mirrors the last three dimensions.
+    """Add a border that mirrors the last three dimensions, without repeating the edges.
 
-    >>> import taper
-    >>> taper.nn.ReflectionPad3d(1)(taper.ones(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom, front, back).
+
+    Shape:
+        (N, C, D, H, W) → (N, C, front + D + back, top + H + bottom, left + W + right), or both
+        without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReflectionPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+        torch.Size([1, 4, 4, 4])
     """
 
     _sides = 6
@@ -166,33 +226,53 @@ class _ReplicationPadNd(_BorderNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """A border that repeats the edge of the last dimension.
+    """Add a border that repeats the edge of the last dimension.
 
-    >>> import taper
-    >>> taper.nn.ReplicationPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[1., 1., 2., 3., 3.]])
+    Args:
+        padding: width of the border on both sides, or (left, right).
+
+    Shape: (N, C, L) → (N, C, left + L + right), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReplicationPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[1., 1., 2., 3., 3.]])
     """
 
     _sides = 2
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """A border that repeats the edges of the last two dimensions.
+    """Add a border that repeats the edges of the last two dimensions.
 
-    >>> import taper
-    >>> taper.nn.ReplicationPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
-    tensor([[[0., 0., 1., 2., 2.]]])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom).
+
+    Shape: (N, C, H, W) → (N, C, top + H + bottom, left + W + right), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReplicationPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
+        tensor([[[0., 0., 1., 2., 2.]]])
     """
 
     _sides = 4
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """A border that repeats the edges of the last three dimensions.
+    """Add a border that repeats the edges of the last three dimensions.
 
-    >>> import taper
-    >>> taper.nn.ReplicationPad3d(1)(taper.ones(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom, front, back).
+
+    Shape:
+        (N, C, D, H, W) → (N, C, front + D + back, top + H + bottom, left + W + right), or both
+        without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ReplicationPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+        torch.Size([1, 4, 4, 4])
     """
 
     _sides = 6
@@ -214,33 +294,54 @@ class _CircularPadNd(_BorderNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """A border that shows the opposite edge of the last dimension.
+    """Add a border that continues with the opposite end of the last dimension.
 
-    >>> import taper
-    >>> taper.nn.CircularPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[3., 1., 2., 3., 1.]])
+    Args:
+        padding: width of the border on both sides, or (left, right); at most the length.
+
+    Shape: (N, C, L) → (N, C, left + L + right), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CircularPad1d(1)(taper.tensor([[1.0, 2.0, 3.0]]))
+        tensor([[3., 1., 2., 3., 1.]])
     """
 
     _sides = 2
 
 
 class CircularPad2d(_CircularPadNd):
-    """A border that shows the opposite edges of the last two dimensions.
+    """Add a border that continues with the opposite ends of the last two dimensions.
 
-    >>> import taper
-    >>> taper.nn.CircularPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
-    tensor([[[2., 0., 1., 2., 0.]]])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom); at most the
+            lengths.
+
+    Shape: (N, C, H, W) → (N, C, top + H + bottom, left + W + right), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CircularPad2d((1, 1, 0, 0))(taper.arange(3.0).view(1, 1, 3))
+        tensor([[[2., 0., 1., 2., 0.]]])
     """
 
     _sides = 4
 
 
 class CircularPad3d(_CircularPadNd):
-    """A border that shows the opposite edges of the last three dimensions.
+    """Add a border that continues with the opposite ends of the last three dimensions.
 
-    >>> import taper
-    >>> taper.nn.CircularPad3d(1)(taper.ones(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
+    Args:
+        padding: width of the border on all sides, or (left, right, top, bottom, front, back).
+
+    Shape:
+        (N, C, D, H, W) → (N, C, front + D + back, top + H + bottom, left + W + right), or both
+        without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.CircularPad3d(1)(taper.ones(1, 2, 2, 2)).shape
+        torch.Size([1, 4, 4, 4])
     """
 
     _sides = 6

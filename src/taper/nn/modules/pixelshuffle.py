@@ -8,11 +8,19 @@ from taper.tensor import Tensor
 
 
 class PixelShuffle(Module):
-    """Groups of channels as blocks of pixels: (C * r**2, H, W) becomes (C, H * r, W * r).
+    """Arrange groups of r² channels as blocks of r by r pixels.
 
-    >>> import taper
-    >>> taper.nn.PixelShuffle(2)(taper.ones(1, 8, 3, 3)).shape
-    torch.Size([1, 2, 6, 6])
+        y[c, h·r + i, w·r + j] = x[c·r² + i·r + j, h, w]
+
+    Args:
+        upscale_factor: r.
+
+    Shape: (*, C r², H, W) → (*, C, H r, W r).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.PixelShuffle(2)(taper.ones(1, 8, 3, 3)).shape
+        torch.Size([1, 2, 6, 6])
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -27,11 +35,19 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Blocks of pixels as groups of channels: the inverse of PixelShuffle.
+    """Arrange blocks of r by r pixels as groups of r² channels: the inverse of `PixelShuffle`.
 
-    >>> import taper
-    >>> taper.nn.PixelUnshuffle(2)(taper.ones(1, 2, 6, 6)).shape
-    torch.Size([1, 8, 3, 3])
+        y[c·r² + i·r + j, h, w] = x[c, h·r + i, w·r + j]
+
+    Args:
+        downscale_factor: r.
+
+    Shape: (*, C, H r, W r) → (*, C r², H, W).
+
+    Example:
+        >>> import taper
+        >>> taper.nn.PixelUnshuffle(2)(taper.ones(1, 2, 6, 6)).shape
+        torch.Size([1, 8, 3, 3])
     """
 
     def __init__(self, downscale_factor: int) -> None:
@@ -46,11 +62,19 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels, in groups, with the first of each group first, then the second of each.
+    """Interleave groups of channels: the first of each group, then the second of each, ...
 
-    >>> import taper
-    >>> taper.nn.ChannelShuffle(2)(taper.arange(4.0).reshape(1, 4, 1)).flatten()
-    tensor([0., 2., 1., 3.])
+        y[i·groups + g] = x[g·n + i], n = C / groups
+
+    Args:
+        groups: how many groups there are; a divisor of C.
+
+    Shape: (N, C, *) → the same.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.ChannelShuffle(2)(taper.arange(4.0).reshape(1, 4, 1)).flatten()
+        tensor([0., 2., 1., 3.])
     """
 
     def __init__(self, groups: int) -> None:

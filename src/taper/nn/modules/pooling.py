@@ -1,4 +1,7 @@
-"""Pooling: the largest or the average element of windows, adaptive and fractional forms."""
+"""Pooling: the largest or the average element of windows, adaptive and fractional forms.
+
+Long because: there are twenty ways to pool, and each has its reference.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from taper.tensor import Tensor
 
 
 def _repeated(value: Any, count: int) -> tuple[Any, ...]:
-    """One number for each dimension."""
+    """Repeat a number for each dimension; keep a sequence as it is."""
     return tuple(value) if isinstance(value, list | tuple) else (value,) * count
 
 
@@ -54,11 +57,27 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element in each window of the last dimension.
+    """Take the largest element of each window of sequences.
 
-    >>> import taper
-    >>> taper.nn.MaxPool1d(2)(taper.arange(6.0).view(1, 6))
-    tensor([[1., 3., 5.]])
+        y[l] = max(i) x[l·stride + i·dilation - padding], i from 0 to kernel_size - 1
+
+    Args:
+        kernel_size: size of the window; this and the next three are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: width of a border of -∞ on each side; at most half the window.
+        dilation: distance between neighbouring elements of the window.
+        return_indices: whether to return the places of the maxima, too, for `MaxUnpool`.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+
+    Shape:
+        (N, C, L) → (N, C, M), or both without N; M = ⌊(L + 2 padding - dilation (kernel_size - 1)
+        - 1) / stride⌋ + 1.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.MaxPool1d(2)(taper.arange(6.0).view(1, 6))
+        tensor([[1., 3., 5.]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -66,12 +85,28 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element in each window of the last two dimensions.
+    """Take the largest element of each window of images.
 
-    >>> import taper
-    >>> taper.nn.MaxPool2d(2)(taper.arange(16.0).reshape(1, 4, 4))
-    tensor([[[ 5.,  7.],
-             [13., 15.]]])
+        y[h, w] = max(i, j) x[h·stride[0] + i·dilation[0] - padding[0], w·stride[1] + ...]
+
+    Args:
+        kernel_size: size of the window; this and the next three are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: width of a border of -∞ on each side; at most half the window.
+        dilation: distance between neighbouring elements of the window.
+        return_indices: whether to return the places of the maxima, too, for `MaxUnpool`.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+
+    Shape:
+        (N, C, H, W) → (N, C, P, Q), or both without N; P = ⌊(H + 2 padding[0] - dilation[0]
+        (kernel_size[0] - 1) - 1) / stride[0]⌋ + 1, Q likewise.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.MaxPool2d(2)(taper.arange(16.0).reshape(1, 4, 4))
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -79,11 +114,25 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element in each window of the last three dimensions.
+    """Take the largest element of each window of volumes.
 
-    >>> import taper
-    >>> taper.nn.MaxPool3d(2)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
-    tensor([7.])
+    Args:
+        kernel_size: size of the window; this and the next three are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: width of a border of -∞ on each side; at most half the window.
+        dilation: distance between neighbouring elements of the window.
+        return_indices: whether to return the places of the maxima, too, for `MaxUnpool`.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+
+    Shape:
+        (N, C, D, H, W) → (N, C, P, Q, R), or both without N; P = ⌊(D + 2 padding[0] - dilation[0]
+        (kernel_size[0] - 1) - 1) / stride[0]⌋ + 1, Q, R likewise.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.MaxPool3d(2)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+        tensor([7.])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -112,13 +161,26 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The elements that MaxPool1d chose, in their places among zeros.
+    """Put the elements that `MaxPool1d` chose back in their places, among zeros.
 
-    >>> import taper
-    >>> pool = taper.nn.MaxPool1d(2, return_indices=True)
-    >>> largest, places = pool(taper.arange(4.0).view(1, 4))
-    >>> taper.nn.MaxUnpool1d(2)(largest, places)
-    tensor([[0., 1., 0., 3.]])
+    `forward(input, indices, output_size=None)` takes the places from `return_indices=True`.
+
+    Args:
+        kernel_size: size of the window; this and the next two are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: the border that was added before pooling.
+
+    Shape:
+        (N, C, L) twice → (N, C, M), or all without N; M = (L - 1) stride - 2 padding +
+        kernel_size, or what `output_size` says.
+
+    Example:
+        >>> import taper
+        >>> pool = taper.nn.MaxPool1d(2, return_indices=True)
+        >>> largest, places = pool(taper.arange(4.0).view(1, 4))
+        >>> taper.nn.MaxUnpool1d(2)(largest, places)
+        tensor([[0., 1., 0., 3.]])
     """
 
     _rank = 1
@@ -132,12 +194,25 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The elements that MaxPool2d chose, in their places among zeros.
+    """Put the elements that `MaxPool2d` chose back in their places, among zeros.
 
-    >>> import taper
-    >>> taper.nn.MaxUnpool2d(2)(taper.tensor([[[3.0]]]), taper.tensor([[[3]]]))
-    tensor([[[0., 0.],
-             [0., 3.]]])
+    `forward(input, indices, output_size=None)` takes the places from `return_indices=True`.
+
+    Args:
+        kernel_size: size of the window; this and the next two are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: the border that was added before pooling.
+
+    Shape:
+        (N, C, H, W) twice → (N, C, P, Q), or all without N; P = (H - 1) stride[0] - 2 padding[0] +
+        kernel_size[0], Q likewise, or what `output_size` says.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.MaxUnpool2d(2)(taper.tensor([[[3.0]]]), taper.tensor([[[3]]]))
+        tensor([[[0., 0.],
+                 [0., 3.]]])
     """
 
     _rank = 2
@@ -151,13 +226,26 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The elements that MaxPool3d chose, in their places among zeros.
+    """Put the elements that `MaxPool3d` chose back in their places, among zeros.
 
-    >>> import taper
-    >>> pool = taper.nn.MaxPool3d(2, return_indices=True)
-    >>> largest, places = pool(taper.arange(8.0).view(1, 2, 2, 2))
-    >>> taper.nn.MaxUnpool3d(2)(largest, places).flatten()
-    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
+    `forward(input, indices, output_size=None)` takes the places from `return_indices=True`.
+
+    Args:
+        kernel_size: size of the window; this and the next two are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: the border that was added before pooling.
+
+    Shape:
+        (N, C, D, H, W) twice → (N, C, P, Q, R), or all without N; P = (D - 1) stride[0] - 2
+        padding[0] + kernel_size[0], Q, R likewise, or what `output_size` says.
+
+    Example:
+        >>> import taper
+        >>> pool = taper.nn.MaxPool3d(2, return_indices=True)
+        >>> largest, places = pool(taper.arange(8.0).view(1, 2, 2, 2))
+        >>> taper.nn.MaxUnpool3d(2)(largest, places).flatten()
+        tensor([0., 0., 0., 0., 0., 0., 0., 7.])
     """
 
     _rank = 3
@@ -179,11 +267,25 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The average of each window of the last dimension.
+    """Average each window of sequences.
 
-    >>> import taper
-    >>> taper.nn.AvgPool1d(2)(taper.arange(6.0).view(1, 6))
-    tensor([[0.5000, 2.5000, 4.5000]])
+        y[l] = Σi x[l·stride + i - padding] / kernel_size, i from 0 to kernel_size - 1
+
+    Args:
+        kernel_size: size of the window; this and the next two are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: width of a border of zeros on each side; at most half the window.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+        count_include_pad: whether the zeros of the border count.
+
+    Shape:
+        (N, C, L) → (N, C, M), or both without N; M = ⌊(L + 2 padding - kernel_size) / stride⌋ + 1.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AvgPool1d(2)(taper.arange(6.0).view(1, 6))
+        tensor([[0.5000, 2.5000, 4.5000]])
     """
 
     def __init__(
@@ -242,11 +344,25 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolWithDivisor):
-    """The average of each window of the last two dimensions.
+    """Average each window of images.
 
-    >>> import taper
-    >>> taper.nn.AvgPool2d(2)(taper.arange(4.0).reshape(1, 2, 2))
-    tensor([[[1.5000]]])
+    Args:
+        kernel_size: size of the window; this and the next two are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: width of a border of zeros on each side; at most half the window.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+        count_include_pad: whether the zeros of the border count.
+        divisor_override: what to divide sums by; None means the number of elements that count.
+
+    Shape:
+        (N, C, H, W) → (N, C, P, Q), or both without N; P = ⌊(H + 2 padding[0] - kernel_size[0]) /
+        stride[0]⌋ + 1, Q likewise.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AvgPool2d(2)(taper.arange(4.0).reshape(1, 2, 2))
+        tensor([[[1.5000]]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -254,11 +370,25 @@ class AvgPool2d(_AvgPoolWithDivisor):
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
-    """The average of each window of the last three dimensions.
+    """Average each window of volumes.
 
-    >>> import taper
-    >>> taper.nn.AvgPool3d(2)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
-    tensor([3.5000])
+    Args:
+        kernel_size: size of the window; this and the next two are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        padding: width of a border of zeros on each side; at most half the window.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+        count_include_pad: whether the zeros of the border count.
+        divisor_override: what to divide sums by; None means the number of elements that count.
+
+    Shape:
+        (N, C, D, H, W) → (N, C, P, Q, R), or both without N; P = ⌊(D + 2 padding[0] -
+        kernel_size[0]) / stride[0]⌋ + 1, Q, R likewise.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AvgPool3d(2)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+        tensor([3.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -287,11 +417,23 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The `norm_type` norm of each window of the last dimension.
+    """Add up the powers in each window of sequences, and take the root.
 
-    >>> import taper
-    >>> taper.nn.LPPool1d(2, kernel_size=2)(taper.tensor([[3.0, 4.0, 6.0, 8.0]]))
-    tensor([[ 5., 10.]])
+        y = (Σ xᵖ)^(1/p), over the window; the sign of x is not dropped
+
+    Args:
+        norm_type: the power p; 1 gives sums.
+        kernel_size: size of the window; this and the next one are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+
+    Shape: (N, C, L) → (N, C, M), or both without N; M = ⌊(L - kernel_size) / stride⌋ + 1.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LPPool1d(2, kernel_size=2)(taper.tensor([[3.0, 4.0, 6.0, 8.0]]))
+        tensor([[ 5., 10.]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -300,11 +442,25 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """The `norm_type` norm of each window of the last two dimensions.
+    """Add up the powers in each window of images, and take the root.
 
-    >>> import taper
-    >>> taper.nn.LPPool2d(2, 2)(taper.ones(1, 2, 2))
-    tensor([[[2.]]])
+        y = (Σ xᵖ)^(1/p), over the window; the sign of x is not dropped
+
+    Args:
+        norm_type: the power p; 1 gives sums.
+        kernel_size: size of the window; this and the next one are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+
+    Shape:
+        (N, C, H, W) → (N, C, P, Q), or both without N; P = ⌊(H - kernel_size[0]) / stride[0]⌋ + 1,
+        Q likewise.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LPPool2d(2, 2)(taper.ones(1, 2, 2))
+        tensor([[[2.]]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -313,11 +469,25 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The `norm_type` norm of each window of the last three dimensions.
+    """Add up the powers in each window of volumes, and take the root.
 
-    >>> import taper
-    >>> taper.nn.LPPool3d(1, kernel_size=2)(taper.ones(1, 2, 2, 2)).flatten()
-    tensor([8.])
+        y = (Σ xᵖ)^(1/p), over the window; the sign of x is not dropped
+
+    Args:
+        norm_type: the power p; 1 gives sums.
+        kernel_size: size of the window; this and the next one are a number, or one for each
+            dimension.
+        stride: step of the window; None means `kernel_size`.
+        ceil_mode: whether to round sizes up, so that a window may hang over the end.
+
+    Shape:
+        (N, C, D, H, W) → (N, C, P, Q, R), or both without N; P = ⌊(D - kernel_size[0]) /
+        stride[0]⌋ + 1, Q, R likewise.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.LPPool3d(1, kernel_size=2)(taper.ones(1, 2, 2, 2)).flatten()
+        tensor([8.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -338,11 +508,19 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Averages of windows that together cover the last dimension.
+    """Average sequences down to a given length.
 
-    >>> import taper
-    >>> taper.nn.AdaptiveAvgPool1d(2)(taper.arange(6.0).view(1, 6))
-    tensor([[1., 4.]])
+        y[m] = mean of x[⌊m L/M⌋] to x[⌈(m + 1) L/M⌉ - 1]
+
+    Args:
+        output_size: length of the result.
+
+    Shape: (N, C, L) → (N, C, M), or both without N; M = output_size.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AdaptiveAvgPool1d(2)(taper.arange(6.0).view(1, 6))
+        tensor([[1., 4.]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -350,11 +528,18 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Averages of windows that together cover the last two dimensions; None keeps a length.
+    """Average images down to a given size; windows as in `AdaptiveAvgPool1d`, in both directions.
 
-    >>> import taper
-    >>> taper.nn.AdaptiveAvgPool2d((1, None))(taper.arange(4.0).reshape(1, 2, 2))
-    tensor([[[1., 2.]]])
+    Args:
+        output_size: size of the result: a number, or one for each dimension; None keeps the
+            input's.
+
+    Shape: (N, C, H, W) → (N, C, *output_size), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AdaptiveAvgPool2d((1, None))(taper.arange(4.0).reshape(1, 2, 2))
+        tensor([[[1., 2.]]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -362,11 +547,18 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Averages of windows that together cover the last three dimensions.
+    """Average volumes down to a given size; windows as in `AdaptiveAvgPool1d`, in each direction.
 
-    >>> import taper
-    >>> taper.nn.AdaptiveAvgPool3d(1)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
-    tensor([3.5000])
+    Args:
+        output_size: size of the result: a number, or one for each dimension; None keeps the
+            input's.
+
+    Shape: (N, C, D, H, W) → (N, C, *output_size), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AdaptiveAvgPool3d(1)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+        tensor([3.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -386,11 +578,20 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of windows that together cover the last dimension.
+    """Take maxima of sequences, as many as are wanted.
 
-    >>> import taper
-    >>> taper.nn.AdaptiveMaxPool1d(2)(taper.arange(6.0).view(1, 6))
-    tensor([[2., 5.]])
+        y[m] = max of x[⌊m L/M⌋] to x[⌈(m + 1) L/M⌉ - 1]
+
+    Args:
+        output_size: length of the result.
+        return_indices: whether to return the places of the maxima, too.
+
+    Shape: (N, C, L) → (N, C, M), or both without N; M = output_size.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AdaptiveMaxPool1d(2)(taper.arange(6.0).view(1, 6))
+        tensor([[2., 5.]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -398,11 +599,19 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of windows that together cover the last two dimensions.
+    """Take maxima of images, as many as are wanted; windows as in `AdaptiveMaxPool1d`.
 
-    >>> import taper
-    >>> taper.nn.AdaptiveMaxPool2d(1)(taper.arange(4.0).reshape(1, 2, 2))
-    tensor([[[3.]]])
+    Args:
+        output_size: size of the result: a number, or one for each dimension; None keeps the
+            input's.
+        return_indices: whether to return the places of the maxima, too.
+
+    Shape: (N, C, H, W) → (N, C, *output_size), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AdaptiveMaxPool2d(1)(taper.arange(4.0).reshape(1, 2, 2))
+        tensor([[[3.]]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -410,11 +619,19 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of windows that together cover the last three dimensions.
+    """Take maxima of volumes, as many as are wanted; windows as in `AdaptiveMaxPool1d`.
 
-    >>> import taper
-    >>> taper.nn.AdaptiveMaxPool3d(1)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
-    tensor([7.])
+    Args:
+        output_size: size of the result: a number, or one for each dimension; None keeps the
+            input's.
+        return_indices: whether to return the places of the maxima, too.
+
+    Shape: (N, C, D, H, W) → (N, C, *output_size), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.AdaptiveMaxPool3d(1)(taper.arange(8.0).view(1, 2, 2, 2)).flatten()
+        tensor([7.])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -462,11 +679,20 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest elements of windows at random distances in the last two dimensions.
+    """Take maxima of images over windows at random distances, so that sizes need not divide.
 
-    >>> import taper
-    >>> taper.nn.FractionalMaxPool2d(2, output_ratio=0.5)(taper.ones(1, 8, 8)).shape
-    torch.Size([1, 4, 4])
+    Args:
+        kernel_size: size of the window: a number, or one for each dimension.
+        output_size: size of the result; give either this or `output_ratio`.
+        output_ratio: size of the result as a part of the input's, between 0 and 1.
+        return_indices: whether to return the places of the maxima, too.
+
+    Shape: (N, C, H, W) → (N, C, *output_size), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.FractionalMaxPool2d(2, output_ratio=0.5)(taper.ones(1, 8, 8)).shape
+        torch.Size([1, 4, 4])
     """
 
     _rank = 2
@@ -476,11 +702,20 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest elements of windows at random distances in the last three dimensions.
+    """Take maxima of volumes over windows at random distances, so that sizes need not divide.
 
-    >>> import taper
-    >>> taper.nn.FractionalMaxPool3d(2, output_size=3)(taper.rand(1, 5, 5, 5)).shape
-    torch.Size([1, 3, 3, 3])
+    Args:
+        kernel_size: size of the window: a number, or one for each dimension.
+        output_size: size of the result; give either this or `output_ratio`.
+        output_ratio: size of the result as a part of the input's, between 0 and 1.
+        return_indices: whether to return the places of the maxima, too.
+
+    Shape: (N, C, D, H, W) → (N, C, *output_size), or both without N.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.FractionalMaxPool3d(2, output_size=3)(taper.rand(1, 5, 5, 5)).shape
+        torch.Size([1, 3, 3, 3])
     """
 
     _rank = 3

@@ -41,17 +41,17 @@ _HOOK_TABLES = (
 
 
 class Registration:
-    """The part of Module that holds parameters, buffers and submodules by name.
+    """Hold parameters, buffers and submodules by name: a part of Module.
 
     Assigning `module.name = value` does, in this order:
 
-        value is a Parameter          register it; whatever else had the name is forgotten
-        name is a parameter           only None may take its place
-        value is a Module             register it; whatever else had the name is forgotten
-        name is a submodule           only None may take its place
-        value is a Buffer             register it; whatever else had the name is forgotten
-        name is a buffer              only a Tensor or None may take its place
-        anything else                 an ordinary attribute
+          value is a Parameter          register it; whatever else had the name is forgotten
+          name is a parameter           only None may replace it
+          value is a Module             register it; whatever else had the name is forgotten
+          name is a submodule           only None may replace it
+          value is a Buffer             register it; whatever else had the name is forgotten
+          name is a buffer              only a Tensor or None may replace it
+          anything else                 set an ordinary attribute
     """
 
     call_super_init: bool = False
@@ -154,7 +154,7 @@ class Registration:
         self._modules[name] = _after_hooks(module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Another name of `add_module`."""
+        """Add a submodule: another name of `add_module`."""
         self.add_module(name, module)
 
     def _check_name(self, name: Any, kind: str, known: dict[str, Any]) -> None:
@@ -234,7 +234,7 @@ class Registration:
         self._non_persistent_buffers_set.discard(name)
 
     def _assign_buffer(self, name: str, value: Tensor | None, persistent: bool) -> None:
-        """Through `register_buffer`, which subclasses override, some without `persistent`."""
+        """Call `register_buffer`, which subclasses override, some without `persistent`."""
         usual = type(self).register_buffer is Registration.register_buffer
         if usual or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
@@ -261,7 +261,7 @@ class Registration:
     # --- looking up by path ------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule at a dotted path such as "encoder.layers.0"; "" is the module itself."""
+        """Return the submodule at a dotted path such as "encoder.layers.0"; "" means `self`."""
         module: Any = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
@@ -286,14 +286,14 @@ class Registration:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path."""
+        """Return the parameter at a dotted path."""
         _, name, found = self._member(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path."""
+        """Return the buffer at a dotted path."""
         module, name, found = self._member(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -311,7 +311,7 @@ class Registration:
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """All modules of the tree with their paths, this one first; shared ones once.
+        """Iterate over all modules of the tree with their paths, this one first; shared ones once.
 
         >>> from taper import nn
         >>> [name for name, _ in nn.Sequential(nn.ReLU(), nn.Tanh()).named_modules()]
@@ -330,12 +330,12 @@ class Registration:
                 yield from module.named_modules(memo, inner, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """All modules of the tree, this one first."""
+        """Iterate over all modules of the tree, this one first."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The direct submodules with their names; shared ones once."""
+        """Iterate over the direct submodules with their names; shared ones once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -343,7 +343,7 @@ class Registration:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules."""
+        """Iterate over the direct submodules."""
         for _, module in self.named_children():
             yield module
 
@@ -354,7 +354,7 @@ class Registration:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """What `get_members_fn` gives for each module, with full names; None is left out."""
+        """Iterate over what `get_members_fn` gives for each module, with full names; skip None."""
         seen: set[Any] = set()
         owners = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -372,7 +372,7 @@ class Registration:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters of the tree with their full names; shared ones once.
+        """Iterate over the parameters of the tree with their full names; shared ones once.
 
         >>> from taper import nn
         >>> [name for name, _ in nn.Linear(2, 3).named_parameters()]
@@ -381,18 +381,18 @@ class Registration:
         yield from self._named_members(_parameters_of, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the tree, shared ones once; what an optimizer takes."""
+        """Iterate over the parameters of the tree, shared ones once; an optimizer takes them."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers of the tree with their full names; shared ones once."""
+        """Iterate over the buffers of the tree with their full names; shared ones once."""
         yield from self._named_members(_buffers_of, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of the tree, shared ones once."""
+        """Iterate over the buffers of the tree, shared ones once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
@@ -414,15 +414,15 @@ def _after_hooks(hooks: HookDict, module: Registration, name: str, value: Any) -
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, parameter)` when any module registers one; it may replace it."""
+    """Call `hook(module, name, parameter)` when a module registers one; a result replaces it."""
     return parameter_registration_hooks.add(hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, buffer)` when any module registers one; it may replace it."""
+    """Call `hook(module, name, buffer)` when a module registers one; a result replaces it."""
     return buffer_registration_hooks.add(hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` when any module registers one; it may replace it."""
+    """Call `hook(module, name, submodule)` when a module registers one; a result replaces it."""
     return module_registration_hooks.add(hook)

@@ -1,4 +1,7 @@
-"""Recurrent networks, RNN, LSTM and GRU, and their cells, which do one step."""
+"""Recurrent networks, RNN, LSTM and GRU, and their cells, which do one step.
+
+Long because: networks and cells belong together, and each has its reference.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +32,25 @@ _FUNCTIONS = {"GRU": gru, "RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu}
 
 
 def _permuted(tensor: Tensor, permutation: Tensor | None) -> Tensor:
-    """A state with its batch in another order."""
+    """Return a state with its batch in another order."""
     return tensor if permutation is None else tensor.index_select(1, permutation)
 
 
 class RNNBase(Module):
-    """What all recurrent networks share: the parameters, and the checks of input and state.
+    """Hold the parameters of a recurrent network, and check its input and state.
 
-    >>> import taper
-    >>> network = taper.nn.RNNBase("LSTM", input_size=3, hidden_size=4, num_layers=2)
-    >>> [tuple(each.shape) for each in network.parameters()][:4]
-    [(16, 3), (16, 4), (16,), (16,)]
+    Args:
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        input_size, hidden_size, num_layers, bias, batch_first, dropout: as for `LSTM`.
+        bidirectional, proj_size, device, dtype: as for `LSTM`.
+
+    Initialisation: all parameters ~ U(-k, k), k = 1/√hidden_size.
+
+    Example:
+        >>> import taper
+        >>> network = taper.nn.RNNBase("LSTM", input_size=3, hidden_size=4, num_layers=2)
+        >>> [tuple(each.shape) for each in network.parameters()][:4]
+        [(16, 3), (16, 4), (16,), (16,)]
     """
 
     __constants__ = [  # noqa: RUF012 - as PyTorch's
@@ -148,10 +159,10 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing: only kernels for GPUs want all parameters in one piece of memory."""
+        """Do nothing: only kernels for GPUs want all parameters in one piece of memory."""
 
     def reset_parameters(self) -> None:
-        """Draw all parameters uniformly from +-1/sqrt(hidden_size)."""
+        """Draw all parameters from U(-k, k), k = 1/√hidden_size."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -176,7 +187,7 @@ class RNNBase(Module):
     # Checks.
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise if the input has another dtype or size than the network wants."""
+        """Raise if the input has a dtype or size that does not fit the network."""
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype and local.state.autocast is None:
             raise ValueError(
@@ -196,7 +207,7 @@ class RNNBase(Module):
     def get_expected_hidden_size(
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
-        """The shape of the state for an input."""
+        """Return the shape of the state for an input."""
         if batch_sizes is not None:
             batch = int(batch_sizes[0])
         else:
@@ -219,7 +230,7 @@ class RNNBase(Module):
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """A state with its batch in another order."""
+        """Return a state with its batch in another order."""
         return _permuted(hx, permutation)
 
     # What `forward` shares.
@@ -245,7 +256,7 @@ def _settings_of(
 
 
 class _OneState(RNNBase):
-    """The networks whose state is one tensor."""
+    """Base of the networks whose state is one tensor."""
 
     _dimensions = "{}: Expected input to be 2D or 3D, got {}D instead"
 
@@ -286,15 +297,41 @@ class _OneState(RNNBase):
 
 
 class RNN(_OneState):
-    """Layers of `tanh(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh)`, or of relu.
+    """Run layers of a simple recurrent network over sequences.
+
+        h[t] = tanh(x[t] W_ihᵀ + b_ih + h[t-1] W_hhᵀ + b_hh)
 
     `RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False,
     dropout=0.0, bidirectional=False, device=None, dtype=None)`
 
-    >>> import taper
-    >>> output, last = taper.nn.RNN(2, 3)(taper.ones(5, 1, 2))
-    >>> output.shape, last.shape
-    (torch.Size([5, 1, 3]), torch.Size([1, 1, 3]))
+    Args:
+        input_size: length of the input's last dimension.
+        hidden_size: length of the state.
+        num_layers: how many layers stand on top of each other.
+        nonlinearity: "tanh" or "relu".
+        bias: whether the layers have biases.
+        batch_first: whether the batch is the first dimension of input and output, (N, L, *); not
+            of states.
+        dropout: the probability that an element between two layers becomes 0 while training.
+        bidirectional: whether a second network reads each layer's input backwards; the outputs are
+            joined.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (L, N, input_size), or (L, input_size), or a `PackedSequence`; state (D num_layers,
+        N, hidden_size) or without N, zeros if left out; result: output (L, N, D hidden_size), with
+        the last layer's state at each time, and the last states of all layers. D is 2 if
+        bidirectional, else 1.
+
+    Initialisation:
+        all parameters ~ U(-k, k), k = 1/√hidden_size; weight_ih_l0 is (hidden_size, input_size),
+        weight_hh_l0 (hidden_size, hidden_size).
+
+    Example:
+        >>> import taper
+        >>> output, last = taper.nn.RNN(2, 3)(taper.ones(5, 1, 2))
+        >>> output.shape, last.shape
+        (torch.Size([5, 1, 3]), torch.Size([1, 1, 3]))
     """
 
     _dimensions = "{}: Expected input to be 2D or 3D, got {}D tensor instead"
@@ -319,15 +356,43 @@ class RNN(_OneState):
 
 
 class GRU(_OneState):
-    """Layers of gated recurrent units.
+    """Run layers of gated recurrent units over sequences.
+
+        r = sigmoid(x[t] W_irᵀ + b_ir + h[t-1] W_hrᵀ + b_hr)
+        z = sigmoid(x[t] W_izᵀ + b_iz + h[t-1] W_hzᵀ + b_hz)
+        n = tanh(x[t] W_inᵀ + b_in + r (h[t-1] W_hnᵀ + b_hn))
+        h[t] = (1 - z) n + z h[t-1]
 
     `GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
     bidirectional=False, device=None, dtype=None)`
 
-    >>> import taper
-    >>> output, last = taper.nn.GRU(2, 3, bidirectional=True)(taper.ones(5, 1, 2))
-    >>> output.shape, last.shape
-    (torch.Size([5, 1, 6]), torch.Size([2, 1, 3]))
+    Args:
+        input_size: length of the input's last dimension.
+        hidden_size: length of the state.
+        num_layers: how many layers stand on top of each other.
+        bias: whether the layers have biases.
+        batch_first: whether the batch is the first dimension of input and output, (N, L, *); not
+            of states.
+        dropout: the probability that an element between two layers becomes 0 while training.
+        bidirectional: whether a second network reads each layer's input backwards; the outputs are
+            joined.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (L, N, input_size), or (L, input_size), or a `PackedSequence`; state (D num_layers,
+        N, hidden_size) or without N, zeros if left out; result: output (L, N, D hidden_size), with
+        the last layer's state at each time, and the last states of all layers. D is 2 if
+        bidirectional, else 1.
+
+    Initialisation:
+        all parameters ~ U(-k, k), k = 1/√hidden_size; weight_ih_l0, (3 hidden_size, input_size),
+        holds W_ir, W_iz, W_in.
+
+    Example:
+        >>> import taper
+        >>> output, last = taper.nn.GRU(2, 3, bidirectional=True)(taper.ones(5, 1, 2))
+        >>> output.shape, last.shape
+        (torch.Size([5, 1, 6]), torch.Size([2, 1, 3]))
     """
 
     @_settings_of(RNNBase.__init__)
@@ -341,15 +406,43 @@ class GRU(_OneState):
 
 
 class LSTM(RNNBase):
-    """Layers of long short-term memory; with `proj_size` the state is projected to that width.
+    """Run layers of long short-term memory over sequences.
+
+        i = sigmoid(x[t] W_iiᵀ + b_ii + h[t-1] W_hiᵀ + b_hi), f and o likewise, g with tanh
+        c[t] = f c[t-1] + i g
+        h[t] = o tanh(c[t]), or (o tanh(c[t])) W_hrᵀ with a projection
 
     `LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
     bidirectional=False, proj_size=0, device=None, dtype=None)`
 
-    >>> import taper
-    >>> output, (last, cells) = taper.nn.LSTM(2, 3, num_layers=2)(taper.ones(5, 1, 2))
-    >>> output.shape, last.shape, cells.shape
-    (torch.Size([5, 1, 3]), torch.Size([2, 1, 3]), torch.Size([2, 1, 3]))
+    Args:
+        input_size: length of the input's last dimension.
+        hidden_size: length of the state.
+        num_layers: how many layers stand on top of each other.
+        bias: whether the layers have biases.
+        batch_first: whether the batch is the first dimension of input and output, (N, L, *); not
+            of states.
+        dropout: the probability that an element between two layers becomes 0 while training.
+        bidirectional: whether a second network reads each layer's input backwards; the outputs are
+            joined.
+        proj_size: length to project h to; 0 means no projection.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (L, N, input_size), or (L, input_size), or a `PackedSequence`; state (h, c), zeros if
+        left out: h (D num_layers, N, H), c (D num_layers, N, hidden_size), or without N; result:
+        output (L, N, D H), with the last layer's h at each time, and the last (h, c). D is 2 if
+        bidirectional, else 1; H is proj_size, or hidden_size without a projection.
+
+    Initialisation:
+        all parameters ~ U(-k, k), k = 1/√hidden_size; weight_ih_l0, (4 hidden_size, input_size),
+        holds W_ii, W_if, W_ig, W_io.
+
+    Example:
+        >>> import taper
+        >>> output, (last, cells) = taper.nn.LSTM(2, 3, num_layers=2)(taper.ones(5, 1, 2))
+        >>> output.shape, last.shape, cells.shape
+        (torch.Size([5, 1, 3]), torch.Size([2, 1, 3]), torch.Size([2, 1, 3]))
     """
 
     @_settings_of(RNNBase.__init__)
@@ -359,7 +452,7 @@ class LSTM(RNNBase):
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
-        """The shape of the cells for an input."""
+        """Return the shape of the cells for an input."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size
 
@@ -378,7 +471,7 @@ class LSTM(RNNBase):
         )
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """State and cells with their batch in another order."""
+        """Return state and cells with their batch in another order."""
         if permutation is None:
             return hx
         return _permuted(hx[0], permutation), _permuted(hx[1], permutation)
@@ -440,11 +533,19 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What all cells share: the parameters.
+    """Hold the parameters of a cell.
 
-    >>> import taper
-    >>> taper.nn.RNNCellBase(3, 4, bias=True, num_chunks=2).weight_ih.shape
-    torch.Size([8, 3])
+    Args:
+        input_size, hidden_size, bias: as for `RNNCell`.
+        num_chunks: how many vectors of hidden_size the weights compute: 1, 3 (GRU) or 4 (LSTM).
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Initialisation: all parameters ~ U(-k, k), k = 1/√hidden_size.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.RNNCellBase(3, 4, bias=True, num_chunks=2).weight_ih.shape
+        torch.Size([8, 3])
     """
 
     __constants__ = ["input_size", "hidden_size", "bias"]  # noqa: RUF012 - as PyTorch's
@@ -479,7 +580,7 @@ class RNNCellBase(Module):
         return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
 
     def reset_parameters(self) -> None:
-        """Draw all parameters uniformly from +-1/sqrt(hidden_size)."""
+        """Draw all parameters from U(-k, k), k = 1/√hidden_size."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -496,7 +597,7 @@ class RNNCellBase(Module):
         return function(input, hx, *weights)
 
     def _one_state(self, function: Any, input: Tensor, hx: Tensor | None) -> Tensor:
-        """One step of a cell whose state is one tensor."""
+        """Do one step of a cell whose state is one tensor."""
         self._check_dimensions(input, "input")
         if hx is not None:
             self._check_dimensions(hx, "hidden")
@@ -512,11 +613,27 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN with tanh or relu.
+    """Do one step of a simple recurrent network.
 
-    >>> import taper
-    >>> taper.nn.RNNCell(2, 3)(taper.ones(5, 2)).shape
-    torch.Size([5, 3])
+        h' = tanh(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh)
+
+    Args:
+        input_size: length of the input's last dimension.
+        hidden_size: length of the state.
+        bias: whether there are biases.
+        nonlinearity: "tanh" or "relu".
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (N, input_size), h (N, hidden_size), zeros if left out → h' (N, hidden_size), or all
+        without N.
+
+    Initialisation: all parameters ~ U(-k, k), k = 1/√hidden_size.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.RNNCell(2, 3)(taper.ones(5, 2)).shape
+        torch.Size([5, 3])
     """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]  # noqa: RUF012
@@ -541,12 +658,28 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM.
+    """Do one step of an LSTM.
 
-    >>> import taper
-    >>> state, cells = taper.nn.LSTMCell(2, 3)(taper.ones(5, 2))
-    >>> state.shape, cells.shape
-    (torch.Size([5, 3]), torch.Size([5, 3]))
+        i = sigmoid(x W_iiᵀ + b_ii + h W_hiᵀ + b_hi), f and o likewise, g with tanh
+        c' = f c + i g, h' = o tanh(c')
+
+    Args:
+        input_size: length of the input's last dimension.
+        hidden_size: length of the state.
+        bias: whether there are biases.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (N, input_size), (h, c), each (N, hidden_size), zeros if left out → (h', c'), or all
+        without N.
+
+    Initialisation: all parameters ~ U(-k, k), k = 1/√hidden_size.
+
+    Example:
+        >>> import taper
+        >>> state, cells = taper.nn.LSTMCell(2, 3)(taper.ones(5, 2))
+        >>> state.shape, cells.shape
+        (torch.Size([5, 3]), torch.Size([5, 3]))
     """
 
     def __init__(
@@ -577,11 +710,28 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU.
+    """Do one step of a GRU.
 
-    >>> import taper
-    >>> taper.nn.GRUCell(2, 3)(taper.ones(5, 2)).shape
-    torch.Size([5, 3])
+        r = sigmoid(x W_irᵀ + b_ir + h W_hrᵀ + b_hr), z likewise
+        n = tanh(x W_inᵀ + b_in + r (h W_hnᵀ + b_hn))
+        h' = (1 - z) n + z h
+
+    Args:
+        input_size: length of the input's last dimension.
+        hidden_size: length of the state.
+        bias: whether there are biases.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        input (N, input_size), h (N, hidden_size), zeros if left out → h' (N, hidden_size), or all
+        without N.
+
+    Initialisation: all parameters ~ U(-k, k), k = 1/√hidden_size.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.GRUCell(2, 3)(taper.ones(5, 2)).shape
+        torch.Size([5, 3])
     """
 
     def __init__(

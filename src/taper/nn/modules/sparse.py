@@ -18,11 +18,27 @@ if TYPE_CHECKING:
 
 
 class Embedding(Module):
-    """A table of `num_embeddings` vectors; the row `padding_idx` is zero and gets no gradient.
+    """Look up vectors by number.
 
-    >>> import taper
-    >>> taper.nn.Embedding(10, 3)(taper.tensor([[1, 2], [4, 5]])).shape
-    torch.Size([2, 2, 3])
+        y = weight[input]
+
+    Args:
+        num_embeddings: how many vectors there are.
+        embedding_dim: their length.
+        padding_idx: the row that starts as zero and gets no gradient.
+        max_norm: rows that are looked up and longer are shortened to this, in place.
+        norm_type: the norm that `max_norm` means.
+        scale_grad_by_freq: whether to divide a row's gradient by how often the row is looked up.
+        sparse: whether the gradient of the weight is a sparse tensor.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (*) of whole numbers → (*, embedding_dim).
+    Initialisation: weight (num_embeddings, embedding_dim) ~ N(0, 1); the row `padding_idx` is 0.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Embedding(10, 3)(taper.tensor([[1, 2], [4, 5]])).shape
+        torch.Size([2, 2, 3])
     """
 
     weight: Parameter
@@ -67,7 +83,7 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
-        """Draw all vectors from a normal distribution, but the padding."""
+        """Draw the vectors from N(0, 1), and set the padding row to 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -109,7 +125,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """A table on the memory of `embeddings`, which is not trained if `freeze`."""
+        """Make a table on the memory of `embeddings`; `freeze` excludes the table from training."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -127,11 +143,33 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Sums, means or maxima of vectors of a table; the row `padding_idx` does not count.
+    """Look up bags of vectors by number, and reduce each bag to one vector.
 
-    >>> import taper
-    >>> taper.nn.EmbeddingBag(10, 3)(taper.tensor([1, 2, 4]), taper.tensor([0, 2])).shape
-    torch.Size([2, 3])
+        y = mean, sum or max of weight[i], over the numbers i in a bag
+
+    `forward(input, offsets=None, per_sample_weights=None)`: `offsets` says where bags begin in a
+    row of numbers; `per_sample_weights`, for "sum", gives each number a factor.
+
+    Args:
+        num_embeddings: how many vectors there are.
+        embedding_dim: their length.
+        max_norm: rows that are looked up and longer are shortened to this, in place.
+        norm_type: the norm that `max_norm` means.
+        scale_grad_by_freq: whether to divide a row's gradient by how often the row is looked up;
+            not for "max".
+        mode: "mean", "sum" or "max".
+        sparse: whether the gradient of the weight is a sparse tensor; not for "max".
+        include_last_offset: whether `offsets` ends with the number of numbers.
+        padding_idx: the row that starts as zero, and whose numbers do not count.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape: (B, n), a bag in each row, or (n) with offsets (B) → (B, embedding_dim).
+    Initialisation: weight (num_embeddings, embedding_dim) ~ N(0, 1); the row `padding_idx` is 0.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.EmbeddingBag(10, 3)(taper.tensor([1, 2, 4]), taper.tensor([0, 2])).shape
+        torch.Size([2, 3])
     """
 
     weight: Parameter
@@ -177,7 +215,7 @@ class EmbeddingBag(Module):
         self.include_last_offset = include_last_offset
 
     def reset_parameters(self) -> None:
-        """Draw all vectors from a normal distribution, but the padding."""
+        """Draw the vectors from N(0, 1), and set the padding row to 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -229,7 +267,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """A table on the memory of `embeddings`, which is not trained if `freeze`."""
+        """Make a table on the memory of `embeddings`; `freeze` excludes the table from training."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

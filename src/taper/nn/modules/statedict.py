@@ -2,9 +2,9 @@
 
 Owns `state_dict`, `load_state_dict`, extra state, and the hooks on both.
 
-Differs: a load that fails writes nothing.  PyTorch has by then written every entry that fitted.
-Only entries are held back whose module uses Module's own `_load_from_state_dict`: an override may
-work on what it has just loaded, so its entries are written at once, as in PyTorch.
+Differs: a load that fails writes nothing, where PyTorch has by then written every entry that
+fitted. Only entries of modules with Module's own `_load_from_state_dict` are held back: an
+override may work on what it has just loaded, so its entries are written at once, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _UNREACHABLE = (
 
 
 class IncompatibleKeys(NamedTuple):
-    """The names that one side has and the other has not."""
+    """Hold the names that only one of module and state has."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
 class _IncompatibleKeys(IncompatibleKeys):
-    """What `load_state_dict` returns."""
+    """Hold what `load_state_dict` returns."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class _IncompatibleKeys(IncompatibleKeys):
 
 
 class StateDict(Registration):
-    """The part of Module that reads and writes its state as a dictionary."""
+    """Read and write a module's state as a dictionary: a part of Module."""
 
     _version: int = 1  # of the layout of the state; goes into the metadata
 
@@ -61,7 +61,7 @@ class StateDict(Registration):
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers by full name, as tensors that share memory.
+        """Return all parameters and persistent buffers by full name, as tensors that share memory.
 
         With `keep_vars` they are the parameters themselves instead of detached tensors.
 
@@ -107,7 +107,7 @@ class StateDict(Registration):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def _own_state(self) -> list[tuple[str, Any]]:
-        """Parameters and persistent buffers of this module alone."""
+        """Return parameters and persistent buffers of this module alone."""
         return [
             (name, value)
             for name, value in itertools.chain(self._parameters.items(), self._buffers.items())
@@ -115,7 +115,7 @@ class StateDict(Registration):
         ]
 
     def get_extra_state(self) -> Any:
-        """What a subclass wants in the state beside tensors; comes with `set_extra_state`."""
+        """Return what a subclass wants in the state beside tensors; goes with `set_extra_state`."""
         raise RuntimeError(_UNREACHABLE.format(name="get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
@@ -129,8 +129,8 @@ class StateDict(Registration):
     ) -> _IncompatibleKeys:
         """Copy the tensors of `state_dict` into parameters and buffers of the same name.
 
-        Missing and unexpected names are an error if `strict`, else they are only returned.
-        With `assign` the tensors take the place of the old ones instead of being copied.
+        Missing and unexpected names are an error if `strict`, else they are only returned. With
+        `assign` the tensors replace the old ones instead of being copied.
 
         >>> from taper import nn
         >>> nn.Linear(2, 3).load_state_dict(nn.Linear(2, 3).state_dict())
@@ -253,7 +253,7 @@ class StateDict(Registration):
             unexpected.append(key)
 
     def _unexpected(self, state_dict: Any, prefix: str, known: Any) -> list[str]:
-        """The names under `prefix` that belong neither to this module nor to a submodule."""
+        """Return the names under `prefix` that belong neither to this module nor to a submodule."""
         found = []
         for key in state_dict:
             if not key.startswith(prefix) or key == prefix + EXTRA_STATE:
@@ -270,12 +270,12 @@ class StateDict(Registration):
         return _add(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, metadata)` afterwards; it may change the dict."""
+        """Call `hook(module, state_dict, prefix, metadata)` at the end; the dict may change."""
         hook._from_public_api = True
         return _add(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
-        """As `register_state_dict_post_hook`, but the hook may return another dictionary."""
+        """Register a post-hook that may return another dictionary."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was "
@@ -284,8 +284,10 @@ class StateDict(Registration):
         return _add(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys,
-        error_msgs)` before this module is loaded.
+        """Call a hook before this module is loaded.
+
+        The call is `hook(module, state_dict, prefix, metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)`.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -303,13 +305,13 @@ class StateDict(Registration):
 
 
 class _Metadata(dict[str, Any]):
-    """The metadata that `_load_from_state_dict` gets; carries the writes that are held back."""
+    """Hold the metadata that `_load_from_state_dict` gets, and the writes that are held back."""
 
     held_back: list[Callable[[], None]] | None = None
 
 
 class _Load:
-    """One run of `load_state_dict`: what did not fit, and the writes that are held back."""
+    """Collect, in a run of `load_state_dict`, what did not fit and the writes held back."""
 
     def __init__(self, metadata: Any, assign: bool) -> None:
         self.metadata = metadata or {}
@@ -365,7 +367,7 @@ writes_last(StateDict._load_from_state_dict)
 
 
 class _LoadHook:
-    """A load pre-hook, called with the module in front if it wants it; refers weakly to it."""
+    """Call a load pre-hook, with the module if the hook wants that, without keeping it alive."""
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         functools.update_wrapper(self, hook)

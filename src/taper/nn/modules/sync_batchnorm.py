@@ -14,11 +14,22 @@ if TYPE_CHECKING:
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm of inputs with any number of dimensions, with the statistics of all processes.
+    """Normalise each channel over the batches of all processes; there is one process.
 
-    >>> import taper
-    >>> taper.nn.SyncBatchNorm(3)(taper.rand(4, 3, 5)).shape
-    torch.Size([4, 3, 5])
+        y = (x - mean) / √(variance + eps) · weight + bias
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats: as for `BatchNorm1d`.
+        process_group: None; anything else raises NotImplementedError.
+        device, dtype, bias: as for `BatchNorm1d`.
+
+    Shape: (N, C, *) → the same.
+    Initialisation: weight (C,) = 1, bias (C,) = 0, running_mean (C,) = 0, running_var (C,) = 1.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.SyncBatchNorm(3)(taper.rand(4, 3, 5)).shape
+        torch.Size([4, 3, 5])
     """
 
     def __init__(
@@ -58,7 +69,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with every BatchNorm in it replaced; parameters and buffers are shared.
+        """Replace every BatchNorm in a module; parameters and buffers are shared.
 
         >>> from taper import nn
         >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(2)))

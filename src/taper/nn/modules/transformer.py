@@ -1,14 +1,13 @@
 """The Transformer: layers of encoder and decoder, stacks of them, and the whole.
 
-Owns which attention comes where, and how masks are handed on.  Attention itself is
-`MultiheadAttention`'s.
+Owns which attention comes where, and how masks are handed on. Attention itself belongs to
+`MultiheadAttention`.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from taper.autograd.grad_mode import is_grad_enabled
@@ -17,15 +16,19 @@ from taper.nn import functional as F
 from taper.nn import init
 from taper.nn.modules.activation import GELU, ReLU
 from taper.nn.modules.container import ModuleList
-from taper.nn.modules.dropout import Dropout
-from taper.nn.modules.linear import Linear
 from taper.nn.modules.module import Module
 from taper.nn.modules.multihead_attention import MultiheadAttention
 from taper.nn.modules.normalization import LayerNorm
+from taper.nn.modules.transformer_base import (
+    Activation,
+    _causal_mask,
+    _get_activation_fn,
+    _is_causal,
+    _Layer,
+    _sequence_length,
+)
 from taper.ops.attention.multi_head import additive_mask
-from taper.ops.creation.filled import full
 from taper.ops.creation.ranges import arange
-from taper.ops.shape.triangle import triu
 from taper.tensor import Tensor
 from taper.userwarning import warn_once, warn_user
 
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from taper.dtypes import dtype as DType
     from taper.types import Device
 
-Activation = str | Callable[[Tensor], Tensor]
 
 _NESTED = (
     "The PyTorch API of nested tensors is in prototype stage and will change in the near future. "
@@ -42,96 +44,41 @@ _NESTED = (
 )
 
 
-# --- masks -----------------------------------------------------------------------------------
-
-
-def _causal_mask(size: int, device: Device = None, dtype: DType | None = None) -> Tensor:
-    """-inf above the diagonal, 0 elsewhere."""
-    return triu(full((size, size), -math.inf, dtype=dtype, device=device), 1)
-
-
-def _sequence_length(sequence: Tensor, batch_first: bool) -> int:
-    shape = sequence.shape
-    return shape[1 if batch_first and len(shape) != 2 else 0]
-
-
-def _is_causal(mask: Tensor | None, said: bool | None, size: int) -> bool:
-    """Whether a mask is the causal one: as said, or if nothing is said, by looking at it."""
-    if said is not None or mask is None:
-        return said is True
-    causal = _causal_mask(size, mask.device, mask.dtype)
-    return mask.shape == causal.shape and bool((mask == causal).all())
-
-
 # --- layers ----------------------------------------------------------------------------------
 
 
-def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(activation, str):
-        return activation
-    if activation not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    found: Callable[[Tensor], Tensor] = getattr(F, activation)
-    return found
-
-
-class _Layer(Module):
-    """What both layers end with: a linear map, an activation, and a linear map back."""
-
-    __constants__ = ["norm_first"]  # noqa: RUF012 - as PyTorch's
-    activation: Any
-
-    def _add_feed_forward(
-        self, width: int, inner: int, dropout: float, bias: bool, factory: dict[str, Any]
-    ) -> None:
-        self.linear1 = Linear(width, inner, bias=bias, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(inner, width, bias=bias, **factory)
-
-    def _add_norms(
-        self, count: int, width: int, eps: float, dropout: float, bias: bool, factory: Any
-    ) -> None:
-        for nr in range(1, count + 1):
-            self.add_module(f"norm{nr}", LayerNorm(width, eps=eps, bias=bias, **factory))
-        for nr in range(1, count + 1):
-            self.add_module(f"dropout{nr}", Dropout(dropout))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):  # pickled before there was a choice
-            self.activation = F.relu
-
-    def _sa_block(
-        self,
-        x: Tensor,
-        attn_mask: Tensor | None,
-        key_padding_mask: Tensor | None,
-        is_causal: bool = False,
-    ) -> Tensor:
-        found = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            is_causal=is_causal,
-            need_weights=False,
-        )
-        result: Tensor = self.dropout1(found[0])
-        return result
-
-    def _ff_inner(self, x: Tensor) -> Tensor:
-        result: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return result
-
-
 class TransformerEncoderLayer(_Layer):
-    """Attention of a sequence to itself and a feed-forward network, each with a shortcut.
+    """Let a sequence attend to itself, then pass a feed-forward network.
 
-    >>> import taper
-    >>> layer = taper.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
-    >>> layer(taper.rand(3, 5, 8)).shape
-    torch.Size([3, 5, 8])
+        x = norm1(x + attention(x, x, x))
+        y = norm2(x + linear2(activation(linear1(x))))
+
+    `forward(src, src_mask=None, src_key_padding_mask=None, is_causal=False)`; masks are True, or
+    -∞, where attention is forbidden.
+
+    Args:
+        d_model: length of the vectors.
+        nhead: how many heads the attention has; a divisor of `d_model`.
+        dim_feedforward: the inner width of the feed-forward network.
+        dropout: the probability that an element becomes 0 while training.
+        activation: "relu", "gelu" or a function, within the feed-forward network.
+        layer_norm_eps: the `eps` of the layer norms.
+        batch_first: whether the batch is the first dimension, (N, L, d_model).
+        norm_first: whether to normalise before each part instead of after it.
+        bias: whether linear maps and norms have biases.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        src (L, N, d_model) or (L, d_model) → the same; src_mask (L, L) or (N nhead, L, L);
+        src_key_padding_mask (N, L) or (L).
+
+    Initialisation: `MultiheadAttention`'s, `Linear`'s and `LayerNorm`'s.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> layer(taper.rand(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
     """
 
     def __init__(
@@ -187,12 +134,39 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention of a sequence to itself, then to `memory`, and a feed-forward network.
+    """Let a sequence attend to itself and to `memory`, then pass a feed-forward network.
 
-    >>> import taper
-    >>> layer = taper.nn.TransformerDecoderLayer(d_model=8, nhead=2, batch_first=True)
-    >>> layer(taper.rand(3, 5, 8), taper.rand(3, 7, 8)).shape
-    torch.Size([3, 5, 8])
+        x = norm1(x + attention(x, x, x))
+        x = norm2(x + attention(x, memory, memory))
+        y = norm3(x + linear2(activation(linear1(x))))
+
+    `forward(tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+    memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False)`; masks are True, or
+    -∞, where attention is forbidden.
+
+    Args:
+        d_model: length of the vectors.
+        nhead: how many heads the attention has; a divisor of `d_model`.
+        dim_feedforward: the inner width of the feed-forward network.
+        dropout: the probability that an element becomes 0 while training.
+        activation: "relu", "gelu" or a function, within the feed-forward network.
+        layer_norm_eps: the `eps` of the layer norms.
+        batch_first: whether the batch is the first dimension, (N, L, d_model).
+        norm_first: whether to normalise before each part instead of after it.
+        bias: whether linear maps and norms have biases.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        tgt (T, N, d_model) → the same; memory (S, N, d_model); tgt_mask (T, T), memory_mask (T,
+        S); padding masks (N, T) and (N, S); or all without N.
+
+    Initialisation: `MultiheadAttention`'s, `Linear`'s and `LayerNorm`'s.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.TransformerDecoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> layer(taper.rand(3, 5, 8), taper.rand(3, 7, 8)).shape
+        torch.Size([3, 5, 8])
     """
 
     def __init__(
@@ -276,7 +250,7 @@ def _get_clones(module: Module, N: int) -> ModuleList:
 
 
 def _why_not_nested(layer: Module) -> str:
-    """Why PyTorch would not drop padding with such layers; empty if it would."""
+    """Say why PyTorch would not drop padding with such layers; empty if it would."""
     if not isinstance(layer, TransformerEncoderLayer):
         return " was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -298,16 +272,27 @@ def _why_not_nested(layer: Module) -> str:
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer, one after the other.
+    """Apply copies of an encoder layer, one after the other.
 
-    As in PyTorch, when nothing needs a gradient in eval mode, places that a mask of padding covers
-    at the end of sequences come out as zeros (before `norm`), unless `enable_nested_tensor` is
-    off.  `mask_check=False` promises that padding is at the end.
+        y = norm(layer(... layer(layer(src))))
 
-    >>> import taper
-    >>> layer = taper.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
-    >>> taper.nn.TransformerEncoder(layer, num_layers=2)(taper.rand(3, 5, 8)).shape
-    torch.Size([3, 5, 8])
+    As in PyTorch, when nothing needs a gradient in eval mode, places that a padding mask covers at
+    the end of sequences come out as zeros (before `norm`), unless `enable_nested_tensor` is off.
+
+    Args:
+        encoder_layer: the layer to copy, with equal first values.
+        num_layers: how many copies to make.
+        norm: a module for the end, such as `LayerNorm`; None means nothing.
+        enable_nested_tensor: whether padding may come out as zeros.
+        mask_check: whether to check that padding is at the end; False promises so.
+
+    Shape: as `TransformerEncoderLayer`.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> taper.nn.TransformerEncoder(layer, num_layers=2)(taper.rand(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
     """
 
     __constants__ = ["norm"]  # noqa: RUF012 - as PyTorch's
@@ -356,7 +341,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _dropped(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor | None:
-        """The places of padding if PyTorch would compute without them, else None."""
+        """Return the places of padding if PyTorch would compute without them, else None."""
         if padding is None or mask is not None or not self.use_nested_tensor:
             return None
         first = self.layers[0]
@@ -379,13 +364,23 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other.
+    """Apply copies of a decoder layer, one after the other.
 
-    >>> import taper
-    >>> layer = taper.nn.TransformerDecoderLayer(d_model=8, nhead=2, batch_first=True)
-    >>> decoder = taper.nn.TransformerDecoder(layer, num_layers=2)
-    >>> decoder(taper.rand(3, 5, 8), taper.rand(3, 7, 8)).shape
-    torch.Size([3, 5, 8])
+        y = norm(layer(... layer(layer(tgt, memory), memory) ..., memory))
+
+    Args:
+        decoder_layer: the layer to copy, with equal first values.
+        num_layers: how many copies to make.
+        norm: a module for the end, such as `LayerNorm`; None means nothing.
+
+    Shape: as `TransformerDecoderLayer`.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.TransformerDecoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> decoder = taper.nn.TransformerDecoder(layer, num_layers=2)
+        >>> decoder(taper.rand(3, 5, 8), taper.rand(3, 7, 8)).shape
+        torch.Size([3, 5, 8])
     """
 
     __constants__ = ["norm"]  # noqa: RUF012 - as PyTorch's
@@ -430,12 +425,39 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of `src`, and a decoder of `tgt` that looks at what the encoder made of it.
+    """Encode `src`, then decode `tgt`, which looks at the encoded `src`.
 
-    >>> import taper
-    >>> model = taper.nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
-    >>> model(taper.rand(3, 5, 8), taper.rand(3, 7, 8)).shape
-    torch.Size([3, 7, 8])
+        y = decoder(tgt, encoder(src))
+
+    `forward(src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
+    tgt_key_padding_mask=None, memory_key_padding_mask=None, ...)`; masks are True, or -∞, where
+    attention is forbidden.
+
+    Args:
+        d_model: length of the vectors.
+        nhead: how many heads the attention has; a divisor of `d_model`.
+        num_encoder_layers, num_decoder_layers: how many layers the two stacks have.
+        dim_feedforward: the inner width of the feed-forward networks.
+        dropout: the probability that an element becomes 0 while training.
+        activation: "relu", "gelu" or a function, within the feed-forward networks.
+        custom_encoder, custom_decoder: modules to use instead of the two stacks.
+        layer_norm_eps: the `eps` of the layer norms.
+        batch_first: whether the batch is the first dimension, (N, L, d_model).
+        norm_first: whether to normalise before each part instead of after it.
+        bias: whether linear maps and norms have biases.
+        device, dtype: where the parameters live, and their type; None means the default.
+
+    Shape:
+        src (S, N, d_model), tgt (T, N, d_model) → (T, N, d_model); masks (S, S), (T, T) and (T,
+        S); padding masks (N, S), (N, T) and (N, S); or all without N.
+
+    Initialisation: weight matrices by `init.xavier_uniform_`, the rest as in the layers.
+
+    Example:
+        >>> import taper
+        >>> model = taper.nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
+        >>> model(taper.rand(3, 5, 8), taper.rand(3, 7, 8)).shape
+        torch.Size([3, 7, 8])
     """
 
     def __init__(
@@ -519,7 +541,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: Device = None, dtype: DType | None = None
     ) -> Tensor:
-        """The causal mask: a place sees itself and those before it.
+        """Return the causal mask, with which a place sees itself and the places before it.
 
         >>> import taper
         >>> taper.nn.Transformer.generate_square_subsequent_mask(2)

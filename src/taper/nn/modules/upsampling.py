@@ -10,11 +10,25 @@ from taper.tensor import Tensor
 
 
 class Upsample(Module):
-    """The input made larger or smaller, to `size` or by `scale_factor`; see `F.interpolate`.
+    """Resize sequences, images or volumes; see `F.interpolate`.
 
-    >>> import taper
-    >>> taper.nn.Upsample(scale_factor=2)(taper.tensor([[[1.0, 2.0]]]))
-    tensor([[[1., 1., 2., 2.]]])
+    Args:
+        size: the size to make: a number, or one for each dimension.
+        scale_factor: the factor to resize by, instead of `size`.
+        mode: "nearest", "nearest-exact", "area", "linear" (sequences), "bilinear", "bicubic"
+            (images) or "trilinear" (volumes).
+        align_corners: whether the centres of the corner elements stay where they are; only for the
+            linear and cubic modes.
+        recompute_scale_factor: whether to interpolate with the factor that the rounded sizes give.
+
+    Shape:
+        (N, C, L), (N, C, H, W) or (N, C, D, H, W) → (N, C, *size), size = ⌊input size ·
+        scale_factor⌋.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.Upsample(scale_factor=2)(taper.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
     """
 
     def __init__(
@@ -53,12 +67,19 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of pictures by copying the nearest elements.
+    """Resize images by copying the nearest element; deprecated in favour of `Upsample`.
 
-    >>> import taper
-    >>> taper.nn.UpsamplingNearest2d(scale_factor=2)(taper.tensor([[[[0.0, 3.0]]]]))
-    tensor([[[[0., 0., 3., 3.],
-              [0., 0., 3., 3.]]]])
+    Args:
+        size: height and width to make.
+        scale_factor: the factor to resize by, instead of `size`.
+
+    Shape: (N, C, H, W) → (N, C, *size), size = ⌊input size · scale_factor⌋.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.UpsamplingNearest2d(scale_factor=2)(taper.tensor([[[[0.0, 3.0]]]]))
+        tensor([[[[0., 0., 3., 3.],
+                  [0., 0., 3., 3.]]]])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -66,12 +87,19 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of pictures by linear interpolation with aligned corners.
+    """Resize images linearly with aligned corners; deprecated in favour of `Upsample`.
 
-    >>> import taper
-    >>> taper.nn.UpsamplingBilinear2d(scale_factor=2)(taper.tensor([[[[0.0, 3.0]]]]))
-    tensor([[[[0., 1., 2., 3.],
-              [0., 1., 2., 3.]]]])
+    Args:
+        size: height and width to make.
+        scale_factor: the factor to resize by, instead of `size`.
+
+    Shape: (N, C, H, W) → (N, C, *size), size = ⌊input size · scale_factor⌋.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.UpsamplingBilinear2d(scale_factor=2)(taper.tensor([[[[0.0, 3.0]]]]))
+        tensor([[[[0., 1., 2., 3.],
+                  [0., 1., 2., 3.]]]])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:

@@ -10,13 +10,16 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix, as `module.` of a parallel module, off the names of a state dict, in place.
+    """Take a prefix, such as the `module.` of a parallel module, off the names of a state dict.
 
-    >>> from taper.nn.modules.utils import consume_prefix_in_state_dict_if_present
-    >>> state = {"module.weight": 1}
-    >>> consume_prefix_in_state_dict_if_present(state, "module.")
-    >>> state
-    {'weight': 1}
+    The dict changes in place.
+
+    Example:
+        >>> from taper.nn.modules.utils import consume_prefix_in_state_dict_if_present
+        >>> state = {"module.weight": 1}
+        >>> consume_prefix_in_state_dict_if_present(state, "module.")
+        >>> state
+        {'weight': 1}
     """
     for key in list(state_dict):
         if key.startswith(prefix):
@@ -25,7 +28,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     if metadata is None:
         return
     for key in list(metadata):
-        # "" is the parallel module itself, whose place its only child takes.
+        # "" is the parallel module itself, which its only child replaces.
         if key and (key.startswith(prefix) or key == prefix.replace(".", "")):
             metadata[key[len(prefix) :]] = metadata.pop(key)
 

@@ -11,11 +11,16 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A module whose work is split over devices; without devices, just the module.
+    """Split the work of a module over devices; without devices, just call the module.
 
-    >>> from taper import nn
-    >>> list(nn.DataParallel(nn.Linear(2, 3)).state_dict())
-    ['module.weight', 'module.bias']
+    Args:
+        module: the module, kept as the attribute `module`.
+        device_ids, output_device, dim: accepted; there are no devices.
+
+    Example:
+        >>> from taper import nn
+        >>> list(nn.DataParallel(nn.Linear(2, 3)).state_dict())
+        ['module.weight', 'module.bias']
     """
 
     def __init__(

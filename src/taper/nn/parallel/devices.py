@@ -20,11 +20,12 @@ def _refuse_cpu(devices: Sequence[Any]) -> None:
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
-    """Copies of a module, one for each device: none without devices.
+    """Copy a module to each device: to none without devices.
 
-    >>> from taper import nn
-    >>> nn.parallel.replicate(nn.Linear(2, 1), [])
-    []
+    Example:
+        >>> from taper import nn
+        >>> nn.parallel.replicate(nn.Linear(2, 1), [])
+        []
     """
     _refuse_cpu(devices)
     if devices:

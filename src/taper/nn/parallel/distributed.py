@@ -13,13 +13,14 @@ __all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
-    """A module trained by a group of processes, which has one: gradients are the module's own.
+    """Train a module by a group of processes, which has one: gradients are the module's own.
 
-    >>> from taper import distributed as dist, nn
-    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    >>> list(nn.parallel.DistributedDataParallel(nn.Linear(2, 3)).state_dict())
-    ['module.weight', 'module.bias']
-    >>> dist.destroy_process_group()
+    Example:
+        >>> from taper import distributed as dist, nn
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> list(nn.parallel.DistributedDataParallel(nn.Linear(2, 3)).state_dict())
+        ['module.weight', 'module.bias']
+        >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class DistributedDataParallel(Module):
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A block in which gradients are not put together: they never are."""
+        """Do not put gradients together inside the block: they never are."""
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
         try:
@@ -88,7 +89,7 @@ class DistributedDataParallel(Module):
         enable: bool = True,
         throw_on_early_termination: bool = False,
     ) -> contextlib.AbstractContextManager[None]:
-        """A block in which processes may have different numbers of batches."""
+        """Let processes have different numbers of batches inside the block."""
         return contextlib.nullcontext()
 
     def register_comm_hook(self, state: object, hook: Any) -> NoReturn:

@@ -39,11 +39,18 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector.
+    """Return the norm of all tensors together, as if they were one vector.
 
-    >>> import taper
-    >>> taper.nn.utils.get_total_norm([taper.tensor([3.0]), taper.tensor([4.0])])
-    tensor(5.)
+    Args:
+        tensors: the tensors: an iterable, or one of them.
+        norm_type: the order of the norm; may be infinite.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error.
+        foreach: accepted; one way serves all values.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.utils.get_total_norm([taper.tensor([3.0]), taper.tensor([4.0])])
+        tensor(5.)
     """
     order = float(norm_type)
     listed = _as_list(tensors)
@@ -69,14 +76,23 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients, whose norm is `total_norm`, down to `max_norm` if they exceed it.
+    """Scale gradients of a known norm down to a largest one.
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.zeros(2))
-    >>> weight.grad = taper.tensor([3.0, 4.0])
-    >>> taper.nn.utils.clip_grads_with_norm_([weight], 1.0, taper.tensor(5.0))
-    >>> weight.grad
-    tensor([0.6000, 0.8000])
+        grad ← grad min(1, max_norm / (total_norm + 1e-6))
+
+    Args:
+        parameters: the parameters whose `.grad` is meant: an iterable, or one tensor.
+        max_norm: the largest norm.
+        total_norm: the norm that they have together.
+        foreach: accepted; one way serves all values.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.zeros(2))
+        >>> weight.grad = taper.tensor([3.0, 4.0])
+        >>> taper.nn.utils.clip_grads_with_norm_([weight], 1.0, taper.tensor(5.0))
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for grad in _grads(parameters):
@@ -91,15 +107,25 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients together so that their norm is at most `max_norm`; returns the norm.
+    """Scale all gradients together to a norm of at most `max_norm`; return the norm before.
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.zeros(2))
-    >>> weight.grad = taper.tensor([3.0, 4.0])
-    >>> taper.nn.utils.clip_grad_norm_([weight], 1.0)
-    tensor(5.)
-    >>> weight.grad
-    tensor([0.6000, 0.8000])
+        grad ← grad min(1, max_norm / (norm + 1e-6))
+
+    Args:
+        parameters: the parameters whose `.grad` is meant: an iterable, or one tensor.
+        max_norm: the largest norm.
+        norm_type: the order of the norm; may be infinite.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error.
+        foreach: accepted; one way serves all values.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.zeros(2))
+        >>> weight.grad = taper.tensor([3.0, 4.0])
+        >>> taper.nn.utils.clip_grad_norm_([weight], 1.0)
+        tensor(5.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     generated = isinstance(parameters, types.GeneratorType)
     listed = _as_list(parameters)
@@ -117,14 +143,18 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Old name of `clip_grad_norm_`.
+    """Call `clip_grad_norm_` by its old name; deprecated.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> weight = taper.nn.Parameter(taper.zeros(2))
-    >>> weight.grad = taper.tensor([3.0, 4.0])
-    >>> taper.nn.utils.clip_grad_norm([weight], 1.0)
-    tensor(5.)
+    Args:
+        parameters, max_norm, norm_type, error_if_nonfinite, foreach: as for `clip_grad_norm_`.
+
+    Example:
+        >>> import taper, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> weight = taper.nn.Parameter(taper.zeros(2))
+        >>> weight.grad = taper.tensor([3.0, 4.0])
+        >>> taper.nn.utils.clip_grad_norm([weight], 1.0)
+        tensor(5.)
     """
     warn_user(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
@@ -138,14 +168,22 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Cut the elements of all gradients off at +-clip_value.
+    """Clip every element of all gradients.
 
-    >>> import taper
-    >>> weight = taper.nn.Parameter(taper.zeros(2))
-    >>> weight.grad = taper.tensor([0.5, -4.0])
-    >>> taper.nn.utils.clip_grad_value_([weight], 1.0)
-    >>> weight.grad
-    tensor([ 0.5000, -1.0000])
+        grad ← min(max(grad, -clip_value), clip_value)
+
+    Args:
+        parameters: the parameters whose `.grad` is meant: an iterable, or one tensor.
+        clip_value: the largest absolute value.
+        foreach: accepted; one way serves all values.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.nn.Parameter(taper.zeros(2))
+        >>> weight.grad = taper.tensor([0.5, -4.0])
+        >>> taper.nn.utils.clip_grad_value_([weight], 1.0)
+        >>> weight.grad
+        tensor([ 0.5000, -1.0000])
     """
     limit = float(clip_value)
     for grad in _grads(parameters):

@@ -32,15 +32,21 @@ def _check_statistics(bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: ConvT, bn: Any, transpose: bool = False) -> ConvT:
-    """A copy of a convolution that does the work of the batch normalisation after it, too.
+    """Copy a convolution so that it does the work of the batch normalisation after it, too.
 
-    >>> import taper
-    >>> from taper import nn
-    >>> conv, norm = nn.Conv2d(1, 2, 1).eval(), nn.BatchNorm2d(2).eval()
-    >>> x = taper.ones(1, 1, 2, 2)
-    >>> fused = nn.utils.fuse_conv_bn_eval(conv, norm)
-    >>> taper.allclose(fused(x), norm(conv(x)))
-    True
+    Args:
+        conv: the convolution, in eval mode.
+        bn: the batch normalisation, in eval mode.
+        transpose: whether the convolution is a transposed one.
+
+    Example:
+        >>> import taper
+        >>> from taper import nn
+        >>> conv, norm = nn.Conv2d(1, 2, 1).eval(), nn.BatchNorm2d(2).eval()
+        >>> x = taper.ones(1, 1, 2, 2)
+        >>> fused = nn.utils.fuse_conv_bn_eval(conv, norm)
+        >>> taper.allclose(fused(x), norm(conv(x)))
+        True
     """
     _check(conv, bn)
     fused: Any = copy.deepcopy(conv)
@@ -68,16 +74,24 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution with a batch normalisation folded in.
+    """Fold a batch normalisation into weight and bias of a convolution, and return both.
 
-    With `transpose` the channels of the output are dimension 1 of the weight.
+        w ← w · bn_w / √(bn_rv + bn_eps), b ← (b - bn_rm) · bn_w / √(bn_rv + bn_eps) + bn_b
 
-    >>> import taper
-    >>> mean, variance, weight = taper.tensor([1.0]), taper.tensor([4.0]), taper.ones(1, 1, 2)
-    >>> taper.nn.utils.fuse_conv_bn_weights(weight, None, mean, variance, 0.0, None, None)
-    (Parameter containing:
-    tensor([[[0.5000, 0.5000]]]), Parameter containing:
-    tensor([-0.5000]))
+    Args:
+        conv_w, conv_b: weight and bias of the convolution; a bias None is 0.
+        bn_rm, bn_rv: running mean and variance.
+        bn_eps: the `eps` of the normalisation.
+        bn_w, bn_b: its weight and bias; None means 1 and 0.
+        transpose: whether the channels of the output are dimension 1 of the weight.
+
+    Example:
+        >>> import taper
+        >>> mean, variance, weight = taper.tensor([1.0]), taper.tensor([4.0]), taper.ones(1, 1, 2)
+        >>> taper.nn.utils.fuse_conv_bn_weights(weight, None, mean, variance, 0.0, None, None)
+        (Parameter containing:
+        tensor([[[0.5000, 0.5000]]]), Parameter containing:
+        tensor([-0.5000]))
     """
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = zeros_like(bn_rm) if conv_b is None else conv_b
@@ -92,11 +106,16 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: LinearT, bn: Any) -> LinearT:
-    """A copy of a Linear that does the work of the batch normalisation after it, too.
+    """Copy a `Linear` so that it does the work of the batch normalisation after it, too.
 
-    >>> from taper import nn
-    >>> nn.utils.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
-    Linear(in_features=3, out_features=2, bias=True)
+    Args:
+        linear: the layer, in eval mode.
+        bn: the batch normalisation, in eval mode.
+
+    Example:
+        >>> from taper import nn
+        >>> nn.utils.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
+        Linear(in_features=3, out_features=2, bias=True)
     """
     _check(linear, bn)
     fused: Any = copy.deepcopy(linear)
@@ -121,15 +140,24 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a Linear with a batch normalisation folded in.
+    """Fold a batch normalisation into weight and bias of a `Linear`, and return both.
 
-    >>> import taper
-    >>> mean, variance, one = taper.tensor([1.0]), taper.tensor([4.0]), taper.ones(1)
-    >>> weight = taper.ones(1, 2)
-    >>> taper.nn.utils.fuse_linear_bn_weights(weight, None, mean, variance, 0.0, one, one)
-    (Parameter containing:
-    tensor([[0.5000, 0.5000]]), Parameter containing:
-    tensor([0.5000]))
+        w ← w · bn_w / √(bn_rv + bn_eps), b ← (b - bn_rm) · bn_w / √(bn_rv + bn_eps) + bn_b
+
+    Args:
+        linear_w, linear_b: weight and bias of the layer; a bias None is 0.
+        bn_rm, bn_rv: running mean and variance.
+        bn_eps: the `eps` of the normalisation.
+        bn_w, bn_b: its weight and bias.
+
+    Example:
+        >>> import taper
+        >>> mean, variance, one = taper.tensor([1.0]), taper.tensor([4.0]), taper.ones(1)
+        >>> weight = taper.ones(1, 2)
+        >>> taper.nn.utils.fuse_linear_bn_weights(weight, None, mean, variance, 0.0, one, one)
+        (Parameter containing:
+        tensor([[0.5000, 0.5000]]), Parameter containing:
+        tensor([0.5000]))
     """
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = zeros_like(bn_rm) if linear_b is None else linear_b

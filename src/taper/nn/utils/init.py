@@ -12,13 +12,16 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters have arbitrary values; draws no random numbers.
+    """Make a module whose parameters have arbitrary values, without drawing random numbers.
 
-    The arguments are those of the class, which must take `device`.
+    Args:
+        module_cls: the class, whose constructor must take `device`.
+        args, kwargs: what the constructor gets.
 
-    >>> from taper import nn
-    >>> nn.utils.skip_init(nn.Linear, 2, 3)
-    Linear(in_features=2, out_features=3, bias=True)
+    Example:
+        >>> from taper import nn
+        >>> nn.utils.skip_init(nn.Linear, 2, 3)
+        Linear(in_features=2, out_features=3, bias=True)
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

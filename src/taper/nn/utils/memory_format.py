@@ -16,23 +16,34 @@ _M = TypeVar("_M", bound=Module)
 def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
     """Give the weights of all two-dimensional convolutions of a tree a memory format.
 
-    >>> import taper
-    >>> layer = taper.nn.Conv2d(2, 3, 2)
-    >>> formatted = taper.nn.utils.convert_conv2d_weight_memory_format(layer, taper.channels_last)
-    >>> layer.weight.stride()
-    (8, 1, 4, 2)
+    Args:
+        module: the root of the tree, which is returned.
+        memory_format: the format, such as `taper.channels_last`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils import convert_conv2d_weight_memory_format
+        >>> layer = taper.nn.Conv2d(2, 3, 2)
+        >>> formatted = convert_conv2d_weight_memory_format(layer, taper.channels_last)
+        >>> layer.weight.stride()
+        (8, 1, 4, 2)
     """
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
 def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
-    """The same for three-dimensional convolutions.
+    """Give the weights of all three-dimensional convolutions of a tree a memory format.
 
-    >>> import taper
-    >>> layer, layout = taper.nn.Conv3d(2, 3, 2), taper.channels_last_3d
-    >>> formatted = taper.nn.utils.convert_conv3d_weight_memory_format(layer, layout)
-    >>> layer.weight.stride()
-    (16, 1, 8, 4, 2)
+    Args:
+        module: the root of the tree, which is returned.
+        memory_format: the format, such as `taper.channels_last_3d`.
+
+    Example:
+        >>> import taper
+        >>> layer, layout = taper.nn.Conv3d(2, 3, 2), taper.channels_last_3d
+        >>> formatted = taper.nn.utils.convert_conv3d_weight_memory_format(layer, layout)
+        >>> layer.weight.stride()
+        (16, 1, 8, 4, 2)
     """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
 

@@ -45,7 +45,7 @@ class _OrthMaps(Enum):
 
 
 def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:
-    """Whether the columns are orthonormal, up to rounding."""
+    """Tell whether the columns are orthonormal, up to rounding."""
     rows, columns = Q.size(-2), Q.size(-1)
     identity = eye(columns, dtype=Q.dtype)
     if eps is None:
@@ -54,16 +54,16 @@ def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:
 
 
 def _make_orthogonal(A: Tensor) -> Tensor:
-    """The Q of the QR decomposition in which R has a positive diagonal."""
+    """Return the Q of the QR decomposition in which R has a positive diagonal."""
     factors, tau = geqrf(A)
     Q = householder_product(factors, tau)
     return Q * factors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 class _Orthogonal(Module):
-    """Orthogonal matrices by a map from all matrices; wide ones are transposed before and after.
+    """Map all matrices to orthogonal ones; wide matrices are transposed before and after.
 
-    With `use_trivialization` a result is `base @ map(X)`; `base` is chosen anew by an assignment.
+    With `use_trivialization` a result is `base @ map(X)`; an assignment chooses `base` anew.
     """
 
     base: Tensor
@@ -92,7 +92,7 @@ class _Orthogonal(Module):
         return Q.mT if wide else Q
 
     def _rotated(self, X: Tensor) -> Any:
-        """A function of the skew-symmetric matrix that the lower triangle of X gives."""
+        """Return a function of the skew-symmetric matrix that the lower triangle of X gives."""
         rows, columns = X.size(-2), X.size(-1)
         X = X.tril()
         if rows != columns:
@@ -107,7 +107,7 @@ class _Orthogonal(Module):
         return Q if rows == columns else Q[..., :columns]
 
     def _reflected(self, X: Tensor) -> Any:
-        """The product of the reflections below the diagonal of X, which holds signs."""
+        """Return the product of the reflections below the diagonal of X, which holds signs."""
         below = X.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (below * below).sum(dim=-2))
         Q = householder_product(below, tau)
@@ -139,8 +139,9 @@ class _Orthogonal(Module):
         return X.mT if wide else X
 
     def _rebased(self, Q: Tensor) -> Tensor:
-        """Take Q, made square and orthogonal, as the base; returns the X that every map takes to
-        the identity: minus the identity.
+        """Take Q, made square and orthogonal, as the base; return the X that gives the identity.
+
+        Every map takes minus the identity to the identity.
         """
         rows, columns = Q.size(-2), Q.size(-1)
         if rows == columns:
@@ -163,14 +164,22 @@ def orthogonal(
 ) -> Module:
     """Keep a matrix orthogonal: its columns, or its rows if there are fewer of them.
 
-    `orthogonal_map` is "matrix_exp", "cayley" or "householder"; by default the first one for
-    square and complex matrices, else the last one.
+        matrix_exp: Q = exp(A); cayley: Q = (I - A/2)⁻¹ (I + A/2), both of A = L - Lᵀ, L = tril(X)
+        householder: Q is a product of Householder reflections
 
-    >>> import taper
-    >>> from taper import nn
-    >>> weight = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3)).weight
-    >>> taper.allclose(weight.T @ weight, taper.eye(3), atol=1e-5)
-    True
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        orthogonal_map: "matrix_exp", "cayley" or "householder"; None means the first for square
+            and complex matrices, else the last.
+        use_trivialization: whether a fixed orthogonal matrix stands before the map.
+
+    Example:
+        >>> import taper
+        >>> from taper import nn
+        >>> weight = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3)).weight
+        >>> taper.allclose(weight.T @ weight, taper.eye(3), atol=1e-5)
+        True
     """
     weight = _tensor_of(module, name)
     if weight.ndim < 2:
@@ -194,7 +203,7 @@ def orthogonal(
 
 
 class _WeightNorm(Module):
-    """A tensor from its lengths along one dimension, or from one length, and its direction."""
+    """Compute a tensor from its direction and its lengths along one dimension, or one length."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
@@ -210,12 +219,19 @@ class _WeightNorm(Module):
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Learn the length and the direction of a parameter apart.
 
-    There is one length for each index of `dim`, or a single one if it is None.  A state that was
-    written with the older `nn.utils.weight_norm` can be loaded.
+        w = g v / ‖v‖
 
-    >>> from taper import nn
-    >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)).state_dict())
-    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
+    A state that was written with the older `nn.utils.weight_norm` can be loaded.
+
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        dim: the dimension whose indices each have a length; None means one length for all.
+
+    Example:
+        >>> from taper import nn
+        >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(3, 2)).state_dict())
+        ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -242,7 +258,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    """A tensor divided by its largest singular value, estimated with the vectors `_u`, `_v`."""
+    """Divide a tensor by its largest singular value, estimated with the vectors `_u` and `_v`."""
 
     _u: Tensor
     _v: Tensor
@@ -293,7 +309,7 @@ class _SpectralNorm(Module):
         matrix = self._reshape_weight_to_matrix(weight)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # The next call writes into the buffers, and this one's graph keeps what it saw.
+        # Copies: the next call writes into the buffers, and the graph keeps what it saw.
         u, v = self._u.clone(), self._v.clone()
         return weight / vdot(u, mv(matrix, v))
 
@@ -308,17 +324,25 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Use a parameter divided by its largest singular value; a vector is divided by its norm.
+    """Divide a parameter by its largest singular value, or a vector by its norm.
 
-    Each computation in training mode improves the estimate by `n_power_iterations` steps.  The
-    rows of the matrix are dimension `dim`: by default 1 for transposed convolutions, else 0.
+        W_used = W / s, s = uᵀ W v, with u and v from power iterations
 
-    >>> import taper
-    >>> from taper import nn
-    >>> generator = taper.manual_seed(0)
-    >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2), n_power_iterations=20)
-    >>> taper.allclose(taper.linalg.matrix_norm(layer.weight, 2), taper.tensor(1.0))
-    True
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        n_power_iterations: by how many steps each computation in training mode improves u and v.
+        eps: against division by 0 when u and v are normalised.
+        dim: the dimension that holds the rows of the matrix; None means 1 for transposed
+            convolutions, else 0.
+
+    Example:
+        >>> import taper
+        >>> from taper import nn
+        >>> generator = taper.manual_seed(0)
+        >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2), n_power_iterations=20)
+        >>> taper.allclose(taper.linalg.matrix_norm(layer.weight, 2), taper.tensor(1.0))
+        True
     """
     weight = _tensor_of(module, name)
     if dim is None:

@@ -1,7 +1,7 @@
 """Parameters of a module computed from others: `module.weight` as the result of modules.
 
 A parametrized module gets a class of its own, derived from its former one, on which the tensor is
-a property.  The tensors that the value is computed from, and the modules that compute it, are in
+a property. The tensors that the value is computed from, and the modules that compute it, are in
 `module.parametrizations`, a ModuleDict of one ParametrizationList for each such tensor.
 
 Owns the machinery; the parametrizations that everybody uses are in `parametrizations`.
@@ -38,15 +38,16 @@ _cache: dict[tuple[int, str], tuple[Module, Any]] = {}
 
 @contextlib.contextmanager
 def cached() -> Iterator[None]:
-    """A block in which each parametrized tensor is computed once, when it is first read.
+    """Compute each parametrized tensor once inside the block, when it is first read.
 
     Blocks may be nested; the outermost one forgets the values.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
-    >>> with nn.utils.parametrize.cached():
-    ...     layer.weight is layer.weight
-    True
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> with nn.utils.parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
     """
     global _cache_enabled
     _cache_enabled += 1
@@ -62,16 +63,22 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one tensor, in order, and the tensors they start from.
+    """Hold the modules that compute one tensor, in order, and the tensors that they start from.
 
-    These are `original`, or `original0`, `original1`, ... if the `right_inverse` of the first
-    module returns several.  `original` stays the same object, with the value that
-    `right_inverse` gives for it.  With `unsafe` nothing is checked.
+    These tensors are `original`, or `original0`, `original1`, ... if the `right_inverse` of the
+    first module returns several. `original` stays the same object, with the value that
+    `right_inverse` gives for it.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-    >>> [name for name, _ in layer.parametrizations.weight.named_parameters()]
-    ['original0', 'original1']
+    Args:
+        modules: the modules that compute the tensor.
+        original: the parameter or buffer that they replace.
+        unsafe: whether to check nothing.
+
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> [name for name, _ in layer.parametrizations.weight.named_parameters()]
+        ['original0', 'original1']
     """
 
     original: Tensor
@@ -141,7 +148,7 @@ class ParametrizationList(ModuleList):
                 _set(original, each)
 
     def forward(self) -> Any:
-        """The tensor, computed anew."""
+        """Compute the tensor anew."""
         first, *others = self
         if self.is_tensor:
             value = first(self.original)
@@ -153,7 +160,7 @@ class ParametrizationList(ModuleList):
 
 
 def _started(modules: ModuleList, original: Tensor) -> Tensor | Sequence[Any]:
-    """What the modules would have to start from to give `original`."""
+    """Return what the modules would have to start from to give `original`."""
     started: Any = original
     with no_grad():
         for module in reversed(list(modules)):
@@ -190,7 +197,7 @@ def _check_tensor(value: Any) -> None:
 
 
 def _check_result(value: Any, shape: Any, dtype: Any) -> None:
-    """The value of the first parametrization of a tensor is like the tensor."""
+    """Check that the first parametrization of a tensor gives something like the tensor."""
     _check_tensor(value)
     for what, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
         if before != after:
@@ -202,7 +209,7 @@ def _check_result(value: Any, shape: Any, dtype: Any) -> None:
 
 
 def _check_further(parametrization: Any, name: str, before: Tensor) -> None:
-    """A parametrization after the first gives, and wants, what is like the tensor before it."""
+    """Check that a later parametrization takes and gives something like the tensor before it."""
     value = parametrization(before)
     _check_tensor(value)
     for what in ("dtype", "shape"):
@@ -304,7 +311,7 @@ def _property(name: str) -> property:
 def _give_class(module: Module, former: type, names: list[str]) -> None:
     """Make a class for a module on which `names` are properties.
 
-    It is a new one each time, since copies of the module keep the old one.
+    The class is new each time, since copies of the module keep the old one.
     """
     members: dict[str, Any] = {"__getstate__": _getstate}
     if not hasattr(former, "__deepcopy__"):
@@ -320,21 +327,27 @@ def _give_class(module: Module, former: type, names: list[str]) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Let a parameter or buffer be what `parametrization` computes from it.
+    """Let a parameter or buffer be what a module computes from it.
 
-    If `parametrization` has a `right_inverse`, the tensor keeps its value; it may then also be
-    assigned to.  A further parametrization is applied to the result of those before it.
-    With `unsafe`, shape and dtype may change, and nothing is checked.
+    If the module has a `right_inverse`, the tensor keeps its value, and may be assigned to. A
+    further parametrization is applied to the result of those before it.
 
-    >>> import taper
-    >>> from taper import nn
-    >>> class Symmetric(nn.Module):
-    ...     def forward(self, matrix):
-    ...         return matrix.triu() + matrix.triu(1).T
-    >>> layer = nn.Linear(3, 3)
-    >>> layer = nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
-    >>> taper.equal(layer.weight, layer.weight.T)
-    True
+    Args:
+        module: the module that has the tensor, which is returned.
+        tensor_name: the name of the tensor.
+        parametrization: the module that computes it.
+        unsafe: whether shape and dtype may change; nothing is checked then.
+
+    Example:
+        >>> import taper
+        >>> from taper import nn
+        >>> class Symmetric(nn.Module):
+        ...     def forward(self, matrix):
+        ...         return matrix.triu() + matrix.triu(1).T
+        >>> layer = nn.Linear(3, 3)
+        >>> layer = nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> taper.equal(layer.weight, layer.weight.T)
+        True
     """
     parametrization.train(module.training)
     lists: Any
@@ -350,7 +363,7 @@ def register_parametrization(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
             f"with name '{tensor_name}'"
         )
-    # Before anything changes, since it may refuse.
+    # First of all: this may refuse, and a failed call changes nothing.
     made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
     delattr(module, tensor_name)
     former = type_before_parametrizations(module)
@@ -363,14 +376,19 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrization, or has one of the tensor of that name.
+    """Tell whether a module has a parametrization, or has one of the tensor of that name.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-    >>> nn.utils.parametrize.is_parametrized(layer, "weight")
-    True
-    >>> nn.utils.parametrize.is_parametrized(layer, "bias")
-    False
+    Args:
+        module: the module.
+        tensor_name: the tensor's name; None means any.
+
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> nn.utils.parametrize.is_parametrized(layer, "weight")
+        True
+        >>> nn.utils.parametrize.is_parametrized(layer, "bias")
+        False
     """
     lists = getattr(module, "parametrizations", None)
     if not isinstance(lists, ModuleDict):
@@ -383,12 +401,16 @@ def remove_parametrizations(
 ) -> Module:
     """Make a computed tensor an ordinary parameter or buffer again.
 
-    It keeps the computed value, or gets that of `original` back if `leave_parametrized` is False.
+    Args:
+        module: the module, which is returned.
+        tensor_name: the name of the tensor.
+        leave_parametrized: whether to keep the computed value; else that of `original` comes back.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
-    >>> nn.utils.parametrize.remove_parametrizations(layer, "weight")
-    Linear(in_features=2, out_features=2, bias=True)
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> nn.utils.parametrize.remove_parametrizations(layer, "weight")
+        Linear(in_features=2, out_features=2, bias=True)
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -406,7 +428,7 @@ def remove_parametrizations(
 
 
 def _unparametrized(module: Any, name: str, made: ParametrizationList, computed: bool) -> Tensor:
-    """The tensor that takes the place of a computed one."""
+    """Return the tensor that replaces a computed one."""
     if not made.is_tensor:
         if not computed:
             raise ValueError(
@@ -434,12 +456,16 @@ def _unparametrized(module: Any, name: str, made: ParametrizationList, computed:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had, or has, without parametrizations.
+    """Return the class that a module had, or has, without parametrizations.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
-    >>> nn.utils.parametrize.type_before_parametrizations(layer).__name__
-    'Linear'
+    Args:
+        module: the module.
+
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> nn.utils.parametrize.type_before_parametrizations(layer).__name__
+        'Linear'
     """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
@@ -447,15 +473,20 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give a module the parametrizations of another one, all or those of one tensor.
+    """Give a module the parametrizations of another one; both share them afterwards.
 
-    Both share the modules and the originals afterwards.
+    Args:
+        from_module: the module that has them.
+        to_module: the module that gets them, and is returned.
+        tensor_name: the tensor that is meant; None means all.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-    >>> other = nn.utils.parametrize.transfer_parametrizations_and_params(layer, nn.Linear(3, 2))
-    >>> other.parametrizations.weight.original0 is layer.parametrizations.weight.original0
-    True
+    Example:
+        >>> from taper import nn
+        >>> from taper.nn.utils.parametrize import transfer_parametrizations_and_params
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> other = transfer_parametrizations_and_params(layer, nn.Linear(3, 2))
+        >>> other.parametrizations.weight.original0 is layer.parametrizations.weight.original0
+        True
     """
     if not is_parametrized(from_module):
         return to_module

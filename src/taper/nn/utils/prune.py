@@ -46,24 +46,25 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned; as a hook it applies the mask before each call.
+    """Choose what is pruned; as a hook, apply the mask before each call.
 
-    A subclass defines `compute_mask`, and as PRUNING_TYPE what it wants to see of a tensor that
-    is pruned already: "unstructured" the elements that are left, "structured" the slices along
-    its attribute `dim` that have any left, "global" everything.
+    A subclass defines `compute_mask`, and as PRUNING_TYPE what it wants to see of a tensor that is
+    pruned already: "unstructured" the elements that are left, "structured" the slices along its
+    attribute `dim` that have any left, "global" everything.
 
-    >>> import taper
-    >>> from taper.nn.utils import prune
-    >>> class EverySecond(prune.BasePruningMethod):
-    ...     PRUNING_TYPE = "unstructured"
-    ...     def compute_mask(self, t, default_mask):
-    ...         mask = default_mask.clone()
-    ...         mask.view(-1)[::2] = 0
-    ...         return mask
-    >>> layer = taper.nn.Linear(4, 1)
-    >>> made = EverySecond.apply(layer, "weight")
-    >>> layer.weight_mask
-    tensor([[0., 1., 0., 1.]])
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils import prune
+        >>> class EverySecond(prune.BasePruningMethod):
+        ...     PRUNING_TYPE = "unstructured"
+        ...     def compute_mask(self, t, default_mask):
+        ...         mask = default_mask.clone()
+        ...         mask.view(-1)[::2] = 0
+        ...         return mask
+        >>> layer = taper.nn.Linear(4, 1)
+        >>> made = EverySecond.apply(layer, "weight")
+        >>> layer.weight_mask
+        tensor([[0., 1., 0., 1.]])
     """
 
     PRUNING_TYPE: str
@@ -74,10 +75,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """`default_mask` with zeros where the importance scores `t` say so, as a new tensor."""
+        """Return a new `default_mask` with zeros where the importance scores `t` say so."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The product of the original parameter and its mask."""
+        """Return the product of the original parameter and its mask."""
         name = self._tensor_name
         mask, original = getattr(module, name + "_mask"), getattr(module, name + "_orig")
         return mask.to(dtype=original.dtype) * original
@@ -121,7 +122,7 @@ class BasePruningMethod(ABC):
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Any = None
     ) -> Any:
-        """A tensor, pruned, without any module."""
+        """Prune a tensor without any module, and return it."""
         if importance_scores is None:
             importance_scores = t
         elif importance_scores.shape != t.shape:
@@ -146,7 +147,7 @@ class BasePruningMethod(ABC):
 
 
 def _hook_of(module: Any, name: str) -> tuple[Any, BasePruningMethod | None]:
-    """The pruning method of a parameter and its key among the hooks."""
+    """Return the pruning method of a parameter and its key among the hooks."""
     found = [
         (key, hook)
         for key, hook in module._forward_pre_hooks.items()
@@ -161,7 +162,7 @@ def _hook_of(module: Any, name: str) -> tuple[Any, BasePruningMethod | None]:
 
 
 def _combined(method: Any, scores: Tensor, mask: Tensor) -> Tensor:
-    """`mask`, in which the method prunes among what is left."""
+    """Return `mask` after the method has pruned among what is left."""
     left = _left_for(method, scores, mask)
     combined = mask.clone()
     combined[left] = method.compute_mask(scores[left], default_mask=mask[left]).to(mask.dtype)
@@ -169,7 +170,7 @@ def _combined(method: Any, scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _left_for(method: Any, scores: Tensor, mask: Tensor) -> Any:
-    """The index of what a method of its type may see."""
+    """Return the index of what a method of its type may see."""
     kind = method.PRUNING_TYPE
     if kind == "unstructured":
         return mask.eq(1)
@@ -192,13 +193,17 @@ def _left_for(method: Any, scores: Tensor, mask: Tensor) -> Any:
 
 
 class PruningContainer(BasePruningMethod):
-    """The methods that have pruned one parameter, in order.
+    """Hold the methods that have pruned one parameter, in order.
 
-    >>> from taper.nn.utils import prune
-    >>> method = prune.L1Unstructured(2)
-    >>> method._tensor_name = "weight"
-    >>> len(prune.PruningContainer(method))
-    1
+    Args:
+        args: the first methods.
+
+    Example:
+        >>> from taper.nn.utils import prune
+        >>> method = prune.L1Unstructured(2)
+        >>> method._tensor_name = "weight"
+        >>> len(prune.PruningContainer(method))
+        1
     """
 
     def __init__(self, *args: Any) -> None:
@@ -231,7 +236,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask after the last method has pruned, too."""
+        """Return the mask after the last method has pruned, too."""
         return _combined(self._pruning_methods[-1], t, default_mask)
 
 
@@ -239,17 +244,18 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing; makes parameter and mask all the same.
+    """Prune nothing, but make parameter and mask all the same.
 
-    >>> import taper
-    >>> taper.nn.utils.prune.Identity().prune(taper.tensor([3.0, -1.0]))
-    tensor([ 3., -1.])
+    Example:
+        >>> import taper
+        >>> taper.nn.utils.prune.Identity().prune(taper.tensor([3.0, -1.0]))
+        tensor([ 3., -1.])
     """
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask as it was."""
+        """Return the mask as it was."""
         return default_mask
 
     @classmethod
@@ -259,13 +265,13 @@ class Identity(BasePruningMethod):
 
 
 class _Unstructured(BasePruningMethod):
-    """Prunes `amount` single elements: a number of them, or a fraction."""
+    """Prune `amount` single elements: a number of them, or a fraction."""
 
     PRUNING_TYPE = "unstructured"
     amount: Any
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the elements that were chosen."""
+        """Return the mask without the elements that were chosen."""
         count = _compute_nparams_toprune(self.amount, t.nelement())
         _validate_pruning_amount(count, t.nelement())
         mask = default_mask.clone(memory_format=contiguous_format)
@@ -275,15 +281,19 @@ class _Unstructured(BasePruningMethod):
 
     @abstractmethod
     def _chosen(self, scores: Tensor, count: int) -> Tensor:
-        """The places of the elements to prune, among all in one row."""
+        """Return the places of the elements to prune, among all in one row."""
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes single elements at random.
+    """Prune single elements at random.
 
-    >>> import taper
-    >>> (taper.nn.utils.prune.RandomUnstructured(amount=2).prune(taper.ones(4)) == 0).sum()
-    tensor(2)
+    Args:
+        amount: how many elements to prune: a number of them, or a fraction.
+
+    Example:
+        >>> import taper
+        >>> (taper.nn.utils.prune.RandomUnstructured(amount=2).prune(taper.ones(4)) == 0).sum()
+        tensor(2)
     """
 
     def __init__(self, amount: Any) -> None:
@@ -300,11 +310,15 @@ class RandomUnstructured(_Unstructured):
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements nearest to zero.
+    """Prune the elements nearest to zero.
 
-    >>> import taper
-    >>> taper.nn.utils.prune.L1Unstructured(amount=1).prune(taper.tensor([3.0, -1.0, 2.0]))
-    tensor([3., -0., 2.])
+    Args:
+        amount: how many elements to prune: a number of them, or a fraction.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.utils.prune.L1Unstructured(amount=1).prune(taper.tensor([3.0, -1.0, 2.0]))
+        tensor([3., -0., 2.])
     """
 
     def __init__(self, amount: Any) -> None:
@@ -323,14 +337,14 @@ class L1Unstructured(_Unstructured):
 
 
 class _Structured(BasePruningMethod):
-    """Prunes `amount` whole slices along `dim`: a number of them, or a fraction."""
+    """Prune `amount` whole slices along `dim`: a number of them, or a fraction."""
 
     PRUNING_TYPE = "structured"
     amount: Any
     dim: int
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the slices that were chosen."""
+        """Return the mask without the slices that were chosen."""
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
@@ -347,15 +361,20 @@ class _Structured(BasePruningMethod):
 
     @abstractmethod
     def _kept(self, scores: Tensor, size: int, count: int) -> Tensor:
-        """The index of the slices that stay."""
+        """Return the index of the slices that stay."""
 
 
 class RandomStructured(_Structured):
-    """Prunes slices at random.
+    """Prune slices at random.
 
-    >>> import taper
-    >>> taper.nn.utils.prune.RandomStructured(amount=1, dim=0).prune(taper.ones(3, 2)).sum()
-    tensor(4.)
+    Args:
+        amount: how many slices to prune: a number of them, or a fraction.
+        dim: the dimension whose indices are the slices.
+
+    Example:
+        >>> import taper
+        >>> taper.nn.utils.prune.RandomStructured(amount=1, dim=0).prune(taper.ones(3, 2)).sum()
+        tensor(4.)
     """
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
@@ -376,13 +395,19 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the slices with the smallest norm of order `n`.
+    """Prune the slices with the smallest norm.
 
-    >>> import taper
-    >>> method = taper.nn.utils.prune.LnStructured(amount=1, n=2, dim=0)
-    >>> method.prune(taper.tensor([[3.0, 4.0], [1.0, 1.0]]))
-    tensor([[3., 4.],
-            [0., 0.]])
+    Args:
+        amount: how many slices to prune: a number of them, or a fraction.
+        n: the order of the norm, as for `taper.norm`.
+        dim: the dimension whose indices are the slices.
+
+    Example:
+        >>> import taper
+        >>> method = taper.nn.utils.prune.LnStructured(amount=1, n=2, dim=0)
+        >>> method.prune(taper.tensor([[3.0, 4.0], [1.0, 1.0]]))
+        tensor([[3., 4.],
+                [0., 0.]])
     """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
@@ -411,12 +436,16 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a given mask says.
+    """Prune where a given mask is zero.
 
-    >>> import taper
-    >>> mask = taper.tensor([1, 0, 1])
-    >>> taper.nn.utils.prune.CustomFromMask(mask).prune(taper.tensor([3.0, -1.0, 2.0]))
-    tensor([3., -0., 2.])
+    Args:
+        mask: zeros and ones, of the parameter's shape.
+
+    Example:
+        >>> import taper
+        >>> mask = taper.tensor([1, 0, 1])
+        >>> taper.nn.utils.prune.CustomFromMask(mask).prune(taper.tensor([3.0, -1.0, 2.0]))
+        tensor([3., -0., 2.])
     """
 
     PRUNING_TYPE = "global"
@@ -425,7 +454,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The product of the masks."""
+        """Return the product of the masks."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape "
@@ -445,49 +474,74 @@ class CustomFromMask(BasePruningMethod):
 def identity(module: Any, name: str) -> Any:
     """Give a parameter a mask, but prune nothing.
 
-    >>> from taper import nn
-    >>> nn.utils.prune.identity(nn.Linear(2, 1), "bias").bias_mask
-    tensor([1.])
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+
+    Example:
+        >>> from taper import nn
+        >>> nn.utils.prune.identity(nn.Linear(2, 1), "bias").bias_mask
+        tensor([1.])
     """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """Prune elements of a parameter at random: `amount` of them, or that fraction.
+    """Prune elements of a parameter at random.
 
-    >>> from taper import nn
-    >>> from taper.nn.utils import prune
-    >>> layer = prune.random_unstructured(nn.Linear(4, 3), "weight", amount=0.25)
-    >>> int((layer.weight_mask == 0).sum())
-    3
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        amount: how many elements to prune: a number of them, or a fraction.
+
+    Example:
+        >>> from taper import nn
+        >>> from taper.nn.utils import prune
+        >>> layer = prune.random_unstructured(nn.Linear(4, 3), "weight", amount=0.25)
+        >>> int((layer.weight_mask == 0).sum())
+        3
     """
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Prune the elements of a parameter with the smallest scores; by default, absolute values.
+    """Prune the elements of a parameter with the smallest absolute scores.
 
-    >>> import taper
-    >>> from taper import nn
-    >>> from taper.nn.utils import prune
-    >>> layer = nn.Linear(3, 1)
-    >>> layer.weight.data = taper.tensor([[3.0, -1.0, 2.0]])
-    >>> prune.l1_unstructured(layer, "weight", 1).weight_mask
-    tensor([[1., 0., 1.]])
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        amount: how many elements to prune: a number of them, or a fraction.
+        importance_scores: what to compare, of the parameter's shape; None means the parameter.
+
+    Example:
+        >>> import taper
+        >>> from taper import nn
+        >>> from taper.nn.utils import prune
+        >>> layer = nn.Linear(3, 1)
+        >>> layer.weight.data = taper.tensor([[3.0, -1.0, 2.0]])
+        >>> prune.l1_unstructured(layer, "weight", 1).weight_mask
+        tensor([[1., 0., 1.]])
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune slices of a parameter along `dim` at random.
+    """Prune slices of a parameter at random.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.prune.random_structured(nn.Linear(4, 3), "weight", amount=1, dim=0)
-    >>> layer.weight_mask.sum()
-    tensor(8.)
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        amount: how many slices to prune: a number of them, or a fraction.
+        dim: the dimension whose indices are the slices.
+
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.prune.random_structured(nn.Linear(4, 3), "weight", amount=1, dim=0)
+        >>> layer.weight_mask.sum()
+        tensor(8.)
     """
     RandomStructured.apply(module, name, amount, dim)
     return module
@@ -496,12 +550,21 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
 def ln_structured(
     module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
 ) -> Any:
-    """Prune the slices of a parameter along `dim` with the smallest norm of order `n`.
+    """Prune the slices of a parameter with the smallest norm.
 
-    >>> from taper import nn
-    >>> layer = nn.utils.prune.ln_structured(nn.Linear(4, 3), "weight", amount=2, n=2, dim=0)
-    >>> layer.weight_mask.sum()
-    tensor(4.)
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        amount: how many slices to prune: a number of them, or a fraction.
+        n: the order of the norm, as for `taper.norm`.
+        dim: the dimension whose indices are the slices.
+        importance_scores: what to compare, of the parameter's shape; None means the parameter.
+
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.utils.prune.ln_structured(nn.Linear(4, 3), "weight", amount=2, n=2, dim=0)
+        >>> layer.weight_mask.sum()
+        tensor(4.)
     """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
@@ -510,18 +573,22 @@ def ln_structured(
 def global_unstructured(
     parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any
 ) -> None:
-    """Prune elements of several parameters, `(module, name)` each, as if they were one.
+    """Prune elements of several parameters as if they were one.
 
-    Further arguments go to `pruning_method`, a class; `importance_scores` is a dict with a
-    tensor for each `(module, name)` that has other scores than its values.
+    Args:
+        parameters: pairs `(module, name)`.
+        pruning_method: the class of the method.
+        importance_scores: a dict with a tensor for each pair whose scores are not its values.
+        kwargs: what the class gets, such as `amount`.
 
-    >>> from taper import nn
-    >>> from taper.nn.utils import prune
-    >>> layers = [nn.Linear(2, 2), nn.Linear(2, 3)]
-    >>> pairs = [(layer, "weight") for layer in layers]
-    >>> prune.global_unstructured(pairs, prune.L1Unstructured, amount=4)
-    >>> sum(int((layer.weight_mask == 0).sum()) for layer in layers)
-    4
+    Example:
+        >>> from taper import nn
+        >>> from taper.nn.utils import prune
+        >>> layers = [nn.Linear(2, 2), nn.Linear(2, 3)]
+        >>> pairs = [(layer, "weight") for layer in layers]
+        >>> prune.global_unstructured(pairs, prune.L1Unstructured, amount=4)
+        >>> sum(int((layer.weight_mask == 0).sum()) for layer in layers)
+        4
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -555,12 +622,18 @@ def global_unstructured(
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """Prune a parameter where `mask` is zero.
+    """Prune a parameter where a mask is zero.
 
-    >>> import taper
-    >>> layer = taper.nn.Linear(2, 1)
-    >>> taper.nn.utils.prune.custom_from_mask(layer, "bias", taper.zeros(1)).bias_mask
-    tensor([0.])
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        mask: zeros and ones, of the parameter's shape.
+
+    Example:
+        >>> import taper
+        >>> layer = taper.nn.Linear(2, 1)
+        >>> taper.nn.utils.prune.custom_from_mask(layer, "bias", taper.zeros(1)).bias_mask
+        tensor([0.])
     """
     CustomFromMask.apply(module, name, mask)
     return module
@@ -569,11 +642,16 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
 def remove(module: Any, name: str) -> Any:
     """Make a pruned parameter an ordinary one, with the zeros in it.
 
-    >>> from taper import nn
-    >>> from taper.nn.utils import prune
-    >>> layer = prune.remove(prune.identity(nn.Linear(2, 2), "weight"), "weight")
-    >>> prune.is_pruned(layer)
-    False
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+
+    Example:
+        >>> from taper import nn
+        >>> from taper.nn.utils import prune
+        >>> layer = prune.remove(prune.identity(nn.Linear(2, 2), "weight"), "weight")
+        >>> prune.is_pruned(layer)
+        False
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
@@ -586,14 +664,18 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one below it, has a pruned parameter.
+    """Tell whether a module, or one below it, has a pruned parameter.
 
-    >>> from taper import nn
-    >>> layer = nn.Linear(2, 1)
-    >>> nn.utils.prune.is_pruned(layer)
-    False
-    >>> nn.utils.prune.is_pruned(nn.utils.prune.identity(layer, "weight"))
-    True
+    Args:
+        module: the module.
+
+    Example:
+        >>> from taper import nn
+        >>> layer = nn.Linear(2, 1)
+        >>> nn.utils.prune.is_pruned(layer)
+        False
+        >>> nn.utils.prune.is_pruned(nn.utils.prune.identity(layer, "weight"))
+        True
     """
     return any(
         isinstance(hook, BasePruningMethod)
@@ -642,7 +724,7 @@ def _compute_nparams_toprune(amount: Any, tensor_size: int) -> Any:
 
 
 def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
-    """The norm of each slice along `dim`."""
+    """Return the norm of each slice along `dim`."""
     kept = dim + t.dim() if dim < 0 else dim
     others = [each for each in range(t.dim()) if each != kept]
     return norm(t, p=n, dim=others)

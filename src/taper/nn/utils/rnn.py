@@ -36,15 +36,21 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences of different lengths in one tensor: all first elements, all second ones, ...
+    """Hold sequences of different lengths in one tensor: all first elements, all second ones, ...
 
-    `batch_sizes` says how many sequences each time step has, longer sequences first;
-    `sorted_indices` how the batch was sorted for that, `unsorted_indices` the way back.
+    Made by `pack_padded_sequence` and `pack_sequence`; recurrent networks take and return it.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import pack_sequence
-    >>> pack_sequence([taper.tensor([1, 2, 3]), taper.tensor([4])]).data
-    tensor([1, 4, 2, 3])
+    Args:
+        data: the elements.
+        batch_sizes: how many sequences each time step has, longer sequences first.
+        sorted_indices: how the batch was sorted for that; None means not at all.
+        unsorted_indices: the way back.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import pack_sequence
+        >>> pack_sequence([taper.tensor([1, 2, 3]), taper.tensor([4])]).data
+        tensor([1, 4, 2, 3])
     """
 
     def __new__(
@@ -75,13 +81,13 @@ class PackedSequence(PackedSequence_):
         return type(self)(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The same with the data converted as `Tensor.to` does; itself if nothing changes."""
+        """Convert the data as `Tensor.to` does; return `self` if nothing changes."""
         if "copy" in kwargs:
             raise RuntimeError(".to() does not accept copy argument")
         return self._with(self.data.to(*args, **kwargs))
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """Raises: there is no CUDA."""
+        """Raise an error: there is no CUDA."""
         if args or kwargs:
             self.data.to(*args, **kwargs)
         return self._with(self.data.cuda())
@@ -126,12 +132,16 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another one.
+    """Return the permutation that undoes another one.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import invert_permutation
-    >>> invert_permutation(taper.tensor([2, 0, 1]))
-    tensor([1, 2, 0])
+    Args:
+        permutation: a tensor of indices, or None, which gives None.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import invert_permutation
+        >>> invert_permutation(taper.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
     """
     if permutation is None:
         return None
@@ -141,15 +151,20 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Padded sequences without their padding.
+    """Pack padded sequences without their padding.
 
-    With `enforce_sorted` the lengths must not increase; else the sequences are sorted.
+    Args:
+        input: the sequences, (L, N, *).
+        lengths: the length of each: a tensor on the CPU, or a list.
+        batch_first: whether the input is (N, L, *).
+        enforce_sorted: whether lengths must not increase; else the sequences are sorted.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import pack_padded_sequence
-    >>> packed = pack_padded_sequence(taper.tensor([[1, 2, 3], [4, 0, 0]]), [3, 1], True)
-    >>> packed.data, packed.batch_sizes
-    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import pack_padded_sequence
+        >>> packed = pack_padded_sequence(taper.tensor([[1, 2, 3], [4, 0, 0]]), [3, 1], True)
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
     lengths = as_tensor(lengths, dtype=dtypes.int64)
     order = None
@@ -166,14 +181,21 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Packed sequences with padding, in their first order, and their lengths.
+    """Return packed sequences with padding, in their first order, and their lengths.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import pack_sequence, pad_packed_sequence
-    >>> packed = pack_sequence([taper.tensor([1, 2, 3]), taper.tensor([4])])
-    >>> pad_packed_sequence(packed, batch_first=True)
-    (tensor([[1, 2, 3],
-            [4, 0, 0]]), tensor([3, 1]))
+    Args:
+        sequence: the packed sequences.
+        batch_first: whether the result is (N, L, *) instead of (L, N, *).
+        padding_value: the value to fill with.
+        total_length: the length to fill up to; None means that of the longest.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import pack_sequence, pad_packed_sequence
+        >>> packed = pack_sequence([taper.tensor([1, 2, 3]), taper.tensor([4])])
+        >>> pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2, 3],
+                [4, 0, 0]]), tensor([3, 1]))
     """
     longest = sequence.batch_sizes.size(0)
     if total_length is None:
@@ -198,13 +220,20 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences beside each other, the shorter ones filled up to the length of the longest.
+    """Put sequences side by side, the shorter ones filled up to the length of the longest.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import pad_sequence
-    >>> pad_sequence([taper.tensor([1, 2, 3]), taper.tensor([4])], batch_first=True)
-    tensor([[1, 2, 3],
-            [4, 0, 0]])
+    Args:
+        sequences: tensors (l, *) of different lengths l.
+        batch_first: whether the result is (N, L, *) instead of (L, N, *).
+        padding_value: the value to fill with.
+        padding_side: "right" or "left", where to fill.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import pad_sequence
+        >>> pad_sequence([taper.tensor([1, 2, 3]), taper.tensor([4])], batch_first=True)
+        tensor([[1, 2, 3],
+                [4, 0, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
@@ -218,12 +247,18 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences that were padded.
+    """Return the sequences that were padded, as a list.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import unpad_sequence
-    >>> unpad_sequence(taper.tensor([[1, 2, 3], [4, 0, 0]]), taper.tensor([3, 1]), True)
-    [tensor([1, 2, 3]), tensor([4])]
+    Args:
+        padded_sequences: the padded sequences, (L, N, *).
+        lengths: the length of each.
+        batch_first: whether the input is (N, L, *).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import unpad_sequence
+        >>> unpad_sequence(taper.tensor([[1, 2, 3], [4, 0, 0]]), taper.tensor([3, 1]), True)
+        [tensor([1, 2, 3]), tensor([4])]
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
@@ -235,24 +270,33 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences of different lengths, packed.
+    """Pack sequences of different lengths.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import pack_sequence
-    >>> pack_sequence([taper.tensor([1, 2]), taper.tensor([3])]).data
-    tensor([1, 3, 2])
+    Args:
+        sequences: tensors (l, *) of different lengths l.
+        enforce_sorted: whether lengths must not increase; else the sequences are sorted.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import pack_sequence
+        >>> pack_sequence([taper.tensor([1, 2]), taper.tensor([3])]).data
+        tensor([1, 3, 2])
     """
     lengths = as_tensor([each.size(0) for each in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed.
+    """Return the sequences that were packed, as a list.
 
-    >>> import taper
-    >>> from taper.nn.utils.rnn import pack_sequence, unpack_sequence
-    >>> unpack_sequence(pack_sequence([taper.tensor([1, 2]), taper.tensor([3])]))
-    [tensor([1, 2]), tensor([3])]
+    Args:
+        packed_sequences: the packed sequences.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn.utils.rnn import pack_sequence, unpack_sequence
+        >>> unpack_sequence(pack_sequence([taper.tensor([1, 2]), taper.tensor([3])]))
+        [tensor([1, 2]), tensor([3])]
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

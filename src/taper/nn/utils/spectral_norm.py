@@ -30,7 +30,7 @@ TRANSPOSED = (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
 
 
 class SpectralNorm:
-    """The hook: computes one parameter of a module, divided by its largest singular value."""
+    """Compute one parameter of a module, divided by its largest singular value; runs as a hook."""
 
     # Version 1 has the buffer `weight_v`, and no longer stores `weight` itself.
     _version: int = 1
@@ -54,14 +54,14 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix with `dim` as its rows."""
+        """Return the weight as a matrix with `dim` as its rows."""
         if self.dim != 0:
             others = [each for each in range(weight.dim()) if each != self.dim]
             weight = weight.permute(self.dim, *others)
         return weight.reshape(weight.size(0), -1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The parameter as it is now, with its history; may improve the estimate before."""
+        """Return the parameter as it is now, with its history; may improve the estimate before."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = self.reshape_weight_to_matrix(weight)
@@ -70,12 +70,12 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     F.normalize(mv(matrix.t(), u), dim=0, eps=self.eps, out=v)
                     F.normalize(mv(matrix, v), dim=0, eps=self.eps, out=u)
-                # The next call writes into the buffers, and this one's graph keeps what it saw.
+                # Copies: the next call writes into the buffers, and the graph keeps what it saw.
                 u, v = u.clone(), v.clone()
         return weight / dot(u, mv(matrix, v))
 
     def remove(self, module: Module) -> None:
-        """Put the normalised parameter in the place of the original."""
+        """Replace the original by the normalised parameter."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -87,7 +87,7 @@ class SpectralNorm:
         setattr(module, self.name, weight)
 
     def _solve_v_and_rescale(self, weight_mat: Tensor, u: Tensor, target_sigma: Tensor) -> Any:
-        """The v with u = W v in the sense of least squares, so long that u W v is the sigma."""
+        """Return the v that solves u = W v by least squares, scaled so that u W v is sigma."""
         gram = weight_mat.t().mm(weight_mat).pinverse()
         v = gram.mm(weight_mat.t().mm(u.unsqueeze(1))).squeeze(1)
         return v.mul_(target_sigma / dot(u, mv(weight_mat, v)))
@@ -128,7 +128,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Finds the `v` that a state written before version 1 does not have."""
+    """Find the `v` that a state written before version 1 does not have."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -165,7 +165,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Writes the version of the format into the metadata of a state."""
+    """Write the version of the format into the metadata of a state."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -187,12 +187,20 @@ def spectral_norm(
 ) -> T_module:
     """Let a module use a parameter divided by its largest singular value.
 
-    Each call in training mode improves the estimate by `n_power_iterations` steps.  The rows of
-    the matrix are dimension `dim`: by default 1 for transposed convolutions, else 0.
+        W_used = W / s, s = uᵀ W v, with u and v from power iterations
 
-    >>> from taper import nn
-    >>> list(nn.utils.spectral_norm(nn.Linear(3, 2)).state_dict())
-    ['bias', 'weight_orig', 'weight_u', 'weight_v']
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        n_power_iterations: by how many steps each call in training mode improves u and v.
+        eps: against division by 0 when u and v are normalised.
+        dim: the dimension that holds the rows of the matrix; None means 1 for transposed
+            convolutions, else 0.
+
+    Example:
+        >>> from taper import nn
+        >>> list(nn.utils.spectral_norm(nn.Linear(3, 2)).state_dict())
+        ['bias', 'weight_orig', 'weight_u', 'weight_v']
     """
     if dim is None:
         dim = 1 if isinstance(module, TRANSPOSED) else 0
@@ -203,11 +211,17 @@ def spectral_norm(
 def remove_spectral_norm(module: T_module, name: str = "weight") -> T_module:
     """Make the normalised parameter an ordinary one again.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> layer = taper.nn.utils.spectral_norm(taper.nn.Linear(3, 2))
-    >>> sorted(name for name, _ in taper.nn.utils.remove_spectral_norm(layer).named_parameters())
-    ['bias', 'weight']
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+
+    Example:
+        >>> import taper, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> layer = taper.nn.utils.spectral_norm(taper.nn.Linear(3, 2))
+        >>> plain = taper.nn.utils.remove_spectral_norm(layer)
+        >>> sorted(name for name, _ in plain.named_parameters())
+        ['bias', 'weight']
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:

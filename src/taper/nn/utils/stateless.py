@@ -1,4 +1,4 @@
-"""Calling a module with other tensors in the place of its parameters, buffers and attributes."""
+"""Calling a module with other tensors instead of its parameters, buffers and attributes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taper.tensor import Tensor
 __all__ = ["functional_call"]
 
 _MISSING: Any = object()
-"""What a module has under a name that it does not have."""
+"""Stands for the value of an attribute that a module does not have."""
 
 
 def functional_call(
@@ -25,13 +25,21 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """The old place of `taper.func.functional_call`; takes one dict only.
+    """Call `taper.func.functional_call` by its old name, with one dict; deprecated.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> tensors = {"weight": taper.ones(1, 2), "bias": taper.zeros(1)}
-    >>> taper.nn.utils.stateless.functional_call(taper.nn.Linear(2, 1), tensors, taper.ones(2))
-    tensor([2.])
+    Args:
+        module: the module to call.
+        parameters_and_buffers: the tensors to use, by name.
+        args, kwargs: the arguments of the call: a tuple or one value, and a dict.
+        tie_weights: whether a tensor is used under all names that share one.
+        strict: whether the names must be exactly those of the module.
+
+    Example:
+        >>> import taper, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> tensors = {"weight": taper.ones(1, 2), "bias": taper.zeros(1)}
+        >>> taper.nn.utils.stateless.functional_call(taper.nn.Linear(2, 1), tensors, taper.ones(2))
+        tensor([2.])
     """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
@@ -51,7 +59,7 @@ def call(
     tie_weights: bool,
     strict: bool,
 ) -> Any:
-    """Run a module once with `tensors` in the place of its own."""
+    """Run a module once with `tensors` instead of its own."""
     given = () if args is None else args if isinstance(args, tuple) else (args,)
     named: Any = {} if kwargs is None else kwargs
     with replaced(module, tensors, tie_weights, strict):
@@ -62,7 +70,7 @@ def call(
 def replaced(
     module: Module, tensors: dict[str, Any], tie_weights: bool = True, strict: bool = False
 ) -> Iterator[None]:
-    """A block in which a module has other tensors; what it assigns meanwhile goes to the dict."""
+    """Give a module other tensors inside the block; what it assigns meanwhile goes to the dict."""
     chosen = _with_tied(module, tensors) if tie_weights else dict(tensors)
     if strict:
         _check_names(module, set(_names(module)), set(chosen))
@@ -81,14 +89,14 @@ def replaced(
 
 
 def _names(module: Module) -> dict[str, Any]:
-    """All parameters and buffers by name, also those that share a tensor."""
+    """Return all parameters and buffers by name, including those that share a tensor."""
     found: dict[str, Any] = dict(module.named_parameters(remove_duplicate=False))
     found.update(module.named_buffers(remove_duplicate=False))
     return found
 
 
 def _submodule(module: Module, path: str) -> Module:
-    """The module at the end of a path of attributes."""
+    """Return the module at the end of a path of attributes."""
     found, done = module, ""
     for part in path.split(".") if path else ():
         if not hasattr(found, part):
@@ -100,7 +108,7 @@ def _submodule(module: Module, path: str) -> Module:
 
 
 def _exchanged(module: Module, key: str, value: Any) -> Any:
-    """Put a tensor where a module has a parameter, a buffer or an attribute; what was there."""
+    """Put a tensor where a module has a parameter, buffer or attribute; return what was there."""
     if not key:
         raise KeyError('tensor name can\'t be empty string ""')
     if not (value is None or value is _MISSING or isinstance(value, Tensor)):
@@ -113,7 +121,7 @@ def _exchanged(module: Module, key: str, value: Any) -> Any:
     before = getattr(module, key, _MISSING)
     if not (before is None or before is _MISSING or isinstance(before, Tensor)):
         raise TypeError(f"attribute `{key}`: {before} is not an instance of torch.Tensor")
-    # Not the module's own way, which would register a Parameter.
+    # Past the module's `__setattr__`, which would register a Parameter.
     if value is _MISSING:
         object.__delattr__(module, key)
     else:
@@ -122,7 +130,7 @@ def _exchanged(module: Module, key: str, value: Any) -> Any:
 
 
 def _with_tied(module: Module, tensors: dict[str, Any]) -> dict[str, Any]:
-    """The tensors, also under the names that share a tensor with one that is given."""
+    """Return the tensors, under all names that share a tensor with one that is given."""
     given_names = set(tensors.keys())
     groups: dict[int, list[str]] = {}
     for name, tensor in _names(module).items():

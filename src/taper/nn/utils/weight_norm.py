@@ -21,7 +21,7 @@ T_module = TypeVar("T_module", bound=Module)
 
 
 class WeightNorm:
-    """The hook: computes one parameter of a module from its direction and its lengths."""
+    """Compute one parameter of a module from its direction and its lengths; runs as a hook."""
 
     name: str
     dim: int
@@ -31,7 +31,7 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Any:
-        """The parameter as it is now, with its history."""
+        """Return the parameter as it is now, with its history."""
         lengths = getattr(module, self.name + "_g")
         direction = getattr(module, self.name + "_v")
         return normed_weight(direction, lengths, self.dim)
@@ -79,28 +79,39 @@ class WeightNorm:
 def weight_norm(module: T_module, name: str = "weight", dim: int | None = 0) -> T_module:
     """Let a module learn the length and the direction of a parameter apart; deprecated.
 
-    There is one length for each index of `dim`, or a single one if it is None.
+        w = g v / ‖v‖
 
-    >>> import warnings
-    >>> from taper import nn
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     layer = nn.utils.weight_norm(nn.Linear(3, 2))
-    >>> layer.weight_g.shape, layer.weight_v.shape
-    (torch.Size([2, 1]), torch.Size([2, 3]))
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+        dim: the dimension whose indices each have a length; None means one length for all.
+
+    Example:
+        >>> import warnings
+        >>> from taper import nn
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     layer = nn.utils.weight_norm(nn.Linear(3, 2))
+        >>> layer.weight_g.shape, layer.weight_v.shape
+        (torch.Size([2, 1]), torch.Size([2, 3]))
     """
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: T_module, name: str = "weight") -> T_module:
-    """Make an ordinary parameter of one that `weight_norm` had split.
+    """Join the two parts of a parameter that `weight_norm` had split.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> layer = taper.nn.utils.weight_norm(taper.nn.Linear(3, 2))
-    >>> sorted(name for name, _ in taper.nn.utils.remove_weight_norm(layer).named_parameters())
-    ['bias', 'weight']
+    Args:
+        module: the module, which is returned.
+        name: the parameter's name.
+
+    Example:
+        >>> import taper, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> layer = taper.nn.utils.weight_norm(taper.nn.Linear(3, 2))
+        >>> sorted(name for name, _ in taper.nn.utils.remove_weight_norm(layer).named_parameters())
+        ['bias', 'weight']
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:

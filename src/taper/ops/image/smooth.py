@@ -38,7 +38,7 @@ def upsample_linear1d(
     align_corners: bool,
     scales: Scale = None,
 ) -> Array:
-    """Linear interpolation in one dimension."""
+    """Interpolate linearly in one dimension."""
     return upsampled(
         self,
         "compute_indices_weights_linear",
@@ -62,7 +62,7 @@ def upsample_linear1d_backward(
     align_corners: bool,
     scales: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _linear(align_corners), input_size, (scales,))
 
 
@@ -79,7 +79,7 @@ def upsample_bilinear2d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Linear interpolation in two dimensions."""
+    """Interpolate linearly in two dimensions."""
     return upsampled(
         self,
         "upsample_bilinear2d_channels_last",
@@ -106,7 +106,7 @@ def upsample_bilinear2d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _linear(align_corners), input_size, (scales_h, scales_w))
 
 
@@ -124,7 +124,7 @@ def upsample_trilinear3d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Linear interpolation in three dimensions."""
+    """Interpolate linearly in three dimensions."""
     return upsampled(
         self,
         "compute_indices_weights_linear",
@@ -154,7 +154,7 @@ def upsample_trilinear3d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _linear(align_corners), input_size, (scales_d, scales_h, scales_w)
     )
@@ -175,7 +175,7 @@ def upsample_bicubic2d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Cubic interpolation in two dimensions."""
+    """Interpolate cubically in two dimensions."""
     return upsampled(
         self,
         "compute_indices_weights_cubic",
@@ -202,7 +202,7 @@ def upsample_bicubic2d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _cubic(align_corners), input_size, (scales_h, scales_w))
 
 
@@ -233,7 +233,7 @@ def upsample_bilinear2d_aa(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Linear interpolation in two dimensions, smoothed where it shrinks."""
+    """Interpolate linearly in two dimensions, smoothed where the picture shrinks."""
     return upsampled(
         self,
         _WEIGHTS,
@@ -262,7 +262,7 @@ def upsample_bilinear2d_aa_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _smooth("bilinear", align_corners), input_size, (scales_h, scales_w)
     )
@@ -288,7 +288,7 @@ def upsample_bicubic2d_aa(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Cubic interpolation in two dimensions, smoothed where it shrinks."""
+    """Interpolate cubically in two dimensions, smoothed where the picture shrinks."""
     return upsampled(
         self,
         _WEIGHTS,
@@ -315,7 +315,7 @@ def upsample_bicubic2d_aa_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _smooth("bicubic", align_corners), input_size, (scales_h, scales_w)
     )
@@ -341,7 +341,7 @@ def upsample_lanczos2d_aa(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Lanczos interpolation in two dimensions, smoothed where it shrinks."""
+    """Interpolate by Lanczos in two dimensions, smoothed where the picture shrinks."""
     return upsampled(
         self,
         _WEIGHTS,
@@ -368,7 +368,7 @@ def upsample_lanczos2d_aa_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _smooth("lanczos", align_corners), input_size, (scales_h, scales_w)
     )

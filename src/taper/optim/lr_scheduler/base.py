@@ -28,12 +28,12 @@ _ORDER = (
 
 
 def own(value: Any) -> Any:
-    """A rate that later changes of a group's own Tensor do not reach."""
+    """Copy a rate, so that later changes of a group's own Tensor do not reach it."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def set_rate(group: dict[str, Any], lr: Any) -> None:
-    """A rate given as Tensor is written in place, since others may hold it."""
+    """Set a rate; one that is a Tensor is written in place, since others may hold it."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(lr)
     else:
@@ -41,7 +41,7 @@ def set_rate(group: dict[str, Any], lr: Any) -> None:
 
 
 def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
-    """A value for each group, from one for all or from a list of them; Tensors are copied."""
+    """Return a value for each group, from one for all or from a list; Tensors are copied."""
     groups = len(optimizer.param_groups)
     if not isinstance(param, list | tuple):
         param = [param] * groups
@@ -71,15 +71,24 @@ def _watched(optimizer: Any) -> None:
 
 
 class LRScheduler:
-    """The base of all schedulers; subclasses define `get_lr`.
+    """Set the rates of an optimizer's groups from epoch to epoch: the base of all schedulers.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+    A loop calls `scheduler.step()` after the `optimizer.step()` calls of each epoch. Subclasses
+    define `get_lr`.
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        last_epoch: the epoch to go on from; -1 starts anew, with the groups' rates as initial
+            ones.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     _get_lr_called_within_step: bool = False
@@ -115,7 +124,7 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer."""
+        """Return all attributes but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -123,11 +132,11 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float | Tensor]:
-        """The rates of the groups as the scheduler set them last."""
+        """Return the rates of the groups as the scheduler set them last."""
         return self._last_lr
 
     def get_lr(self) -> list[float | Tensor]:
-        """The next rates, from the present ones; every subclass defines it."""
+        """Return the next rates, from the present ones; every subclass defines how."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
@@ -167,7 +176,7 @@ class LRScheduler:
         self._set_rates(values)
 
     def _computed(self, function: Any) -> list[Any]:
-        """The rates that a function of the scheduler gives, without its warning."""
+        """Return the rates that a function of the scheduler gives, without its warning."""
         self._get_lr_called_within_step = True
         try:
             found: list[Any] = function()
@@ -182,7 +191,7 @@ class LRScheduler:
         self._last_lr: list[Any] = [own(group["lr"]) for group in groups]
 
     def _present(self) -> list[Any]:
-        """The rates as they are; a result of `get_lr` that changes nothing."""
+        """Return the rates as they are: a result of `get_lr` that changes nothing."""
         return [own(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor: float) -> list[Any]:
@@ -198,4 +207,4 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The name that the base class had."""
+    """Base of all schedulers, under its old name."""

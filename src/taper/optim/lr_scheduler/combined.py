@@ -12,7 +12,7 @@ from taper.optim.optimizer import Optimizer
 
 
 def _check(name: str, schedulers: Sequence[Any], optimizer: Any) -> None:
-    """All belong to the optimizer, and none needs more than `step()`."""
+    """Check that all belong to the optimizer, and none needs more than `step()`."""
     for index, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
@@ -31,12 +31,12 @@ def _check(name: str, schedulers: Sequence[Any], optimizer: Any) -> None:
 
 
 class _Combined(LRScheduler):
-    """A scheduler with others inside, which are part of its state; not public."""
+    """Hold other schedulers, whose states are part of the state; not public."""
 
     _schedulers: list[Any]
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer, with the states of the schedulers inside."""
+        """Return all attributes but the optimizer, with the states of the schedulers inside."""
         hidden = ("optimizer", "_schedulers")
         state = {key: value for key, value in self.__dict__.items() if key not in hidden}
         state["_schedulers"] = [each.state_dict() for each in self._schedulers]
@@ -50,20 +50,29 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other, the next at each of the `milestones`.
+    """Use one scheduler after the other.
 
-    >>> import taper
-    >>> from taper.optim.lr_scheduler import ConstantLR, ExponentialLR, SequentialLR
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> parts = [ConstantLR(optimizer, factor=0.1, total_iters=9), ExponentialLR(optimizer, 0.5)]
-    >>> scheduler = SequentialLR(optimizer, parts, milestones=[2])
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [0.1, 0.1, 1.0, 0.5]
+        lr(t) = schedulerᵢ(t - milestones[i-1]) for milestones[i-1] ≤ t < milestones[i]
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        schedulers: the schedulers, in order.
+        milestones: the epochs at which the next one begins, one less than schedulers.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> from taper.optim.lr_scheduler import ConstantLR, ExponentialLR, SequentialLR
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> parts = [ConstantLR(optimizer, 0.1, total_iters=9), ExponentialLR(optimizer, 0.5)]
+        >>> scheduler = SequentialLR(optimizer, parts, milestones=[2])
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates += scheduler.get_last_lr()
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.1, 1.0, 0.5]
     """
 
     def __init__(
@@ -115,17 +124,24 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """Several schedulers that act on the same rates in each step.
+    """Let several schedulers act on the same rates in each step.
 
-    >>> import taper
-    >>> from taper.optim.lr_scheduler import ChainedScheduler, ConstantLR, ExponentialLR
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> parts = [ConstantLR(optimizer, factor=0.5, total_iters=9), ExponentialLR(optimizer, 0.5)]
-    >>> scheduler = ChainedScheduler(parts)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.25]
+        lr ← schedulerₙ(... scheduler₂(scheduler₁(lr)))
+
+    Args:
+        schedulers: the schedulers, in order.
+        optimizer: their optimizer; None means that of the first.
+
+    Example:
+        >>> import taper
+        >>> from taper.optim.lr_scheduler import ChainedScheduler, ConstantLR, ExponentialLR
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> parts = [ConstantLR(optimizer, 0.5, total_iters=9), ExponentialLR(optimizer, 0.5)]
+        >>> scheduler = ChainedScheduler(parts)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
     """
 
     def __init__(

@@ -10,15 +10,24 @@ from taper.optim.optimizer import Optimizer
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the initial rate to `eta_min` and back along a cosine, in `T_max` epochs each way.
+    """Lead the rate to a minimum and back along a cosine, again and again.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+        lr(t) = eta_min + (lr₀ - eta_min) (1 + cos(π t / T_max)) / 2
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        T_max: how many epochs each way takes.
+        eta_min: the lowest rate.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -50,17 +59,26 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """From the initial rate to `eta_min` along a cosine in `T_0` epochs, then again from above.
+    """Lead the rate to a minimum along a cosine, then start again from above.
 
-    Each round is `T_mult` times as long as the one before.  `step` may be given a fraction of an
-    epoch, to set the rate after each batch.
+        lr = eta_min + (lr₀ - eta_min) (1 + cos(π T_cur / T_i)) / 2, T_cur epochs since a start
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-    >>> scheduler.step(1.0)
-    >>> scheduler.get_last_lr()
-    [0.5]
+    `step(epoch)` takes a fraction of an epoch, to set the rate after each batch.
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        T_0: how many epochs the first round takes.
+        T_mult: how many times longer each round is than the one before.
+        eta_min: the lowest rate.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> scheduler.step(1.0)
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -107,7 +125,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set_rates(self._computed(self.get_lr))
 
     def _go_to(self, epoch: float) -> None:
-        """Find the round of an epoch, and how far it is in it."""
+        """Find the round of an epoch, and how far in the round the epoch is."""
         if epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         if epoch < self.T_0:

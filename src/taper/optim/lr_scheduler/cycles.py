@@ -25,18 +25,34 @@ def _set_momentum(group: dict[str, Any], value: Any, use_beta1: bool) -> None:
 
 
 class CyclicLR(LRScheduler):
-    """Rates that go up and down between `base_lr` and `max_lr`, and momentum the other way.
+    """Move the rate up and down between two bounds, and momentum the other way.
 
-    `step` is meant after every batch.  The height of a cycle is scaled by `mode`: "triangular",
-    "triangular2" (halved each time), "exp_range" (by `gamma**iterations`), or by `scale_fn`.
+        lr = base_lr + (max_lr - base_lr) h s, h from 0 up to 1 and back in a cycle
+        s = 1 (triangular), 1 / 2^(cycle - 1) (triangular2), gammaᵗ (exp_range), or scale_fn
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0, momentum=0.9)
-    >>> scheduler = taper.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=2)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+    Call `step` after every batch.
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        base_lr, max_lr: the bounds: numbers, or lists with one for each group.
+        step_size_up, step_size_down: how many steps each way takes; None for down means the same.
+        mode: "triangular", "triangular2" or "exp_range", the scale s.
+        gamma: the base of "exp_range".
+        scale_fn: a function that gives the scale s; `mode` is ignored then.
+        scale_mode: what `scale_fn` gets: "cycle" or "iterations", their number.
+        cycle_momentum: whether to move momentum, or beta1, from `max_momentum` to `base_momentum`
+            and back.
+        base_momentum, max_momentum: the bounds of momentum.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0, momentum=0.9)
+        >>> scheduler = taper.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=2)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -98,7 +114,7 @@ class CyclicLR(LRScheduler):
                 group["base_momentum"] = least
 
     def scale_fn(self, x: float) -> float:
-        """The factor of the height, of the cycle's or of the iteration's number."""
+        """Return the factor of the height, of the cycle's or of the iteration's number."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular2":
@@ -126,7 +142,7 @@ class CyclicLR(LRScheduler):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer; a `scale_fn` is saved if it is a callable object."""
+        """Return all attributes but the optimizer; a `scale_fn` only if it is a callable object."""
         state = super().state_dict()
         function = state.pop("_scale_fn_custom")
         if function is None or isinstance(function, types.FunctionType):
@@ -144,20 +160,37 @@ class CyclicLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Rates that go up to `max_lr` and then down to almost nothing, once; momentum the other way.
+    """Lead the rate up to a maximum and then down to almost nothing, once; momentum the other way.
 
-    The number of steps is `total_steps`, or `epochs * steps_per_epoch`; `step` is meant after
-    every batch.
+        up: lr = lr₀ + (max_lr - lr₀) a, lr₀ = max_lr / div_factor, a from 0 to 1
+        down: lr = max_lr + (lr₁ - max_lr) a, lr₁ = lr₀ / final_div_factor
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0, momentum=0.9)
-    >>> scheduler = taper.optim.lr_scheduler.OneCycleLR(
-    ...     optimizer, max_lr=1.0, total_steps=10, anneal_strategy="linear"
-    ... )
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.52]
+    Call `step` after every batch.
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        max_lr: the highest rate: a number, or a list with one for each group.
+        total_steps: how many steps there are; None means epochs · steps_per_epoch.
+        epochs, steps_per_epoch: give these, or `total_steps`.
+        pct_start: the fraction of the steps that go up.
+        anneal_strategy: "cos" or "linear", the form of the ways.
+        cycle_momentum: whether to move momentum, or beta1, from `max_momentum` to `base_momentum`
+            and back.
+        base_momentum, max_momentum: the bounds of momentum.
+        div_factor, final_div_factor: they say how low the rate starts, and how much lower it ends.
+        three_phase: whether to go down as fast as up to the first rate, and then on to the last.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0, momentum=0.9)
+        >>> scheduler = taper.optim.lr_scheduler.OneCycleLR(
+        ...     optimizer, max_lr=1.0, total_steps=10, anneal_strategy="linear"
+        ... )
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.52]
     """
 
     def __init__(
@@ -251,7 +284,7 @@ def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """Each phase: where it ends, and between which values of a group it leads."""
+    """List the phases: where each ends, and between which values of a group it leads."""
 
     def phase(end: float, *names: str) -> dict[str, Any]:
         keys = ("start_lr", "end_lr", "start_momentum", "end_momentum")

@@ -13,7 +13,7 @@ from taper.optim.optimizer import Optimizer
 
 
 class _OfFunctions(LRScheduler):
-    """A scheduler with one function for all groups or one for each; not public."""
+    """Hold one function for all groups or one for each; not public."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _check_functions(self) -> None:
-        """Refuse what is no function, if the first step would not call it."""
+        """Refuse what is not a function, if the first step would not call it."""
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer; functions are left out, callable objects saved."""
+        """Return all attributes but the optimizer; of functions only callable objects."""
         hidden = ("optimizer", "lr_lambdas")
         state = {key: value for key, value in self.__dict__.items() if key not in hidden}
         state["lr_lambdas"] = [
@@ -54,15 +54,23 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """The initial rate times a function of the epoch, one function or one for each group.
+    """Multiply the initial rate by a function of the epoch.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.9 ** epoch)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.9]
+        lr(t) = lr₀ lr_lambda(t)
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        lr_lambda: the function, or a list with one for each group.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.9 ** epoch)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.9]
     """
 
     def get_lr(self) -> list[Any]:
@@ -74,15 +82,23 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """The present rate times a function of the epoch, one function or one for each group.
+    """Multiply the present rate by a function of the epoch.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+        lr(t) = lr(t - 1) lr_lambda(t)
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        lr_lambda: the function, or a list with one for each group.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def _check_functions(self) -> None:
@@ -101,15 +117,24 @@ class MultiplicativeLR(_OfFunctions):
 
 
 class StepLR(LRScheduler):
-    """Multiply the rates by `gamma` every `step_size` epochs.
+    """Multiply the rates by a factor every few epochs.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+        lr(t) = lr₀ gamma^⌊t / step_size⌋
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        step_size: how many epochs.
+        gamma: the factor.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -131,15 +156,24 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the rates by `gamma` at each of the `milestones`.
+    """Multiply the rates by a factor at given epochs.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 8])
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.1]
+        lr(t) = lr₀ gamma^(number of milestones ≤ t)
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        milestones: the epochs; one that is listed twice counts twice.
+        gamma: the factor.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 8])
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.1]
     """
 
     def __init__(
@@ -165,17 +199,26 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Rates multiplied by `factor` until epoch `total_iters`.
+    """Lower the rates by a factor for the first epochs.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=1)
-    >>> scheduler.get_last_lr()
-    [0.5]
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [1.0]
+        lr(t) = lr₀ factor if t < total_iters else lr₀
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        factor: the factor, 0 to 1.
+        total_iters: for how many epochs.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=1)
+        >>> scheduler.get_last_lr()
+        [0.5]
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [1.0]
     """
 
     def __init__(
@@ -205,15 +248,25 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Rates whose factor goes from `start_factor` to `end_factor` along a line.
+    """Lead a factor of the rates along a line, for the first epochs.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
+        lr(t) = lr₀ (start_factor + (end_factor - start_factor) min(t, total_iters) / total_iters)
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        start_factor, end_factor: the factor at the start, above 0, and at the end; at most 1.
+        total_iters: how many epochs the way takes.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> from taper.optim.lr_scheduler import LinearLR
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
     """
 
     def __init__(
@@ -255,15 +308,23 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the rates by `gamma` every epoch.
+    """Multiply the rates by a factor every epoch.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
+        lr(t) = lr₀ gammaᵗ
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        gamma: the factor.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -279,15 +340,24 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Rates that fall to zero in `total_iters` epochs, as a power of what is left of them.
+    """Let the rates fall to zero as a power of the epochs that are left.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2.0)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.25]
+        lr(t) = lr₀ (1 - min(t, total_iters) / total_iters)^power
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        total_iters: how many epochs that takes.
+        power: the power; 1 is a line.
+        last_epoch: the epoch to go on from; -1 starts anew.
+
+    Example:
+        >>> import taper
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = taper.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2.0)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
     """
 
     def __init__(

@@ -16,15 +16,32 @@ from taper.userwarning import warn_user
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the rates by `factor` when a measure has stopped improving for `patience` epochs.
+    """Lower the rates when a measure has stopped improving.
 
-    >>> import taper
-    >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
-    >>> scheduler = taper.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
-    >>> scheduler.step(2.0)
-    >>> scheduler.step(2.0)
-    >>> scheduler.get_last_lr()
-    [0.5]
+        lr ← max(lr factor, min_lr) after more than patience epochs without improvement
+
+    `step(metrics)` takes the measure of the epoch, such as the validation loss.
+
+    Args:
+        optimizer: the optimizer whose rates to set.
+        mode: "min" if less is better, "max" if more is.
+        factor: what to multiply the rates by; below 1.
+        patience: how many epochs without improvement to wait.
+        threshold: how much counts as an improvement.
+        threshold_mode: "rel", a part of the best measure, or "abs".
+        cooldown: how many epochs after a reduction do not count.
+        min_lr: the lowest rate: a number, or a list with one for each group.
+        eps: rates that would change less stay.
+
+    Example:
+        >>> import taper
+        >>> from taper.optim.lr_scheduler import ReduceLROnPlateau
+        >>> optimizer = taper.optim.SGD([taper.ones(1)], lr=1.0)
+        >>> scheduler = ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
+        >>> scheduler.step(2.0)
+        >>> scheduler.step(2.0)
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
@@ -78,7 +95,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Go to the next epoch, whose measure is `metrics`, and reduce the rates if it is time."""
+        """Go to the next epoch, whose measure is `metrics`, and lower the rates if it is time."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1

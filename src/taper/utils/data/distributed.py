@@ -36,7 +36,7 @@ class DistributedSampler(Sampler[_T_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            # On demand: most who load data have no group.
+            # late: most who load data have no group
             groups = importlib.import_module("taper.distributed")
             num_replicas = groups.get_world_size() if num_replicas is None else num_replicas
             rank = groups.get_rank() if rank is None else rank

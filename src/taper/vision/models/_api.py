@@ -103,6 +103,7 @@ def imagenet(
 
 def _classification(**settings: Any) -> Any:
     """How pictures are prepared; loaded when it is asked for, as it brings all of transforms."""
+    # late: it loads all of transforms
     from taper.vision.models.presets import classification
 
     return classification(**settings)

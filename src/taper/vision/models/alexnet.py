@@ -1,4 +1,4 @@
-"""AlexNet."""
+"""AlexNet: five convolutions and three linear layers."""
 
 from __future__ import annotations
 

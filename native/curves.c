@@ -1,0 +1,149 @@
+/* Functions of an element, or of an element and a gradient, in one pass; the twins stand in
+ * the operators that use them.
+ *
+ * Each is written once, as an expression of x (for some gradients the result), of the gradient g and
+ * of two numbers p and q, and becomes a loop over floats and one over doubles.
+ */
+
+#include "curves.h"
+#include "pool.h"
+
+#define GRAIN 8192 /* elements of a chunk for the pool */
+
+#define ROOT_HALF 0.70710678118654752f
+#define PDF 0.39894228040143268f /* the density of the normal distribution at zero */
+#define TANH_SCALE 0.79788456080286536
+#define CUBE 0.044715
+
+/* What a loop is given: operands, the result, the numbers. */
+typedef struct {
+    const void *x, *g;
+    void *to;
+    double p, q;
+} Operands;
+
+typedef void (*Loop)(const Operands *all, npy_intp start, npy_intp stop);
+
+#define LOOP(NAME, TYPE, GRADIENT, ...)                                                          \
+    FAST static void NAME##_loop_##TYPE(const Operands *all, npy_intp start, npy_intp stop) {         \
+        typedef TYPE T;                                                                          \
+        const T p = (T)all->p, q = (T)all->q, *xs = all->x, *gs = all->g;                        \
+        T *to = all->to;                                                                         \
+        (void)p, (void)q, (void)gs;                                                              \
+        for (npy_intp i = start; i < stop; i++) {                                                \
+            const T x = xs[i], g = GRADIENT;                                                     \
+            (void)g;                                                                             \
+            to[i] = __VA_ARGS__;                                                                 \
+        }                                                                                        \
+    }
+#define FLOAT_CURVE(NAME, ...) LOOP(NAME, float, 0, __VA_ARGS__)
+#define FLOAT_SLOPE(NAME, ...) LOOP(NAME, float, gs[i], __VA_ARGS__)
+#define CURVE(NAME, ...) LOOP(NAME, float, 0, __VA_ARGS__) LOOP(NAME, double, 0, __VA_ARGS__)
+#define SLOPE(NAME, ...) LOOP(NAME, float, gs[i], __VA_ARGS__) LOOP(NAME, double, gs[i], __VA_ARGS__)
+
+#define TANH_ARGUMENT(x) ((x) * ((x) * (x) * (T)(CUBE * TANH_SCALE) + (T)TANH_SCALE))
+
+INLINE float gelu_slope(float x, float wave) {
+    const float inner = x * x * (float)(3 * CUBE * TANH_SCALE) + (float)TANH_SCALE;
+    return (inner * (1.0f - wave * wave) * x + wave + 1.0f) * 0.5f;
+}
+
+INLINE float silu_slope(float x, float share) { return share * (1.0f + x * (1.0f - share)); }
+
+FLOAT_CURVE(logistic, logistic_float(x))
+FLOAT_CURVE(silu, x *logistic_float(x))
+FLOAT_SLOPE(silu_backward, g *silu_slope(x, logistic_float(x)))
+FLOAT_CURVE(erf, erf_float(x))
+FLOAT_CURVE(gelu, x *((1.0f + erf_roughly_float(x * ROOT_HALF)) * 0.5f))
+FLOAT_SLOPE(gelu_backward, ((1.0f + erf_roughly_float(x * ROOT_HALF)) * 0.5f +
+                            x * (exp_float(x * x * -0.5f) * PDF)) * g)
+FLOAT_CURVE(gelu_tanh, x *((1.0f + tanh_float(TANH_ARGUMENT(x))) * 0.5f))
+FLOAT_SLOPE(gelu_tanh_backward, g *gelu_slope(x, tanh_float(TANH_ARGUMENT(x))))
+SLOPE(logistic_backward, g *((T)1 - x) * x) /* x: the result */
+SLOPE(tanh_backward, g *((T)1 - x * x))     /* x: the result */
+SLOPE(threshold_backward, x <= p ? (T)0 : g)
+CURVE(leaky_relu, x > 0 ? x : x * p)
+SLOPE(leaky_relu_backward, x > 0 ? g : g * p)
+
+typedef struct {
+    const char *name;
+    int gradient; /* whether there is a second operand */
+    Loop single, twice; /* for floats and, unless NULL, for doubles */
+} Entry;
+
+#define FLOAT_ROW(NAME, GRADIENT) {#NAME, GRADIENT, NAME##_loop_float, NULL}
+#define ROW(NAME, GRADIENT) {#NAME, GRADIENT, NAME##_loop_float, NAME##_loop_double}
+static const Entry entries[] = {
+    FLOAT_ROW(logistic, 0),
+    FLOAT_ROW(silu, 0),
+    FLOAT_ROW(silu_backward, 1),
+    FLOAT_ROW(erf, 0),
+    FLOAT_ROW(gelu, 0),
+    FLOAT_ROW(gelu_backward, 1),
+    FLOAT_ROW(gelu_tanh, 0),
+    FLOAT_ROW(gelu_tanh_backward, 1),
+    ROW(logistic_backward, 1),
+    ROW(tanh_backward, 1),
+    ROW(threshold_backward, 1),
+    ROW(leaky_relu, 0),
+    ROW(leaky_relu_backward, 1),
+};
+#define ENTRIES ((long)(sizeof entries / sizeof entries[0]))
+
+typedef struct {
+    Operands operands;
+    Loop loop;
+} Work;
+
+static void part(void *context, npy_intp start, npy_intp stop) {
+    const Work *work = context;
+    work->loop(&work->operands, start, stop);
+}
+
+/* curve_number(name): the number to call a curve by. */
+PyObject *taper_curve_number(PyObject *self, PyObject *value) {
+    const char *name = PyUnicode_AsUTF8(value);
+    if (name == NULL) return NULL;
+    for (long nr = 0; nr < ENTRIES; nr++)
+        if (strcmp(entries[nr].name, name) == 0) return PyLong_FromLong(nr);
+    return PyErr_Format(PyExc_ValueError, "no curve is called %s", name);
+}
+
+static int plain(PyObject *value, int type) {
+    if (!PyArray_CheckExact(value)) return 0;
+    PyArrayObject *array = (PyArrayObject *)value;
+    return PyArray_ISCARRAY_RO(array) && PyArray_TYPE(array) == type;
+}
+
+/* curve(number, x, g, p, q), the last three if need be: a new array, or None if the operands are not
+ * row-major floats or doubles of one shape. */
+PyObject *taper_curve(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count < 2 || count > 5) return PyErr_Format(PyExc_TypeError, "curve(number, x, g, p, q)");
+    const long nr = PyLong_AsLong(args[0]);
+    if (nr == -1 && PyErr_Occurred()) return NULL;
+    if (nr < 0 || nr >= ENTRIES) return PyErr_Format(PyExc_ValueError, "no curve has this number");
+    const Entry *entry = &entries[nr];
+    if (!PyArray_CheckExact(args[1]) || (entry->gradient && count < 3)) Py_RETURN_NONE;
+    PyArrayObject *x = (PyArrayObject *)args[1];
+    const int type = PyArray_TYPE(x);
+    const Loop loop = type == NPY_FLOAT ? entry->single : type == NPY_DOUBLE ? entry->twice : NULL;
+    if (loop == NULL || !plain(args[1], type)) Py_RETURN_NONE;
+    if (entry->gradient && (!plain(args[2], type) || !PyArray_SAMESHAPE(x, (PyArrayObject *)args[2])))
+        Py_RETURN_NONE;
+    const double p = count > 3 ? PyFloat_AsDouble(args[3]) : 0;
+    const double q = count > 4 ? PyFloat_AsDouble(args[4]) : 0;
+    if (PyErr_Occurred()) return NULL;
+    PyObject *result = PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), type);
+    if (result == NULL) return NULL;
+    const void *g = entry->gradient ? PyArray_DATA((PyArrayObject *)args[2]) : NULL;
+    Work work = {{PyArray_DATA(x), g, PyArray_DATA((PyArrayObject *)result), p, q}, loop};
+    const npy_intp size = PyArray_SIZE(x);
+    if (size <= GRAIN) {
+        work.loop(&work.operands, 0, size);
+        return result;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    pool_run(part, &work, size, GRAIN);
+    Py_END_ALLOW_THREADS;
+    return result;
+}
