@@ -140,7 +140,9 @@ def blocks(
     values = np.empty(count, np.float64 if dtype == np.float64 else np.float32)
     if not generator.fill("normal", values, mean, std, half):
         _fill_blocks(values, half, generator)
-        if (mean, std) != (0.0, 1.0):
+        if (mean, std) == (0.0, 1.0):
+            values += 0.0  # adding the mean leaves no -0.0
+        else:
             _scale(values, mean, std)
     return values
 
