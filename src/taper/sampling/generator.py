@@ -71,7 +71,7 @@ class Generator:
 
     @property
     def stamp(self) -> tuple[Any, ...]:
-        """As long as this is the same, so is the state; reading a state takes 50 us."""
+        """As long as this is the same, so is the state; reading a state takes 4 us, NumPy's 40."""
         return self._changes, self.next_normal
 
     def _start(self, seed: int) -> None:
