@@ -1,4 +1,4 @@
-"""Files that take the place of others, and those that killed processes leave (files/atomic.py)."""
+"""Files that replace others, and those that killed processes leave (files/atomic.py)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_found_c10_two_saves_at_once_leave_each_other_alone(tmp_path):
 
 
 def test_found_c10_a_finished_file_is_held_until_it_is_renamed(tmp_path, monkeypatch):
-    """The file is closed before: somebody who saves just then must not take it for abandoned."""
+    """The file is closed before that: another process that saves must not take it for abandoned."""
     real = os.replace
 
     def replace(source, target):

@@ -4,7 +4,7 @@ Owns seeds, the normal number kept for later and the layout of a saved state; th
 ``twisters``. Knows NumPy arrays; must not know Tensor nor distributions (those stand beside it).
 
 I1  The 32-bit outputs are handed out one after the other: whatever is drawn, and in whatever
-    portions, the next call goes on exactly where the last one stopped.
+    portions, the next call continues exactly where the last one stopped.
 I2  A saved state has PyTorch's bytes, so that each library restores what the other saved.
 """
 
@@ -43,7 +43,7 @@ _STATE = np.dtype(
 class Generator:
     """A stream of random numbers with a seed of its own, number for number PyTorch's.
 
-    States are NumPy arrays of bytes here; what makes Tensors of them is above this module.
+    States are NumPy arrays of bytes here; the modules above turn them into Tensors.
 
     >>> from taper.sampling.generator import Generator
     >>> Generator().manual_seed(5).initial_seed()
@@ -53,7 +53,7 @@ class Generator:
     __slots__ = ("_changes", "_engine", "_float_normal", "_fresh", "_seed", "next_normal")
 
     next_normal: float | None
-    """The second number of a pair of normals of which only the first was asked for."""
+    """The second normal of a pair whose first one alone was needed."""
 
     def __init__(self, device: Any = None) -> None:
         _check_device(device)
@@ -63,7 +63,7 @@ class Generator:
 
     @property
     def _twister(self) -> Twister:
-        """Made at the first draw, since importing numpy.random takes 15 ms."""
+        """Return the twister, made at the first draw: importing numpy.random takes 15 ms."""
         if self._engine is None:
             self._engine = new_twister()
             self._engine.seed(self._seed)
@@ -71,7 +71,7 @@ class Generator:
 
     @property
     def stamp(self) -> tuple[Any, ...]:
-        """As long as this is the same, so is the state; reading a state takes 4 us, NumPy's 40."""
+        """Return a value that changes whenever the state does; reading the state takes 4 us."""
         return self._changes, self.next_normal
 
     def _start(self, seed: int) -> None:
@@ -79,7 +79,8 @@ class Generator:
         self._seed = seed
         if self._engine is not None:
             self._engine.seed(seed)
-        # PyTorch's saved state tells "seeded, nothing drawn" from "all words used", a twister not.
+        # PyTorch's saved state tells "seeded, nothing drawn" from "all words used"; a twister
+        # does not.
         self._fresh = True
         self.next_normal = None
         # PyTorch saves and restores this field, but nothing on the CPU reads it.
@@ -127,7 +128,7 @@ class Generator:
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed the stream began with.
+        """Return the seed the stream began with.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().initial_seed()
@@ -136,7 +137,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> np.ndarray:
-        """The whole state as 5056 bytes in PyTorch's layout.
+        """Return the whole state as 5056 bytes in PyTorch's layout.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().get_state().shape
@@ -187,7 +188,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that goes on from the same state, independently.
+        """Return a new, independent generator that continues from the same state.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().manual_seed(3).clone_state().initial_seed()
@@ -217,12 +218,12 @@ class Generator:
             self._changes += 1
 
     def random32(self, count: int) -> np.ndarray:
-        """The next `count` outputs of 32 bits, each in an element of uint64."""
+        """Return the next `count` outputs of 32 bits, each in an element of uint64."""
         self._will_draw(count)
         return self._twister.outputs(count, 32)
 
     def random64(self, count: int) -> np.ndarray:
-        """The next `count` numbers of 64 bits as uint64; each is two outputs, high word first."""
+        """Return the next `count` numbers of 64 bits: two outputs each, the high word first."""
         self._will_draw(count)
         return self._twister.outputs(count, 64)
 
@@ -259,7 +260,7 @@ def _check_device(given: Any) -> None:
 
 
 default_generator = Generator()
-"""The generator of every random function that is given none."""
+"""The generator of every random function that gets none."""
 
 default_generator.seed()
 
@@ -294,7 +295,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the default generator.
+    """Return the seed of the default generator.
 
     >>> from taper.sampling.generator import initial_seed, manual_seed
     >>> generator = manual_seed(0)

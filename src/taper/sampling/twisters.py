@@ -32,7 +32,7 @@ class NativeTwister:
         native.seed_twister(self._array, seed)
 
     def outputs(self, count: int, bits: int) -> np.ndarray:
-        """The next numbers of 32 or 64 bits, as uint64."""
+        """Return the next numbers of 32 or 64 bits, as uint64."""
         values = np.empty(count, np.uint64)
         native.draw_words(self._array, values, bits)
         return values
@@ -42,12 +42,12 @@ class NativeTwister:
         return _DRAWS[distribution](self._array, out, *parameters)
 
     def get(self) -> tuple[np.ndarray, int]:
-        """The words and the place of the next one."""
+        """Return the words and the place of the next one."""
         array = np.array(self._array)
         return array[:WORDS], int(array[WORDS])
 
     def set(self, words: np.ndarray, place: int) -> None:
-        """Go on from there."""
+        """Continue from there."""
         native.set_twister(self._array, words, place)
 
 
@@ -64,9 +64,9 @@ class NumPyTwister:
         self._engine._legacy_seeding(seed & 0xFFFFFFFF)
 
     def outputs(self, count: int, bits: int) -> np.ndarray:
-        """The next numbers of 32 or 64 bits, as uint64: NumPy has a fast call for this type only.
+        """Return the next numbers of 32 or 64 bits, as uint64.
 
-        A number of 64 bits is two outputs, the high word first.
+        NumPy has a fast call for this type only. A number of 64 bits is two outputs, the high word first.
         """
         if bits == 32:
             values: np.ndarray = self._engine.random_raw(count)
@@ -77,16 +77,16 @@ class NumPyTwister:
         return high
 
     def fill(self, distribution: str, out: np.ndarray, parameters: tuple[Any, ...]) -> Any:
-        """Nothing is drawn natively."""
+        """Refuse: nothing is drawn natively."""
         return False
 
     def get(self) -> tuple[np.ndarray, int]:
-        """The words and the place of the next one."""
+        """Return the words and the place of the next one."""
         state = self._engine.state["state"]
         return state["key"], int(state["pos"])
 
     def set(self, words: np.ndarray, place: int) -> None:
-        """Go on from there."""
+        """Continue from there."""
         state = {"key": words, "pos": place}
         self._engine.state = {"bit_generator": "MT19937", "state": state}
 
@@ -95,5 +95,5 @@ Twister = NativeTwister | NumPyTwister
 
 
 def new_twister() -> Twister:
-    """The native one if there is a native module."""
+    """Return the native one if there is a native module."""
     return NumPyTwister() if native is None else NativeTwister()

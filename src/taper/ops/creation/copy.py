@@ -59,7 +59,7 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
 def write(target: ndarray, values: ndarray) -> None:
     """Put values of any dtype into an array."""
     if values.dtype.kind == "c" and target.dtype.kind not in "cb":
-        discard_imaginary(values)
+        discard_imaginary(target)
         values = values.real
     np.copyto(target, values, casting="unsafe")
 
@@ -565,6 +565,11 @@ def fill_value(grad: Array) -> Array:
     return grad.sum()
 
 
+def _write_apart(target: ndarray, value: ndarray) -> None:
+    refuse_overlap(target)
+    write(target, value)
+
+
 @composite(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
     """Make a tensor of the same shape and dtype with `value` everywhere.
@@ -594,12 +599,13 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value._array.ndim:
             fill_with_tensor(input._array, value._array)
-        refuse_overlap(input._array)
         if needs_record(input, value):
-            return run_inplace(_fill_tensor_.op, (input, value), lambda to: write(to, value._array))
-        write(input._array, value._array)
+            return run_inplace(
+                _fill_tensor_.op, (input, value), lambda to: _write_apart(to, value._array)
+            )
+        _write_apart(input._array, value._array)
     else:
-        number = filler(value, input.dtype)
+        number = filler(value, input.dtype, single=input._array.size == 1)
         if needs_record(input):
             return run_inplace(_fill_number_.op, (input, value), lambda to: to.fill(number))
         input._array.fill(number)

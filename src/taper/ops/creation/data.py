@@ -139,6 +139,9 @@ def new_tensor(
         >>> taper.tensor([1.0]).new_tensor([2, 3])
         tensor([2., 3.])
     """
+    if input.is_neg() or input.is_conj():
+        key = "Negative" if input.is_neg() else "Conjugate"
+        raise RuntimeError(f"DispatchKey {key} doesn't correspond to a device")
     which = options("new_tensor", dtype, None, device, pin_memory, input.dtype)
     if isinstance(data, Tensor):
         _warn_copy("tensor.new_tensor")

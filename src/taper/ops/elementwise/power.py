@@ -29,6 +29,7 @@ from taper.opdef import (
 )
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
+from taper.opdef.writes import warn_of_resize
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
 from taper.ops.elementwise.unary import exp2, inside, log, zeros_like
@@ -383,25 +384,28 @@ def logaddexp2_other(grad, self, other):
     return grad / (exp2(self - other) + 1)
 
 
-def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
-    kinds = [dtypes.FROM_NUMPY[each.dtype] for each in operands]
-    if kinds[0].is_floating_point and kinds[1].name in (*BOOL, *WIDE):
-        not_implemented("ldexp_cpu_exp", kinds[1].name)(kinds[1], ())
+def _is_scaling(self: Any, other: Any) -> bool:
+    """Whether exponents are whole and the factors real: PyTorch then changes the exponents."""
+    return self.dtype.kind in "fV" and other.dtype.kind in "biu"
+
+
+def _scaled(self: ndarray, other: ndarray) -> Any:
+    """Factors with whole numbers added to their exponents, in steps of 32 bits as in C."""
+    exponent = dtypes.FROM_NUMPY[other.dtype]
+    not_implemented("ldexp_cpu_exp", *BOOL, *WIDE)(exponent, ())
+    result = np.ldexp(self.astype(np.float64), other.astype(np.int32)).astype(self.dtype)
+    warn_of_resize(self.shape, result.shape)
+    return result
 
 
 def _as_the_factor(result: Any, given: Sequence[Any]) -> Any:
     """Lay out `self * 2**other`, where the power of a number is row-major."""
+    if _is_scaling(*given):
+        return ELEMENTWISE(result, given)
     return ELEMENTWISE(result, (given[0], np.empty(given[1].shape, bool)))
 
 
-@op(
-    promote=FLOAT,
-    tangent=POINTWISE,
-    inplace=FUNCTION,
-    out=True,
-    check=_refuse_exponents,
-    layout=_as_the_factor,
-)
+@op(tangent=POINTWISE, inplace=FUNCTION, out=True, layout=_as_the_factor)
 def ldexp(self: Array, other: Array) -> Array:
     """Multiply `input` by 2 to the power of `other`.
 
@@ -409,12 +413,16 @@ def ldexp(self: Array, other: Array) -> Array:
     >>> taper.ldexp(taper.tensor([1.5]), taper.tensor([3]))
     tensor([12.])
     """
-    return self * (np.exp(other * _LN2) if other.dtype.kind == "c" else np.exp2(other))
+    if _is_scaling(self, other):
+        return _scaled(self, other)
+    power = pow_base.op.kernel(2.0, other)
+    kind = dtypes.result_type([self, power]).numpy
+    return self.astype(kind, copy=False) * power.astype(kind, copy=False)
 
 
 @derivative(ldexp, wrt="self")
 def ldexp_self(grad, other):
-    return grad * conj(exp2(other) if other.dtype.itemsize == 2 else 2.0**other)
+    return grad * conj(pow_base(2, other))
 
 
 @derivative(ldexp, wrt="other")
@@ -442,7 +450,6 @@ _XLOGY = (
     label="xlogy",
     node="XlogyBackward0",
     promote=FLOAT,
-    upcast=True,
     tangent=POINTWISE,
     out=True,
     public=False,

@@ -72,6 +72,11 @@ def upsampled(
     return laid_out_like(result, array)
 
 
+def AS_GRADIENT(result: Any, given: Sequence[Any]) -> Any:
+    """Channels last where the gradient that comes in has them so."""
+    return laid_out_like(result, given[0])
+
+
 def transposed(grad: ndarray, make: MakeMap, input_size: Shape, scales: Sequence[Scale]) -> ndarray:
     maps = _maps(make, input_size[2:], grad.shape[2:], scales, grad.dtype)
     return resampled(grad, [each.transposed() for each in maps])
@@ -160,7 +165,7 @@ def upsample_nearest2d_self(grad, self_shape, output_size, scales_h, scales_w):
     return upsample_nearest2d_backward(grad, output_size, self_shape, scales_h, scales_w)
 
 
-@op(tangent=LINEAR, upcast=True, public=False, method=False)
+@op(tangent=LINEAR, upcast=True, public=False, method=False, layout=AS_GRADIENT)
 def upsample_nearest2d_backward(
     grad_output: Array,
     output_size: Shape,
@@ -275,6 +280,7 @@ def upsample_nearest_exact2d_self(grad, self_shape, output_size, scales_h, scale
     upcast=True,
     public=False,
     method=False,
+    layout=AS_GRADIENT,
 )
 def upsample_nearest_exact2d_backward(
     grad_output: Array,

@@ -10,7 +10,14 @@ from taper.arrays.interpolation import cubic, linear, smoothed
 from taper.arrays.strides import Shape
 from taper.opdef import LINEAR, Array, derivative, op
 from taper.opdef.dtype_checks import not_implemented
-from taper.ops.image.nearest import WITH_BYTES, MakeMap, Scale, transposed, upsampled
+from taper.ops.image.nearest import (
+    AS_GRADIENT,
+    WITH_BYTES,
+    MakeMap,
+    Scale,
+    transposed,
+    upsampled,
+)
 from taper.ops.pool.checks import FLOATS
 
 
@@ -97,7 +104,7 @@ def upsample_bilinear2d_self(grad, self_shape, output_size, align_corners, scale
     )
 
 
-@op(tangent=LINEAR, upcast=True, public=False, method=False)
+@op(tangent=LINEAR, upcast=True, public=False, method=False, layout=AS_GRADIENT)
 def upsample_bilinear2d_backward(
     grad_output: Array,
     output_size: Shape,
@@ -144,7 +151,7 @@ def upsample_trilinear3d_self(
     )
 
 
-@op(tangent=LINEAR, upcast=True, public=False, method=False)
+@op(tangent=LINEAR, upcast=True, public=False, method=False, layout=AS_GRADIENT)
 def upsample_trilinear3d_backward(
     grad_output: Array,
     output_size: Shape,
@@ -252,7 +259,12 @@ def upsample_bilinear2d_aa_self(grad, self_shape, output_size, align_corners, sc
 
 
 @op(
-    name="_upsample_bilinear2d_aa_backward", tangent=LINEAR, upcast=True, public=False, method=False
+    name="_upsample_bilinear2d_aa_backward",
+    tangent=LINEAR,
+    upcast=True,
+    public=False,
+    method=False,
+    layout=AS_GRADIENT,
 )
 def upsample_bilinear2d_aa_backward(
     grad_output: Array,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.layouts import FIRST, laid_out
+from taper.arrays.layouts import FIRST, PRESERVED, laid_out
 from taper.arrays.strides import EVERYTHING, Shape, ordered_strides, row_major
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
@@ -298,7 +298,14 @@ def index_put_values(grad: Array, indices: Any) -> Array:
     return index(grad, indices)
 
 
-@op(name="_cleared_at", node="IndexPutBackward0", public=False, method=False, tangent=LINEAR)
+@op(
+    name="_cleared_at",
+    node="IndexPutBackward0",
+    public=False,
+    method=False,
+    tangent=LINEAR,
+    layout=PRESERVED,
+)
 def cleared_at(self: Array, indices: Indices) -> Array:
     """Copy with zeros at an index."""
     result = np.array(self, order="C")
@@ -351,22 +358,22 @@ def write_index(
             f"{type(values).__name__}"
         )
     arrays = [None if each is None else each._array for each in indices]
-    if is_expanded(target._array):
-        warn_expanded("index_put_", "tensor[indices] = tensor")
-        if not values._array.ndim and not accumulate and any(map(_is_mask, arrays)):
-            warn_expanded("masked_fill_", "tensor[mask] = scalar")
     filled = values._array.size == 1 and not accumulate and all(map(_is_mask, arrays))
     recorded = needs_record(target, values)
     if not filled:
         refuse_written_input(put_at.op, target, (indices, values, accumulate))
-    if not recorded:
-        write_at(target._array, arrays, values._array, accumulate)
-        bump_version(target)
-        return target
 
     def write(array: ndarray) -> None:
+        if is_expanded(array):
+            warn_expanded("index_put_", "tensor[indices] = tensor")
+            if not values._array.ndim and not accumulate and any(map(_is_mask, arrays)):
+                warn_expanded("masked_fill_", "tensor[mask] = scalar")
         write_at(array, arrays, values._array, accumulate)
 
+    if not recorded:
+        write(target._array)
+        bump_version(target)
+        return target
     return run_inplace(put_at.op, (target, indices, values, accumulate), write)
 
 

@@ -69,7 +69,8 @@ def through_flat(array: ndarray, change: Callable[[ndarray], None]) -> None:
 def part_for(source: ndarray, index: ndarray) -> ndarray:
     """Take the part of a source that an index covers, flat."""
     if source.shape != index.shape:
-        source = source[tuple([slice(length) for length in index.shape])]
+        source = source.reshape(source.shape or (1,))  # a 0-d source has one element for any index
+        source = source[tuple([slice(length) for length in index.shape or (1,)])]
     return source.ravel()
 
 
@@ -106,6 +107,8 @@ def check_scatter(array: ndarray, dim: int, index: ndarray, source: ndarray | No
     if max(array.ndim, 1) != ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if source is not None and max(source.ndim, 1) != ndim:
+        if 0 < source.ndim < ndim and np.less_equal(index.shape[: source.ndim], source.shape).all():
+            wrap_dim(source.ndim, source.ndim)  # PyTorch finds all that it has long enough
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     shape = array.shape or (1,)
     lengths = index.shape or (1,)

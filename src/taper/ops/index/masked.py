@@ -183,7 +183,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _check_room(shape: Shape, mask: Shape) -> None:
     """Raise if a mask is larger than what it is for."""
-    together = common_shape(mask, shape)
+    together = common_shape(shape, mask)
     if together != shape:
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(together)}"

@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
-from taper.arrays.layouts import FIRST
+from taper.arrays.layouts import FIRST, PRESERVED
 from taper.arrays.scalars import filler
 from taper.arrays.strides import EVERYTHING, Shape, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
@@ -391,12 +391,10 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 # --- take and put ----------------------------------------------------------------------------
 
 
-def _check_take(function: str, array: ndarray, index: ndarray) -> None:
-    if index.dtype != np.int64:
-        raise RuntimeError(
-            f"{function}(): Expected a long tensor for index, but got {_name(index)}"
-        )
+def _check_take(array: ndarray, index: ndarray, of_empty: str) -> None:
     size = array.size
+    if index.size and not size:
+        raise IndexError(of_empty)
     if index.size and ((index < -size) | (index >= size)).any():
         wrong = index[(index < -size) | (index >= size)].flat[0]
         raise IndexError(
@@ -412,7 +410,9 @@ def take(self: Array, index: Array) -> Array:
     >>> taper.take(taper.tensor([[1, 2], [3, 4]]), taper.tensor([0, 3]))
     tensor([1, 4])
     """
-    _check_take("take", self, index)
+    if index.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_name(index)}")
+    _check_take(self, index, "take(): tried to take from an empty tensor")
     return self.reshape(-1).take(index)
 
 
@@ -448,7 +448,7 @@ def write_put(target: ndarray, index: ndarray, source: ndarray, accumulate: bool
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
-    _check_take("put_", target, index)
+    _check_take(target, index, "put_(): Tried to put elements into an empty tensor")
     places, values = index.ravel(), source.ravel()
 
     def write(flat: ndarray) -> None:
@@ -484,7 +484,7 @@ def put_source(grad: Array, index: Array, source: Array, accumulate: bool) -> Ar
     return reshape(take(grad, index), tuple(source.shape))
 
 
-@op(node="PutBackward0", public=False, method=False, tangent=LINEAR)
+@op(node="PutBackward0", public=False, method=False, tangent=LINEAR, layout=PRESERVED)
 def cleared_places(self: Array, index: Array) -> Array:
     """Copy with zeros at places of the flattened array."""
     result = np.array(self, order="C")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE, FIRST
 from taper.arrays.reduction import scalar_type
 from taper.dtypes import no_kernel
@@ -221,6 +222,15 @@ def _refuse_integers(self: ndarray, target: ndarray) -> None:
         )
 
 
+def _as_wide_as(input: Tensor, target: Tensor) -> Tensor:
+    """Logits of half precision in the dtype of a target of another one, as the losses are."""
+    low, wanted = input._array.dtype, target._array.dtype
+    if low is wanted or low not in LOW_PRECISION or wanted in LOW_PRECISION:
+        return input
+    _refuse_integers(input._array, target._array)
+    return input.to(target.dtype)
+
+
 def _logit_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     if pos_weight is None:
         slope = sigmoid(self) - target
@@ -279,6 +289,7 @@ def numbered_binary_cross_entropy_with_logits(
     tensor([0.6931])
     """
     number = check_number("binary_cross_entropy_with_logits", reduction)
+    input = _as_wide_as(input, target)
     return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)
 
 
@@ -319,4 +330,5 @@ def binary_cross_entropy_with_logits(
             f"Target size ({Size(target._array.shape)}) must be the same as input size "
             f"({Size(input._array.shape)})"
         )
+    input = _as_wide_as(input, target)
     return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)

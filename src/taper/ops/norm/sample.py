@@ -348,6 +348,7 @@ def native_group_norm_all(
         scaled = grad if weight is None else grad * in_single(weight)[:, None]
         through = rows_gradient(scaled.reshape(rows), normalised, inverse)
         found = (through if found is None else through + found).reshape(input.shape)
+        found = laid_out_like(found, input)
     return found, for_weight, for_bias
 
 

@@ -36,6 +36,8 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
         target = array.dtype if array.dtype.kind in "fcV" else INT64
     if not array.ndim:
         return array.astype(target)
+    if target.kind == "b" and array.size:
+        raise no_kernel(f"cum{'sum' if ufunc is np.add else 'prod'}_out_cpu", target)
     if target.kind in "fV":
         return ufunc.accumulate(array, dim, FLOAT64).astype(target, copy=False)
     if target.kind == "c":
@@ -178,6 +180,7 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     outputs=("values", "indices"),
     nondifferentiable=(1,),
     returns=return_types.cummax,
+    complex_gradient=False,
     out=True,
     layout=ROW_MAJOR,
 )
@@ -195,6 +198,7 @@ def cummax(self: Array, dim: int) -> tuple[Array, Array]:
     outputs=("values", "indices"),
     nondifferentiable=(1,),
     returns=return_types.cummin,
+    complex_gradient=False,
     out=True,
     layout=ROW_MAJOR,
 )

@@ -15,6 +15,7 @@ from taper.arrays.elements import FLOAT32, FLOAT64
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.reduction import ABSENT, Dims, axes_of, count_of, dims_of, sum_array, total_of
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import run_out
 from taper.ops.elementwise.complexes import conj
 from taper.ops.reduction.along import filled
@@ -40,11 +41,12 @@ def _moments(
     axes = axes_of(dim, array.ndim)
     count = count_of(array.shape, axes) if axes else array.size
     freedom = _degrees_of_freedom(count, correction)
-    if freedom <= 0:
-        warn_user(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly "
-            "less than the reduction factor (input numel divided by output numel)."
-        )
+    if freedom <= 0 or not array.size:
+        for _ in range(2 if array.dtype.kind == "c" else 1):  # of each part
+            warn_user(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly "
+                "less than the reduction factor (input numel divided by output numel)."
+            )
     real = array.real.dtype.type
     mean = sum_array(array, axes, True, None) / real(count)
     centred = np.asarray(array - mean)
@@ -327,6 +329,14 @@ def var(
     return var_dim(input, dims, less, keepdim)
 
 
+declare_overloads(
+    var,
+    "tuple of ints dim, bool unbiased = True, bool keepdim = False",
+    "tuple of ints dim = None, *, Number correction = None, bool keepdim = False",
+    "bool unbiased = True",
+)
+
+
 @composite()
 def std(
     input: Tensor,
@@ -364,6 +374,14 @@ def std(
     if out is not None:
         return run_out(std_dim.op, (input, dims, less, keepdim), out)
     return std_dim(input, dims, less, keepdim)
+
+
+declare_overloads(
+    std,
+    "tuple of ints dim, bool unbiased = True, bool keepdim = False",
+    "tuple of ints dim = None, *, Number correction = None, bool keepdim = False",
+    "bool unbiased = True",
+)
 
 
 @composite(method=False)

@@ -19,6 +19,7 @@ from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
 from taper.factory import integer
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import compute_into, run_out
 from taper.ops.reduction.along import put_along, take_along, taken
 from taper.ops.reduction.extrema import share_evenly, share_tangent
@@ -118,6 +119,13 @@ def sort(
     return which(input, dim, descending)
 
 
+declare_overloads(
+    sort,
+    "*, bool stable, int dim = -1, bool descending = False",
+    "int dim = -1, bool descending = False",
+)
+
+
 @composite()
 def argsort(
     input: Tensor,
@@ -144,6 +152,13 @@ def argsort(
         tensor([1, 2, 0])
     """
     return sort(input.detach(), dim, descending, axis=axis).indices
+
+
+declare_overloads(
+    argsort,
+    "*, bool stable, int dim = -1, bool descending = False",
+    "int dim = -1, bool descending = False",
+)
 
 
 @composite()

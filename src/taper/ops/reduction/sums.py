@@ -36,6 +36,7 @@ from taper.arrays.strides import wrap_dim
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad
 from taper.opdef import FLOAT, LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import compute_into, run_out
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import exp
@@ -661,3 +662,6 @@ def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor
     tensor(2)
     """
     return count_nonzero_dim(input, dims_of(dim if axis is None else axis, "count_nonzero"))
+
+
+declare_overloads(count_nonzero, "int dim = None", "tuple of ints dim")

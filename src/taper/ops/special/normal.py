@@ -167,7 +167,6 @@ def _xlog1py(x: ndarray, y: ndarray) -> ndarray:
     label="special_xlog1py",
     node="SpecialXlog1PyBackward0",
     promote=FLOAT,
-    upcast=True,
     tangent=POINTWISE,
     out=True,
     public=False,
