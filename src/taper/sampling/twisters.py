@@ -66,7 +66,8 @@ class NumPyTwister:
     def outputs(self, count: int, bits: int) -> np.ndarray:
         """Return the next numbers of 32 or 64 bits, as uint64.
 
-        NumPy has a fast call for this type only. A number of 64 bits is two outputs, the high word first.
+        NumPy has a fast call for this type only. A number of 64 bits is two outputs, the high word
+        first.
         """
         if bits == 32:
             values: np.ndarray = self._engine.random_raw(count)
