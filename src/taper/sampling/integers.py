@@ -9,6 +9,7 @@ import array
 import math
 import warnings
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -62,9 +63,14 @@ def random_(
     low, stop = _random_bounds(dtype, low, high)
     if not out.size:
         return out
-    span = stop - low
-    draw = source(generator).random64 if span >= 2**28 else source(generator).random32
-    values = draw(out.size)
+    return _modulo(out, low, stop - low, stop - low >= 2**28, source(generator))
+
+
+def _modulo(out: np.ndarray, low: int, span: int, wide: bool, generator: Generator) -> np.ndarray:
+    """Fill with the rest that `span` leaves of numbers of 32 bits, or 64 if `wide`, plus `low`."""
+    if generator.fill("integers", out, low, span, 64 if wide else 32):
+        return out
+    values = generator.random64(out.size) if wide else generator.random32(out.size)
     values %= np.uint64(span)
     values += np.uint64(low % 2**64)
     return write(out, values.view(np.int64))
@@ -84,16 +90,16 @@ def _random_any(
     if dtype.is_complex or dtype in WIDE_UNSIGNED:
         raise no_kernel("random_kernel_cpu", dtype)
     wide = dtype in (dtypes.int64, dtypes.float64)
-    values = (source(generator).random64 if wide else source(generator).random32)(out.size)
-    values %= np.uint64(_largest_integer(dtype) + 1)
-    return write(out, values.view(np.int64))
+    return _modulo(out, 0, _largest_integer(dtype) + 1, wide, source(generator))
 
 
+@cache
 def _digits(dtype: dtypes.dtype) -> int:
     """Return the binary digits of a floating point dtype."""
     return 1 - round(math.log2(dtypes.finfo(dtype).eps))
 
 
+@cache
 def _largest_integer(dtype: dtypes.dtype) -> int:
     """Return the largest integer up to which the dtype holds all."""
     if dtype is dtypes.bool_:
@@ -157,14 +163,21 @@ def _held_below(dtype: dtypes.dtype, high: int) -> int:
     return rounded - (1 << (abs(high - 1).bit_length() - _digits(dtype)))
 
 
+@cache
+def _range(dtype: dtypes.dtype) -> tuple[int, int]:
+    """Return the smallest and the largest number of the dtype."""
+    if dtype.is_floating_point:
+        largest = int(dtypes.finfo(dtype).max)
+        return -largest, largest
+    smallest = 0 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).min
+    return smallest, _largest_integer(dtype)
+
+
 def _check_in_range(dtype: dtypes.dtype, low: int, stop: int) -> None:
     floating = dtype.is_floating_point
-    if floating:
-        largest = int(dtypes.finfo(dtype).max)
-        smallest = -largest
-    else:
-        smallest = 0 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).min
-        largest = _largest_integer(dtype)
+    smallest, largest = _range(dtype)
+    if smallest <= low < stop <= largest + 1 <= 2**63 and not floating:
+        return
     for name, bound in (("from", low), ("to - 1", stop - 1)):
         # PyTorch reads the last value as a signed number of 64 bits.
         if not smallest <= bound <= largest or bound >= 2**63:
@@ -192,9 +205,14 @@ def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.
     array([4, 0, 1, 3, 2])
     """
     _check_randperm(n, dtypes.FROM_NUMPY[dtype])
-    shuffled = _shuffle if n < (2**32 - 1) // 20 else _shuffle_inside_out
-    values = np.asarray(shuffled(n, source(generator)), np.int64)
-    return write(np.empty(n, dtype), values)
+    if n < 2:
+        return np.zeros(n, dtype)  # nothing is drawn
+    out, inside_out = np.empty(n, dtype), n >= (2**32 - 1) // 20
+    for target in (out, out if dtype == np.int64 else np.empty(n, np.int64)):
+        if source(generator).fill("permutation", target, inside_out):
+            return target if target is out else write(out, target)
+    shuffled = _shuffle_inside_out if inside_out else _shuffle
+    return write(out, np.asarray(shuffled(n, source(generator)), np.int64))
 
 
 def _check_randperm(n: int, dtype: dtypes.dtype) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from taper.arrays.native import native
 from taper.sampling.generator import Generator
 
 BLOCK = 16
@@ -27,6 +28,8 @@ _CHUNK = 8192  # pairs at a time: intermediate arrays stay in the cache
 def uniform24(generator: Generator, count: int) -> np.ndarray:
     """Return the next uniform numbers in float32: one output each, its low 24 bits."""
     values = np.empty(count, np.float32)
+    if generator.fill("uniform", values, 0.0, 1.0):
+        return values
     for start in range(0, count, 4 * _CHUNK):
         part = values[start : start + 4 * _CHUNK]
         bits = generator.random32(part.size)
@@ -38,15 +41,22 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
 
 def uniform53(generator: Generator, count: int) -> np.ndarray:
     """Return the next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
+    values = np.empty(count, np.float64)
+    if generator.fill("uniform", values, 0.0, 1.0):
+        return values
     bits = generator.random64(count)
     bits &= np.uint64(2**53 - 1)
-    values = bits.view(np.int64).astype(np.float64)
+    values[...] = bits.view(np.int64)
     values *= 2.0**-53
     return values
 
 
 def c_library(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
     """Apply a `function` of ``math`` to each element of a float64 array of one dimension."""
+    if native is not None:
+        applied = values.copy()
+        if native.apply_function(function.__name__, applied):
+            return applied
     return np.fromiter(map(function, values.tolist()), np.float64, values.size)
 
 
@@ -79,11 +89,26 @@ def _high_half(value: np.ndarray) -> np.ndarray:
     return shifted - (shifted - value)
 
 
-def serial(generator: Generator, count: int) -> np.ndarray:
-    """Return the next normals in float64, one after the other: PyTorch's way to a few of them.
+def serial(
+    out: np.ndarray, count: int, mean: float, std: float, generator: Generator
+) -> np.ndarray:
+    """Return the next `count` normals, one after the other: PyTorch's way to a few of them.
 
-    They come in pairs; if the second one of the last pair is not needed, the generator keeps it.
+    They come in pairs; when the last one of a pair is not asked for, the generator keeps it. They
+    are put into `out` if native code can, else into an array of float64.
     """
+    kept = generator.fill("pairs", out, mean, std, generator.next_normal)
+    if kept is False:
+        out = np.empty(count, np.float64)
+        kept = generator.fill("pairs", out, mean, std, generator.next_normal)
+    if kept is False:
+        values = _serial(generator, count)
+        return values if (mean, std) == (0.0, 1.0) else fused64(values, std, mean)
+    generator.next_normal = kept
+    return out
+
+
+def _serial(generator: Generator, count: int) -> np.ndarray:
     values = []
     if count and generator.next_normal is not None:
         values.append(generator.next_normal)
@@ -100,24 +125,48 @@ def serial(generator: Generator, count: int) -> np.ndarray:
     return np.array(values, np.float64)
 
 
-def blocks(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
-    """Return the next `count` (16 or more) normals for elements of `dtype`, in float64 or float32.
+def blocks(
+    out: np.ndarray, count: int, dtype: np.dtype, mean: float, std: float, generator: Generator
+) -> np.ndarray:
+    """Return the next `count` (16 or more) normals for elements of `dtype`.
 
-    Every sixteen uniforms become sixteen normals.  If `count` is no multiple of that, the last
-    sixteen normals are made from sixteen more uniforms; half precision has not drawn any for the
-    rest.
+    Every sixteen uniforms become sixteen normals. When `count` is no multiple, the last sixteen
+    normals are made from sixteen uniforms more; half precision has not drawn any for the rest.
+    They are put into `out` if native code can, else into an array of float64 or float32.
     """
-    full = count // BLOCK * BLOCK
-    single = dtype != np.float64
-    last = full if dtype.itemsize == 2 else count
+    half = dtype.itemsize == 2
+    if generator.fill("normal", out, mean, std, half):
+        return out
+    values: np.ndarray = np.empty(count, np.float64 if dtype == np.float64 else np.float32)
+    if not generator.fill("normal", values, mean, std, half):
+        _fill_blocks(values, half, generator)
+        if (mean, std) == (0.0, 1.0):
+            values += 0.0  # adding the mean leaves no -0.0
+        else:
+            _scale(values, mean, std)
+    return values
+
+
+def _fill_blocks(values: np.ndarray, half: bool, generator: Generator) -> None:
+    full = values.size // BLOCK * BLOCK
+    single = values.dtype != np.float64
     draw, transform = (uniform24, _blocks32) if single else (uniform53, _blocks64)
-    values = np.empty(count, np.float32 if single else np.float64)
     for start in range(0, full, 2 * _CHUNK):
         part = values[start : min(start + 2 * _CHUNK, full)]
         part[...] = transform(draw(generator, part.size))
-    if full < count:
-        values[-BLOCK:] = transform(draw(generator, last - full + BLOCK)[-BLOCK:])
-    return values
+    rest = values.size - full
+    if rest:
+        values[-BLOCK:] = transform(draw(generator, BLOCK if half else rest + BLOCK)[-BLOCK:])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _scale(values: np.ndarray, mean: float, std: float) -> None:
+    if values.dtype == np.float64:
+        values[...] = fused64(values, std, mean)
+        return
+    for start in range(0, values.size, 4 * _CHUNK):
+        some = values[start : start + 4 * _CHUNK]
+        some[...] = fused32(some, np.float32(std), np.float32(mean))
 
 
 def _blocks64(uniforms: np.ndarray) -> np.ndarray:
