@@ -39,6 +39,7 @@ static PyMethodDef methods[] = {
     ROW(convolve),
     ROW(spread),
     ROW(weight_gradient),
+    ROW(softmax),
     {NULL, NULL, 0, NULL},
 };
 

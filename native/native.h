@@ -58,5 +58,6 @@ SEVERAL(curve);
 SEVERAL(convolve);
 SEVERAL(spread);
 SEVERAL(weight_gradient);
+SEVERAL(softmax);
 
 #endif
