@@ -55,12 +55,23 @@ INLINE Lanes last_lanes(const float *from, npy_intp count, npy_intp rest) {
     return lanes_at(padded);
 }
 
+/* The lanes with those that are `apart` behind each in its place, around the end. */
+#if defined(__clang__)
+#define ROLL(lanes, k)                                                                             \
+    __builtin_shufflevector(lanes, lanes, k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, \
+                            k + 9, k + 10, k + 11, k + 12, k + 13, k + 14, k + 15)
+#else
+#define ROLL(lanes, k)                                                                          \
+    __builtin_shuffle(lanes, (Bits){k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8,  \
+                                    k + 9, k + 10, k + 11, k + 12, k + 13, k + 14, k + 15})
+#endif
+
 INLINE float sum_of_lanes(Lanes lanes) {
-    float all[LANES];
-    memcpy(all, &lanes, sizeof all);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) all[i] += all[i + half];
-    return all[0];
+    lanes += ROLL(lanes, 8);
+    lanes += ROLL(lanes, 4);
+    lanes += ROLL(lanes, 2);
+    lanes += ROLL(lanes, 1);
+    return lanes[0];
 }
 
 INLINE Lanes square_of_lanes(Lanes lanes) { return lanes * lanes; }
@@ -85,8 +96,11 @@ INLINE float largest_of(const float *row, npy_intp length) {
     }
     if (i + LANES <= length) first = larger_lanes(lanes_at(row + i), first);
     first = larger_lanes(first, second);
-    for (int nr = 0; nr < LANES; nr++) largest = first[nr] > largest ? first[nr] : largest;
-    return largest;
+    first = larger_lanes(ROLL(first, 8), first);
+    first = larger_lanes(ROLL(first, 4), first);
+    first = larger_lanes(ROLL(first, 2), first);
+    first = larger_lanes(ROLL(first, 1), first);
+    return first[0];
 }
 
 /* The sum over a row of TERM, lanes read by AT or, at the end, by LAST. */

@@ -40,6 +40,10 @@ static PyMethodDef methods[] = {
     ROW(spread),
     ROW(weight_gradient),
     ROW(softmax),
+    ROW(layer_norm),
+    ROW(layer_norm_backward),
+    ROW(channel_norm),
+    ROW(channel_norm_backward),
     {NULL, NULL, 0, NULL},
 };
 

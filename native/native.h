@@ -59,5 +59,9 @@ SEVERAL(convolve);
 SEVERAL(spread);
 SEVERAL(weight_gradient);
 SEVERAL(softmax);
+SEVERAL(layer_norm);
+SEVERAL(layer_norm_backward);
+SEVERAL(channel_norm);
+SEVERAL(channel_norm_backward);
 
 #endif
