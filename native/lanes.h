@@ -55,7 +55,7 @@ INLINE Lanes last_lanes(const float *from, npy_intp count, npy_intp rest) {
     return lanes_at(padded);
 }
 
-/* The lanes with those that are `apart` behind each in its place, around the end. */
+/* Lane i + k at the place of lane i, around the end. */
 #if defined(__clang__)
 #define ROLL(lanes, k)                                                                             \
     __builtin_shufflevector(lanes, lanes, k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, \
@@ -66,11 +66,16 @@ INLINE Lanes last_lanes(const float *from, npy_intp count, npy_intp rest) {
                                     k + 9, k + 10, k + 11, k + 12, k + 13, k + 14, k + 15})
 #endif
 
+/* Put all lanes together two by two: the first has the result. */
+#define FOLD(lanes, BOTH)                \
+    lanes = BOTH(ROLL(lanes, 8), lanes); \
+    lanes = BOTH(ROLL(lanes, 4), lanes); \
+    lanes = BOTH(ROLL(lanes, 2), lanes); \
+    lanes = BOTH(ROLL(lanes, 1), lanes)
+#define SUM_OF_TWO(one, other) ((one) + (other))
+
 INLINE float sum_of_lanes(Lanes lanes) {
-    lanes += ROLL(lanes, 8);
-    lanes += ROLL(lanes, 4);
-    lanes += ROLL(lanes, 2);
-    lanes += ROLL(lanes, 1);
+    FOLD(lanes, SUM_OF_TWO);
     return lanes[0];
 }
 
@@ -96,10 +101,7 @@ INLINE float largest_of(const float *row, npy_intp length) {
     }
     if (i + LANES <= length) first = larger_lanes(lanes_at(row + i), first);
     first = larger_lanes(first, second);
-    first = larger_lanes(ROLL(first, 8), first);
-    first = larger_lanes(ROLL(first, 4), first);
-    first = larger_lanes(ROLL(first, 2), first);
-    first = larger_lanes(ROLL(first, 1), first);
+    FOLD(first, larger_lanes);
     return first[0];
 }
 
@@ -153,6 +155,51 @@ INLINE double dot_with_centred(const float *row, const float *other, float mean,
 #define PRODUCT(READ, i) (READ(row, i) * (READ(other, i) - mean))
     ADD_ROW(PRODUCT);
 #undef PRODUCT
+}
+
+/* --- columns ------------------------------------------------------------------------------------ */
+
+#define TURN 32   /* rows that are added in single precision before their sum is */
+#define STRIP 256 /* columns of a strip at most */
+
+/* How many columns a strip has: fewer where there would not be one for each of several threads. */
+static inline npy_intp strip_of(npy_intp columns) {
+    return columns < 2 * STRIP ? STRIP / 4 : STRIP;
+}
+
+INLINE void turn_over(float *partial, double *totals, npy_intp width) {
+    for (npy_intp i = 0; i < width; i++) {
+        totals[i] += partial[i];
+        partial[i] = 0;
+    }
+}
+
+/* Add the columns of `x`, or of their squared distances from the means, four rows at a time. */
+INLINE void add_columns(const float *restrict x, const float *restrict mean, int squared,
+                        npy_intp rows, npy_intp step, npy_intp width, double *restrict totals) {
+    float partial[STRIP] = {0};
+    for (npy_intp i = 0; i < width; i++) totals[i] = 0;
+    for (npy_intp row = 0; row < rows; row += 4) {
+        const float *restrict one = x + row * step, *restrict two = one + step;
+        const float *restrict three = two + step, *restrict four = three + step;
+        if (rows - row < 4) { /* the last rows, one by one */
+            for (npy_intp k = 0; k < rows - row; k++, one += step)
+                for (npy_intp i = 0; i < width; i++) {
+                    const float value = squared ? one[i] - mean[i] : one[i];
+                    partial[i] += squared ? value * value : value;
+                }
+        } else if (squared) {
+            for (npy_intp i = 0; i < width; i++) {
+                const float a = one[i] - mean[i], b = two[i] - mean[i];
+                const float c = three[i] - mean[i], d = four[i] - mean[i];
+                partial[i] += (a * a + b * b) + (c * c + d * d);
+            }
+        } else {
+            for (npy_intp i = 0; i < width; i++)
+                partial[i] += (one[i] + two[i]) + (three[i] + four[i]);
+        }
+        if ((row + 4) % TURN == 0 || row + 4 >= rows) turn_over(partial, totals, width);
+    }
 }
 
 #endif

@@ -44,6 +44,8 @@ static PyMethodDef methods[] = {
     ROW(layer_norm_backward),
     ROW(channel_norm),
     ROW(channel_norm_backward),
+    ROW(reduce),
+    ROW(variance),
     {NULL, NULL, 0, NULL},
 };
 

@@ -63,5 +63,7 @@ SEVERAL(layer_norm);
 SEVERAL(layer_norm_backward);
 SEVERAL(channel_norm);
 SEVERAL(channel_norm_backward);
+SEVERAL(reduce);
+SEVERAL(variance);
 
 #endif

@@ -12,8 +12,6 @@
 
 #define GRAIN 16384 /* elements of a chunk */
 #define TILE 4096   /* elements of rows that are computed step by step together */
-#define TURN 32     /* rows that are added in single precision before their sum is */
-#define STRIP 256   /* columns of a strip at most */
 #define MOST_CHUNKS 32
 
 static int is_plain(PyObject *value, npy_intp size) {
@@ -373,30 +371,6 @@ FAST static void gradient_of_sets(void *context, npy_intp first, npy_intp stop) 
 }
 
 /* --- columns: channels of (N, C) ------------------------------------------------------------------- */
-
-INLINE void turn_over(float *partial, double *totals, npy_intp width) {
-    for (npy_intp i = 0; i < width; i++) {
-        totals[i] += partial[i];
-        partial[i] = 0;
-    }
-}
-
-/* How many columns a strip has: fewer where there would not be one for each of several threads. */
-static npy_intp strip_of(npy_intp channels) { return channels < 2 * STRIP ? STRIP / 4 : STRIP; }
-
-/* Add the columns of `x` less their means, as they are or squared. */
-INLINE void add_columns(const float *restrict x, const float *restrict mean, int squared,
-                        npy_intp rows, npy_intp step, npy_intp width, double *restrict totals) {
-    float partial[STRIP] = {0};
-    for (npy_intp i = 0; i < width; i++) totals[i] = 0;
-    for (npy_intp row = 0; row < rows; row++, x += step) {
-        if (squared)
-            for (npy_intp i = 0; i < width; i++) partial[i] += (x[i] - mean[i]) * (x[i] - mean[i]);
-        else
-            for (npy_intp i = 0; i < width; i++) partial[i] += x[i];
-        if ((row + 1) % TURN == 0 || row + 1 == rows) turn_over(partial, totals, width);
-    }
-}
 
 /* Add the columns of `grad`, and of its products with `x` less the means. */
 INLINE void add_products(const float *restrict grad, const float *restrict x,

@@ -10,10 +10,8 @@
 
 #define TILE 4096   /* elements of a tile of rows */
 #define MOST_ROWS 256
-#define STRIP 128   /* columns of a strip */
 #define SHORT 200   /* below it a row's last elements are worth a flat loop over all rows */
 #define GRAIN 16384 /* elements of a chunk for the pool */
-#define TURN 16     /* rows of a strip that are added before their sum is */
 
 typedef struct {
     const float *x, *grad; /* x: the input, for gradients the result */
@@ -115,17 +113,10 @@ static void part_of_rows(void *context, npy_intp start, npy_intp stop) {
 
 /* --- strips of columns -------------------------------------------------------------------------- */
 
-/* Add `terms`, and at each turn what was added to `totals`: fewer roundings of long sums. */
-INLINE void turn_over(float *partial, float *totals, npy_intp width) {
-    for (npy_intp i = 0; i < width; i++) {
-        totals[i] += partial[i];
-        partial[i] = 0;
-    }
-}
-
 FAST static void normalise_strip(const float *x, float *to, npy_intp length, npy_intp step,
                                  npy_intp width, int logarithm) {
-    float largest[STRIP], totals[STRIP], partial[STRIP];
+    float largest[STRIP], partial[STRIP], rest[STRIP];
+    double totals[STRIP];
     for (npy_intp i = 0; i < width; i++) largest[i] = -INFINITY, totals[i] = partial[i] = 0;
     for (npy_intp k = 0; k < length; k++)
         for (npy_intp i = 0; i < width; i++) {
@@ -144,19 +135,20 @@ FAST static void normalise_strip(const float *x, float *to, npy_intp length, npy
     }
     turn_over(partial, totals, width);
     for (npy_intp i = 0; i < width; i++)
-        totals[i] = logarithm ? log_float(totals[i]) : 1.0f / totals[i];
+        rest[i] = logarithm ? log_float((float)totals[i]) : 1.0f / (float)totals[i];
     for (npy_intp k = 0; k < length; k++) {
         float *row = to + k * step;
         if (logarithm)
-            for (npy_intp i = 0; i < width; i++) row[i] -= totals[i];
+            for (npy_intp i = 0; i < width; i++) row[i] -= rest[i];
         else
-            for (npy_intp i = 0; i < width; i++) row[i] *= totals[i];
+            for (npy_intp i = 0; i < width; i++) row[i] *= rest[i];
     }
 }
 
 FAST static void gradient_of_strip(const float *x, const float *grad, float *to, npy_intp length,
                                    npy_intp step, npy_intp width, int logarithm) {
-    float totals[STRIP], partial[STRIP];
+    float partial[STRIP];
+    double totals[STRIP];
     for (npy_intp i = 0; i < width; i++) totals[i] = partial[i] = 0;
     for (npy_intp k = 0; k < length; k++) {
         const float *one = x + k * step, *other = grad + k * step;
@@ -167,22 +159,23 @@ FAST static void gradient_of_strip(const float *x, const float *grad, float *to,
         if ((k + 1) % TURN == 0) turn_over(partial, totals, width);
     }
     turn_over(partial, totals, width);
+    for (npy_intp i = 0; i < width; i++) partial[i] = (float)totals[i];
     for (npy_intp k = 0; k < length; k++) {
-        const float *one = x + k * step, *other = grad + k * step;
-        float *row = to + k * step;
+        const float *restrict one = x + k * step, *restrict other = grad + k * step;
+        float *restrict row = to + k * step;
         if (logarithm)
-            for (npy_intp i = 0; i < width; i++) row[i] = other[i] - exp_quickly(one[i]) * totals[i];
+            for (npy_intp i = 0; i < width; i++) row[i] = other[i] - exp_quickly(one[i]) * partial[i];
         else
-            for (npy_intp i = 0; i < width; i++) row[i] = (other[i] - totals[i]) * one[i];
+            for (npy_intp i = 0; i < width; i++) row[i] = (other[i] - partial[i]) * one[i];
     }
 }
 
 static void part_of_strips(void *context, npy_intp start, npy_intp stop) {
     const Task *task = context;
     for (npy_intp nr = start; nr < stop; nr++) {
-        const npy_intp column = nr % task->strips * STRIP, left = task->inner - column;
+        const npy_intp most = strip_of(task->inner), column = nr % task->strips * most;
         const npy_intp place = nr / task->strips * task->length * task->inner + column;
-        const npy_intp width = left < STRIP ? left : STRIP;
+        const npy_intp width = task->inner - column < most ? task->inner - column : most;
         if (task->grad == NULL)
             normalise_strip(task->x + place, task->to + place, task->length, task->inner, width,
                             task->logarithm);
@@ -233,7 +226,7 @@ PyObject *taper_softmax(PyObject *self, PyObject *const *args, Py_ssize_t count)
                  PyArray_DATA((PyArrayObject *)result), 1, PyArray_DIM(x, (int)axis), 1, 1, logarithm};
     for (int dim = 0; dim < axis; dim++) task.outer *= PyArray_DIM(x, dim);
     for (int dim = (int)axis + 1; dim < ndim; dim++) task.inner *= PyArray_DIM(x, dim);
-    task.strips = (task.inner + STRIP - 1) / STRIP;
+    task.strips = (task.inner + strip_of(task.inner) - 1) / strip_of(task.inner);
     run(&task);
     return result;
 }

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from taper.arrays.elements import FLOAT32, FLOAT64, INT64, LOW_PRECISION
+from taper.arrays.native import native
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import FROM_NUMPY
 from taper.userwarning import warn_user
@@ -24,6 +25,17 @@ ABSENT: Any = object()
 
 
 _add: Any = np.add.reduce
+
+
+def _nothing(*_: Any) -> Any:
+    """Stand for a native function where there is none."""
+
+
+# Functions of (kind, array, axes, keepdims) and (array, axes, keepdims, divisor) for row-major
+# float32 and dimensions that are neighbours; they return None for anything else.
+SUM, MEAN, LARGEST, SMALLEST = range(4)
+reduce_natively: Any = _nothing if native is None else native.reduce
+variance_natively: Any = _nothing if native is None else native.variance
 
 # NumPy adds rows one by one when it reduces an outer dimension; longer ones are cut into blocks.
 _LONG = 1024
@@ -155,6 +167,9 @@ def total_of(array: np.ndarray) -> Any:
 
     A million float32 numbers: 0.06 ms, where `np.add.reduce` takes 0.25; as exact as pairwise.
     """
+    found = reduce_natively(SUM, array, None, False)
+    if found is not None:
+        return found
     size = array.size
     if size < _LARGE or not array.flags.c_contiguous:
         # NumPy takes 0.85 us for a short vector, 0.5 us more if it must find the axes itself.
@@ -170,6 +185,10 @@ def total_of(array: np.ndarray) -> Any:
 
 def add_blocks(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype) -> Any:
     """`np.add.reduce` that stays accurate when long outer dimensions are reduced."""
+    if dtype is FLOAT32 and array.dtype is FLOAT32:
+        found = reduce_natively(SUM, array, axes, keepdims)
+        if found is not None:
+            return found
     if axes is None:
         if dtype is array.dtype and dtype.kind in "fc":
             return total_of(array)
@@ -220,6 +239,9 @@ def column_sums(array: np.ndarray) -> np.ndarray:
 
     32 rows of 64: 0.6 us, where `np.add.reduce` takes 1.7.
     """
+    found: np.ndarray | None = reduce_natively(SUM, array, (0,), False)
+    if found is not None:
+        return found
     rows = array.shape[0]
     ones = _ONES.get(array.dtype) if rows <= _FEW_ROWS else None
     if ones is None:

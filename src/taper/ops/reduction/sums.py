@@ -17,6 +17,7 @@ from taper.arrays.elements import FLOAT32, INT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.reduction import (
     ABSENT,
+    MEAN,
     Dims,
     Shape,
     axes_of,
@@ -26,6 +27,7 @@ from taper.arrays.reduction import (
     given_axis,
     is_expandable,
     kept_shape,
+    reduce_natively,
     scalar_type,
     sum_array,
     total_of,
@@ -260,6 +262,9 @@ def nanmean(
 def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
     """The mean of an array; float16 and bfloat16 are averaged in float32."""
     if dtype is None:
+        found = reduce_natively(MEAN, array, axes, keepdims)
+        if found is not None:
+            return found
         target = array.dtype
         if target.kind not in "fcV":
             raise RuntimeError(
@@ -283,8 +288,6 @@ def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
 @op(label="mean", node="MeanBackward0", tangent=LINEAR, out=True, public=False, method=False)
 def mean_all(self: Array, dtype: Any = None) -> Array:
     """The mean of all elements."""
-    if dtype is None and self.dtype is FLOAT32:
-        return total_of(self) / self.size
     return mean_array(self, None, False, dtype)
 
 
