@@ -90,8 +90,17 @@ typedef struct {
         const TYPE number = value == NULL ? 0 : *(const TYPE *)value;                            \
         for (npy_intp i = 0; i < size; i++) ((TYPE *)to)[i] = number;                            \
     }                                                                                            \
-    static void add_up_##TYPE(TYPE *to, const TYPE *from, npy_intp size) {                       \
-        for (npy_intp i = 0; i < size; i++) to[i] += from[i];                                    \
+    static void add_up_##TYPE(const Conv *conv, npy_intp start, npy_intp stop) {                 \
+        const npy_intp size = conv->groups * conv->length * conv->outputs;                       \
+        for (npy_intp i = 0; i < conv->length; i++)                                              \
+            for (npy_intp row = start; row < stop; row++) {                                      \
+                const npy_intp group = row / conv->outputs, nr = row % conv->outputs;            \
+                const TYPE *from = (const TYPE *)conv->products_of +                             \
+                                   (group * conv->length + i) * conv->outputs + nr;              \
+                TYPE total = *from;                                                              \
+                for (npy_intp part = 1; part < conv->first; part++) total += from[part * size];  \
+                ((TYPE *)conv->weight)[row * conv->length + i] = total;                          \
+            }                                                                                    \
     }
 
 DEFINE_COLUMNS(float)
@@ -253,8 +262,8 @@ static void spread_large(Conv *conv) {
     products_on_pool(spread_part, conv, conv->images * conv->groups * conv->blocks, 1);
 }
 
-/* Items are (block of images, group, block of input channels); `products_of` has a weight for each
- * block of images, which are added up in the end. */
+/* Items are (block of images, group, block of input channels).  `products_of` has for each block of images
+ * a weight of (group, input and tap, output): BLAS is a sixth faster that way round. */
 static void weight_part(void *context, npy_intp start, npy_intp stop) {
     Conv *conv = context;
     char *panel = panel_of(conv, conv->block * conv->taps * conv->panel_rows * conv->columns);
@@ -264,22 +273,28 @@ static void weight_part(void *context, npy_intp start, npy_intp stop) {
         const npy_intp part = item / conv->blocks / conv->groups, image = part * conv->count;
         const npy_intp end = image + conv->count < conv->images ? image + conv->count : conv->images;
         npy_intp channels = conv->inputs - channel < conv->block ? conv->inputs - channel : conv->block;
-        char *to = conv->products_of + ((part * conv->groups + group) * conv->outputs * conv->length +
-                                        channel * conv->taps) * conv->item;
+        char *to = conv->products_of + ((part * conv->groups + group) * conv->length + channel * conv->taps) *
+                                           conv->outputs * conv->item;
         int begun = 0;
         for (npy_intp nr = image; nr < end; nr++)
             for (npy_intp first = 0; first < conv->rows; first += conv->panel_rows) {
                 npy_intp last = first + conv->panel_rows < conv->rows ? first + conv->panel_rows : conv->rows;
                 Matrix seen = columns_for(conv, nr, group * conv->inputs + channel, channels, first, last, panel);
                 const char *from = output_channel(conv, nr, group * conv->outputs);
-                Matrix grad = {from + first * conv->columns * conv->item, conv->places, 0};
-                seen.turned = 1;
-                product(conv->is_double, conv->outputs, (last - first) * conv->columns,
-                        channels * conv->taps, grad, seen, to, conv->length, begun);
+                Matrix grad = {from + first * conv->columns * conv->item, conv->places, 1};
+                product(conv->is_double, channels * conv->taps, (last - first) * conv->columns,
+                        conv->outputs, seen, grad, to, conv->outputs, begun);
                 begun = 1;
             }
     }
     scratch_give(panel);
+}
+
+/* Items are rows of the weight, over all groups: adds up the blocks of images, and turns them. */
+static void add_up_part(void *context, npy_intp start, npy_intp stop) {
+    Conv *conv = context;
+    if (conv->is_double) add_up_double(conv, start, stop);
+    else add_up_float(conv, start, stop);
 }
 
 static void weight_large(Conv *conv) {
@@ -290,16 +305,11 @@ static void weight_large(Conv *conv) {
     conv->count = (conv->images + parts - 1) / parts;
     parts = (conv->images + conv->count - 1) / conv->count;
     conv->panel_rows = rows_for(conv, conv->block * conv->taps);
-    conv->products_of = conv->weight;
-    if (parts > 1 && (conv->products_of = panel_of(conv, parts * size)) == NULL) return;
+    conv->products_of = panel_of(conv, parts * size);
+    if (conv->products_of == NULL) return;
     products_on_pool(weight_part, conv, parts * conv->groups * conv->blocks, 1);
-    if (parts == 1) return;
-    memcpy(conv->weight, conv->products_of, (size_t)(size * conv->item));
-    for (npy_intp part = 1; part < parts; part++) {
-        char *from = conv->products_of + part * size * conv->item;
-        if (conv->is_double) add_up_double((double *)conv->weight, (double *)from, size);
-        else add_up_float((float *)conv->weight, (float *)from, size);
-    }
+    conv->first = parts;
+    pool_run(add_up_part, conv, conv->groups * conv->outputs, 16);
     scratch_give(conv->products_of);
 }
 

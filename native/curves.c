@@ -1,5 +1,5 @@
 /* Functions of an element, or of an element and a gradient, in one pass; the twins stand in
- * `arrays/curves.py`.
+ * the operators that use them.
  *
  * Each is written once, as an expression of x (for some gradients the result), of the gradient g and
  * of two numbers p and q, and becomes a loop over floats and one over doubles.

@@ -1,4 +1,4 @@
-/* taper._native: what is computed outside Python where it could be compiled (D7).
+/* taper._native: what is computed outside Python, if it could be compiled (D7).
  *
  * Every function here has a twin in Python that gives the same results, to the bit, and runs where
  * this module is missing.  Nothing here is needed; nothing here is an interface for users.
@@ -18,9 +18,9 @@ static PyMethodDef methods[] = {
     ROW(know_frames),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
+    ROW(complete),
     ROW(record),
-    ROW_OF_ONE(count_incoming),
-    ROW(first_gradient),
+    ROW(run_pass),
     ROW(run_rule),
     ROW_OF_ONE(all_finite),
     ROW(pick_rows),
@@ -39,6 +39,12 @@ static PyMethodDef methods[] = {
     ROW(convolve),
     ROW(spread),
     ROW(weight_gradient),
+    ROW(attend),
+    ROW(attend_backward),
+    ROW(lstm),
+    ROW(lstm_back),
+    ROW(gru),
+    ROW(gru_back),
     ROW(softmax),
     ROW(layer_norm),
     ROW(layer_norm_backward),
@@ -60,5 +66,6 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
     import_umath();
+    if (taper_ready_reached() < 0 || taper_ready_engine() < 0) return NULL;
     return PyModule_Create(&module);
 }

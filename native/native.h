@@ -31,15 +31,19 @@ void scratch_give(void *data);
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
 #define SEVERAL(name) PyObject *taper_##name(PyObject *self, PyObject *const *args, Py_ssize_t count)
 
+/* Make ready what the module needs: 0, or -1 with an error. */
+int taper_ready_reached(void);
+int taper_ready_engine(void);
+
 ONE(know_tensor);
 SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
 ONE(wrap);
 ONE(user_frame);
+SEVERAL(complete);
 SEVERAL(record);
-ONE(count_incoming);
-SEVERAL(first_gradient);
+SEVERAL(run_pass);
 SEVERAL(run_rule);
 ONE(all_finite);
 SEVERAL(pick_rows);
@@ -58,6 +62,12 @@ SEVERAL(curve);
 SEVERAL(convolve);
 SEVERAL(spread);
 SEVERAL(weight_gradient);
+SEVERAL(attend);
+SEVERAL(attend_backward);
+SEVERAL(lstm);
+SEVERAL(lstm_back);
+SEVERAL(gru);
+SEVERAL(gru_back);
 SEVERAL(softmax);
 SEVERAL(layer_norm);
 SEVERAL(layer_norm_backward);

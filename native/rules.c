@@ -10,12 +10,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "native.h"
+#include "pool.h"
 
 enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, SQRT, ABSOLUTE, MAXIMUM, MINIMUM, GREATER, LESS, WHERE };
 
 #define BLOCK 1024
 #define MOST_REGISTERS 32
+#define GRAIN 16 /* blocks of a chunk for the pool */
 #define INSTRUCTION 5
 
 /* NaN of either operand is the result, as in NumPy. */
@@ -128,6 +129,67 @@ static int overlap_in_part(PyObject *columns, Py_ssize_t row) {
     return 0;
 }
 
+/* A program and what it runs over: for each row its arrays, and the number of its first block. */
+typedef struct {
+    const uint8_t *program;
+    Py_ssize_t size;
+    int type, columns, constants, temporaries;
+    Py_ssize_t rows;
+    char **registers;
+    const char *constant;
+    char **arrays;
+    npy_intp *places; /* of each row: first block, elements */
+} Update;
+
+/* Items are blocks, numbered over all rows. */
+static void run_blocks(void *context, npy_intp start, npy_intp stop) {
+    const Update *update = context;
+    const npy_intp width = update->type == NPY_FLOAT ? sizeof(float) : sizeof(double);
+    /* Lines of one cache set would be fought for if all blocks began at the same place in a page. */
+    const npy_intp apart = BLOCK * width + 192;
+    char memory[update->temporaries * apart + 1], *registers[MOST_REGISTERS];
+    const int first = update->columns + update->constants;
+    for (int index = update->columns; index < first; index++) registers[index] = update->registers[index];
+    for (int index = 0; index < update->temporaries; index++) registers[first + index] = memory + index * apart;
+    Py_ssize_t row = 0;
+    for (npy_intp block = start; block < stop; block++) {
+        while (row + 1 < update->rows && block >= update->places[2 * (row + 1)]) row++;
+        const npy_intp from = (block - update->places[2 * row]) * BLOCK, left = update->places[2 * row + 1] - from;
+        for (int column = 0; column < update->columns; column++)
+            registers[column] = update->arrays[row * update->columns + column] + from * width;
+        const npy_intp piece = left < BLOCK ? left : BLOCK;
+        if (update->type == NPY_FLOAT)
+            run_single(update->program, update->size, (float **)registers, update->constant, piece);
+        else
+            run_double(update->program, update->size, (double **)registers, update->constant, piece);
+    }
+}
+
+/* The GIL is kept: nobody may change the lists meanwhile. */
+static PyObject *run_all(Update *update, PyObject *columns) {
+    update->arrays = malloc((size_t)(update->rows * update->columns + 1) * sizeof(char *));
+    update->places = malloc((size_t)(2 * update->rows + 1) * sizeof(npy_intp));
+    npy_intp blocks = 0;
+    if (update->arrays == NULL || update->places == NULL) {
+        free(update->arrays);
+        free(update->places);
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t row = 0; row < update->rows; row++) {
+        for (int column = 0; column < update->columns; column++) {
+            PyObject *array = PyList_GET_ITEM(PyTuple_GET_ITEM(columns, column), row);
+            update->arrays[row * update->columns + column] = PyArray_BYTES((PyArrayObject *)array);
+            update->places[2 * row + 1] = PyArray_SIZE((PyArrayObject *)array);
+        }
+        update->places[2 * row] = blocks;
+        blocks += (update->places[2 * row + 1] + BLOCK - 1) / BLOCK;
+    }
+    if (blocks) pool_run(run_blocks, update, blocks, GRAIN);
+    free(update->arrays);
+    free(update->places);
+    Py_RETURN_TRUE;
+}
+
 PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4 || !PyBytes_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) ||
         !PyTuple_CheckExact(args[2])) {
@@ -176,27 +238,7 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
         constant[columns + index] = 1;
     }
 
-    npy_intp width = type == NPY_FLOAT ? sizeof(float) : sizeof(double);
-    /* Lines of one cache set would be fought for if all blocks began at the same place in a page. */
-    npy_intp apart = BLOCK * width + 192;
-    char *memory = temporaries ? malloc((size_t)(temporaries * apart)) : NULL;
-    if (temporaries && memory == NULL) return PyErr_NoMemory();
-    for (long index = 0; index < temporaries; index++)
-        registers[columns + constants + index] = memory + index * apart;
-    for (Py_ssize_t row = 0; row < rows; row++) {
-        npy_intp length = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(PyTuple_GET_ITEM(args[1], 0), row));
-        for (npy_intp start = 0; start < length; start += BLOCK) {
-            for (int column = 0; column < columns; column++) {
-                PyObject *array = PyList_GET_ITEM(PyTuple_GET_ITEM(args[1], column), row);
-                registers[column] = PyArray_BYTES((PyArrayObject *)array) + start * width;
-            }
-            npy_intp piece = length - start < BLOCK ? length - start : BLOCK;
-            if (type == NPY_FLOAT)
-                run_single(program, size, (float **)registers, constant, piece);
-            else
-                run_double(program, size, (double **)registers, constant, piece);
-        }
-    }
-    free(memory);
-    Py_RETURN_TRUE;
+    Update update = {program, size, type, columns, constants, (int)temporaries, rows, registers, constant,
+                     NULL, NULL};
+    return run_all(&update, args[1]);
 }

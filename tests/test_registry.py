@@ -41,7 +41,8 @@ def row_names():
 
 def test_every_public_function_has_a_row():
     public = {entry.name for entry in registry.values() if entry.public} | set(composites)
-    assert sorted(public - row_names()) == []
+    missing = sorted(public - row_names())
+    assert missing == [], "add a row for each to tests/opcases/, as CONTRIBUTING.md shows"
 
 
 def test_rows_are_unique():
@@ -60,12 +61,13 @@ def test_the_public_functions_are_the_table():
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=by_name)
 def test_differentiable_operators_have_a_forward_rule(entry):
-    assert entry.tangent in (LINEAR, MULTILINEAR, POINTWISE) or callable(entry.tangent)
+    known = entry.tangent in (LINEAR, MULTILINEAR, POINTWISE) or callable(entry.tangent)
+    assert known, f"say tangent=... in @op, or write the rule of {entry.name} with @tangent_of"
 
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=by_name)
 def test_formulas_have_no_hidden_inputs(entry):
-    """A formula that closes over a value escapes the table: it would be saved by nobody."""
+    """A formula that closes over a value escapes the table: nothing would save the value."""
     for formula in entry.formulas:
         assert formula.function.__closure__ is None
         assert formula.function.__name__ != "<lambda>"
@@ -104,7 +106,7 @@ def test_an_operator_cannot_be_declared_twice():
 
 
 def test_the_names_on_demand_are_fresh():
-    """In a process of its own, since here families are loaded that `import taper` leaves alone."""
+    """In a process of its own, since here families are loaded that `import taper` does not load."""
     command = [sys.executable, str(ROOT / "tools" / "operator_names.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (ROOT / "src/taper/ops/provided.py").read_text() == done.stdout, "run `make docs`"
@@ -122,7 +124,7 @@ def test_generated_code_is_shown_on_request(capsys):
 
 
 def test_families_on_demand_bring_their_names():
-    """In a fresh process: what nobody has loaded is there as soon as it is named."""
+    """In a fresh process: an unloaded family is there as soon as it is named."""
     program = """
 import taper
 from taper.ops import on_demand
@@ -147,3 +149,12 @@ assert "softmax" in dir(taper) and taper.softmax(taper.zeros(2), 0).sum() == 1
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[[0.5, 0.5]] True\n", done.stderr
+
+
+def test_a_method_of_a_family_on_demand_shows_its_help():
+    program = """
+import inspect, taper
+print(inspect.signature(taper.Tensor.sin), inspect.getdoc(taper.Tensor.sin).splitlines()[0])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "(input, *, out=None) Take the sine of every element.\n", done.stderr

@@ -1,6 +1,6 @@
 """taper: PyTorch's autograd and training loop as an independent library.
 
-The public API, one explicit list: `import taper as torch` runs the same program.
+This is the public API, one explicit list: `import taper as torch` runs the same program.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ from taper.userwarning import is_warn_always_enabled, set_warn_always
 __version__ = _TorchVersion(version.__version__)  # PyTorch's; taper's own is `version.taper`
 newaxis = None
 
-# Packages that are imported when they are first used; the import of taper stays short.
+# Packages that are imported on first use, so that importing taper stays short.
 _ON_DEMAND = frozenset(
     {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
     | {"_utils", "serialization", "special", "testing", "utils", "viz"}
@@ -118,34 +118,42 @@ _FROM_ON_DEMAND |= dict.fromkeys(
 
 
 def __getattr__(name: str) -> _Any:
+    # late: all of these are loaded when they are first used, so that `import taper` is short
     if name in _ON_DEMAND:
-        return importlib.import_module(f"taper.{name}")
+        return importlib.import_module(f"taper.{name}")  # late: see above
     if name in _FROM_ON_DEMAND:
+        # late: see above
         return getattr(importlib.import_module(f"taper.{_FROM_ON_DEMAND[name]}"), name)
     if name.startswith("_foreach_"):
+        # late: see above
         return getattr(importlib.import_module("taper.foreach"), name)
     if name in _on_demand.FUNCTIONS:
         _on_demand.load(name)
         _publish()
         return globals()[name]
     if name in _DEPRECATED:
+        # late: see above
         return getattr(importlib.import_module("taper.top_level"), name)
     reason = None if name[:2] == "__" else _why_not(name)
     raise AttributeError(f"module 'taper' has no attribute {name!r}{reason or ''}")
 
 
 def _why_not(name: str) -> str | None:
+    if (name in _registry and _registry[name].public) or name in _composites:
+        return ". The operator table has it, and ops/provided.py does not: run `make docs`"
+    # late: read when a name is missing
     sentence = importlib.import_module("taper.compat.left_out").sentence(f"torch.{name}")
     return sentence and f". {sentence}"
 
 
 def __dir__() -> list[str]:
+    # late: only a name of it shall load it
     of_lists = importlib.import_module("taper.foreach").__all__
     return sorted({*globals(), *_ON_DEMAND, *_FROM_ON_DEMAND, *_on_demand.FUNCTIONS, *of_lists})
 
 
 def _loaded_functions() -> dict[str, _Any]:
-    """The public functions of the operator table, of the families that are loaded."""
+    """Return the public functions of the loaded families of the operator table."""
     public = {name: entry.function for name, entry in _registry.items() if entry.public}
     return public | _composites
 
@@ -154,7 +162,7 @@ _published: set[str] = set()
 
 
 def _publish() -> None:
-    """Show the functions of families that have been loaded since; composites behind guards."""
+    """Publish the functions of families that have been loaded since; composites behind guards."""
     for name, function in _loaded_functions().items():
         if name not in _published:
             _published.add(name)
@@ -167,4 +175,4 @@ globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
 
-autograd.torch = importlib.import_module(__name__)  # as PyTorch (§Z6)
+autograd.torch = importlib.import_module(__name__)  # PyTorch has it (§Z6)

@@ -84,6 +84,8 @@ from taper.amp.state import set_autocast_ipu_dtype as set_autocast_ipu_dtype
 from taper.amp.state import set_autocast_ipu_enabled as set_autocast_ipu_enabled
 from taper.amp.state import set_autocast_xla_dtype as set_autocast_xla_dtype
 from taper.amp.state import set_autocast_xla_enabled as set_autocast_xla_enabled
+from taper.arrays.threads import empty_cache as empty_cache
+from taper.arrays.threads import memory_stats as memory_stats
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from taper.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from taper.autograd.grad_mode import enable_grad as enable_grad
@@ -176,7 +178,7 @@ _Device: TypeAlias = _device | str | _int
 _Ints: TypeAlias = _int | Sequence[_int]
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The derivative of beta numbers `x` with respect to `alpha`, divided by `1 - x`.
+    """Compute the derivative of beta numbers `x` with respect to `alpha`, over `1 - x`.
 
     `total` is the sum of both parameters, of which the other one is fixed.
 
@@ -186,7 +188,7 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     tensor([0.2954])
     """
 def _neg_view(input: _Operand) -> Tensor:
-    """The negative as a view: a write to either shows in both.
+    """Show the negative as a view: a write to either shows in both.
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -196,7 +198,7 @@ def _neg_view(input: _Operand) -> Tensor:
     tensor([-3., -3.])
     """
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Points of the Dirichlet distribution, one for each row of concentrations.
+    """Draw points of the Dirichlet distribution, one for each row of concentrations.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -204,7 +206,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     tensor([0.6726, 0.3274])
     """
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of the gamma distribution of rate 1, each with the concentration at its place.
+    """Draw numbers of the gamma distribution of rate 1, each with its concentration.
 
     Their gradient with respect to the concentration is that at a fixed probability.
 
@@ -214,32 +216,41 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     tensor([4.5526, 2.2156])
     """
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """The derivative of gamma numbers `output` with respect to their concentrations `input`.
+    """Compute the derivative of gamma numbers `output` by their concentrations `input`.
 
     >>> import taper
     >>> taper._standard_gamma_grad(taper.tensor([1.0, 5.0]), taper.tensor([0.5, 6.0]))
     tensor([0.8070, 1.1311])
     """
 def _weight_norm(v: Tensor, g: Tensor, dim: _int = 0) -> Tensor:
-    """The weight with direction `v` and lengths `g` along `dim`; one length if `dim` is -1.
+    """Scale the direction `v` to lengths `g` along `dim`; to one length if `dim` is -1.
 
     >>> import taper
     >>> taper._weight_norm(taper.tensor([[3.0, 4.0]]), taper.tensor([[10.0]]))
     tensor([[6., 8.]])
     """
 def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = 0) -> tuple[Tensor, Tensor]:
-    """The weight with direction `v` and lengths `g`, and the norms of `v`.
+    """Scale the direction `v` to lengths `g`; also return the norms of `v`.
 
     >>> import taper
     >>> taper._weight_norm_interface(taper.tensor([[3.0, 4.0]]), taper.tensor([[10.0]]))[0]
     tensor([[6., 8.]])
     """
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The absolute value of every element; of a complex one its distance from zero.
+    """Take the absolute value of every element.
 
-    >>> import taper
-    >>> taper.abs(taper.tensor([1.0, -2.0]))
-    tensor([1., 2.])
+    result = |input|; of a complex element its distance from zero, a real number.
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.abs(taper.tensor([1.0, -2.0]))
+        tensor([1., 2.])
     """
 def abs_(input: _Operand) -> Tensor:
     """In-place version of `abs`.
@@ -249,14 +260,23 @@ def abs_(input: _Operand) -> Tensor:
     tensor([1., 2.])
     """
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The absolute value of every element; of a complex one its distance from zero.
+    """Take the absolute value of every element.
 
-    >>> import taper
-    >>> taper.abs(taper.tensor([1.0, -2.0]))
-    tensor([1., 2.])
+    result = |input|; of a complex element its distance from zero, a real number.
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.abs(taper.tensor([1.0, -2.0]))
+        tensor([1., 2.])
     """
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Angle in radians whose cosine is the element.
+    """Find the angle in radians whose cosine is the element.
 
     >>> import taper
     >>> taper.acos(taper.tensor([0.0, 1.0]))
@@ -270,7 +290,7 @@ def acos_(input: Tensor) -> Tensor:
     tensor([1.5708, 0.0000])
     """
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic cosine of every element.
+    """Take the inverse hyperbolic cosine of every element.
 
     >>> import taper
     >>> taper.acosh(taper.tensor([1.0, 2.0]))
@@ -284,28 +304,48 @@ def acosh_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.3170])
     """
 def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | None) -> Tensor:
-    """Averages of `output_size` windows that together cover the last dimension.
+    """Average windows whose number is given and that together cover the last dimension.
 
-    >>> import taper
-    >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
-    tensor([[1.5000, 2.5000]])
+    Window i of n goes from ⌊i · L / n⌋ to ⌈(i + 1) · L / n⌉.
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+
+    Shape: (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+        tensor([[1.5000, 2.5000]])
     """
 def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | None) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that together cover the last dimension, and their places.
+    """Find the largest elements of windows that cover the last dimension, and their places.
 
     >>> import taper
     >>> taper.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
     (tensor([[2., 3.]]), tensor([[1, 2]]))
     """
 def add(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Sum of two tensors, the second multiplied by `alpha`.
+    """Add two tensors element by element, the second multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
-    tensor([ 7., 10.])
+    result = input + alpha · other
+
+    Args:
+        input: first summand.
+        other: second summand, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
+        tensor([ 7., 10.])
     """
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * self + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
+    """Compute `beta * input + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
 
     >>> import taper
     >>> taper.addbmm(taper.tensor(1.), taper.ones(5, 2, 3), taper.ones(5, 3, 2))
@@ -313,7 +353,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, 
             [16., 16.]])
     """
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1, out: Tensor | None = None) -> Tensor:
-    """`input` plus `value` times the quotient of two tensors.
+    """Add `value` times the quotient of two tensors to `input`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 2.0])
@@ -321,7 +361,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand 
     tensor([11., 12.])
     """
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1, out: Tensor | None = None) -> Tensor:
-    """`input` plus `value` times the product of two tensors.
+    """Add `value` times the product of two tensors to `input`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 2.0])
@@ -329,7 +369,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Operand 
     tensor([11., 42.])
     """
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * self + alpha * (mat1 @ mat2)`.
+    """Compute `beta * input + alpha * (mat1 @ mat2)`.
 
     >>> import taper
     >>> taper.addmm(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3, 2))
@@ -337,7 +377,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha
             [4., 5.]])
     """
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * self + alpha * (mat @ vec)`.
+    """Compute `beta * input + alpha * (mat @ vec)`.
 
     >>> import taper
     >>> taper.addmv(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3), alpha=2)
@@ -351,7 +391,7 @@ def addmv_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     tensor([7., 8.])
     """
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * self + alpha * outer(vec1, vec2)`.
+    """Compute `beta * input + alpha * outer(vec1, vec2)`.
 
     >>> import taper
     >>> taper.addr(taper.zeros(2, 2), taper.tensor([1., 2.]), taper.tensor([3., 4.]))
@@ -359,14 +399,14 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha:
             [6., 8.]])
     """
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix or of a batch of matrices.
+    """Conjugate and transpose a matrix or a batch of matrices.
 
     >>> import taper
     >>> taper.adjoint(taper.zeros(2, 3)).shape
     torch.Size([3, 2])
     """
 def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool) -> Tensor:
-    """For each affine map, the places that it takes the places of a picture of `size` to.
+    """Compute where each affine map takes the places of a picture of `size`.
 
     >>> import taper
     >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
@@ -375,56 +415,82 @@ def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _b
               [ 1.,  0.]]]])
     """
 def alias_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """A copy of what `alias` shows.
+    """Copy what `alias` shows.
 
     >>> import taper
     >>> taper.alias_copy(taper.ones(2, 3)).shape
     torch.Size([2, 3])
     """
 def all(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """Whether all elements are true (not zero), of all or along dimensions.
+    """Tell whether all elements are true (not zero).
 
-    >>> import taper
-    >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
-    tensor([ True, False])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+    Example:
+        >>> import taper
+        >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
+        tensor([ True, False])
     """
 def allclose(input: _Operand, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-    """Whether `isclose` holds for all elements.
+    """Tell whether all elements of two tensors are close to each other.
 
-    >>> import taper
-    >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
-    True
+    Close means |input - other| ≤ atol + rtol · |other|.
+
+    Args:
+        input: first tensor.
+        other: second tensor, of the same dtype; it broadcasts with the first.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        equal_nan: whether nan counts as close to nan.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
+        True
     """
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `alpha_dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `alpha_dropout_` works in place.
 
     >>> import taper
     >>> taper.alpha_dropout(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `alpha_dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `alpha_dropout_` works in place.
 
     >>> import taper
     >>> taper.alpha_dropout_(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def amax(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The largest elements along dimensions, by default of all.
+    """Find the largest elements along dimensions, by default of all.
+
+    Equal largest elements share the gradient evenly.
 
     >>> import taper
     >>> taper.amax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
     tensor([2., 3.])
     """
 def amin(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The smallest elements along dimensions, by default of all.
+    """Find the smallest elements along dimensions, by default of all.
+
+    Equal smallest elements share the gradient evenly.
 
     >>> import taper
     >>> taper.amin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
     tensor([1., 0.])
     """
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.aminmax:
-    """The smallest and the largest element, of all or along a dimension.
+    """Find the smallest and the largest element, of all or along a dimension.
 
     >>> import taper
     >>> taper.aminmax(taper.tensor([1.0, 3.0, 2.0]))
@@ -433,28 +499,52 @@ def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, o
     max=tensor(3.))
     """
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of every element in radians; pi for negative real numbers.
+    """Compute the angle of every element in radians; pi for negative real numbers.
 
     >>> import taper
     >>> taper.angle(taper.tensor([1j, -1.0]))
     tensor([1.5708, 3.1416])
     """
 def any(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """Whether any element is true (not zero), of all or along dimensions.
+    """Tell whether any element is true (not zero).
 
-    >>> import taper
-    >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
-    tensor([ True, False])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+    Example:
+        >>> import taper
+        >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
+        tensor([ True, False])
     """
 def arange(start: _Operand | None = None, end: _Operand | None = None, step: _Number | None = None, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """The numbers from `start` (0 if one number is given) up to, not including, `end`.
+    """Make a vector of numbers at equal distances, `end` excluded.
 
-    >>> import taper
-    >>> taper.arange(3), taper.arange(1, 2, 0.5)
-    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    result = start, start + step, start + 2·step, … below `end`
+
+    Args:
+        start: first number; 0 if only one number is given, which is then `end`.
+        end: bound that is not reached.
+        step: distance of neighbours, 1 by default; negative to count down.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default int64, or the default dtype if a number is a float.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (⌈(end - start) / step⌉,)
+
+    Example:
+        >>> import taper
+        >>> taper.arange(3), taper.arange(1, 2, 0.5)
+        (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Angle in radians whose cosine is the element.
+    """Find the angle in radians whose cosine is the element.
 
     >>> import taper
     >>> taper.acos(taper.tensor([0.0, 1.0]))
@@ -468,7 +558,7 @@ def arccos_(input: Tensor) -> Tensor:
     tensor([1.5708, 0.0000])
     """
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic cosine of every element.
+    """Take the inverse hyperbolic cosine of every element.
 
     >>> import taper
     >>> taper.acosh(taper.tensor([1.0, 2.0]))
@@ -482,7 +572,7 @@ def arccosh_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.3170])
     """
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Angle in radians whose sine is the element.
+    """Find the angle in radians whose sine is the element.
 
     >>> import taper
     >>> taper.asin(taper.tensor([0.0, 1.0]))
@@ -496,7 +586,7 @@ def arcsin_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic sine of every element.
+    """Take the inverse hyperbolic sine of every element.
 
     >>> import taper
     >>> taper.asinh(taper.tensor([0.0, 1.0]))
@@ -510,14 +600,14 @@ def arcsinh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8814])
     """
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Angle in radians whose tangent is the element.
+    """Find the angle in radians whose tangent is the element.
 
     >>> import taper
     >>> taper.atan(taper.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle in radians of the point with height `input` and width `other`.
+    """Find the angle in radians of the point with height `input` and width `other`.
 
     >>> import taper
     >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
@@ -531,7 +621,7 @@ def arctan_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7854])
     """
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic tangent of every element.
+    """Take the inverse hyperbolic tangent of every element.
 
     >>> import taper
     >>> taper.atanh(taper.tensor([0.0, 0.5]))
@@ -545,28 +635,48 @@ def arctanh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.5493])
     """
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-    """Where the largest element is: counted in the flattened tensor, or along a dimension.
+    """Find the index of the largest element.
 
-    >>> import taper
-    >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
-    tensor([1, 0])
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default the index counts in the flattened tensor.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`, in int64; of equal elements the first counts.
+
+    Example:
+        >>> import taper
+        >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
+        tensor([1, 0])
     """
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-    """Where the smallest element is: counted in the flattened tensor, or along a dimension.
+    """Find the index of the smallest element, in the flattened tensor or along a dimension.
 
     >>> import taper
     >>> taper.argmin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
     tensor([0, 1])
     """
 def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, axis: _int | None = None) -> Tensor:
-    """The indices that put the elements in order along a dimension.
+    """Find the indices that sort a tensor along a dimension.
 
-    >>> import taper
-    >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
-    tensor([1, 2, 0])
+    Args:
+        input: a tensor.
+        dim: dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; here they always do.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`, in int64.
+
+    Example:
+        >>> import taper
+        >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
     """
 def argwhere(input: Tensor) -> Tensor:
-    """The coordinates of all elements that are not zero, one row each.
+    """Find the coordinates of all elements that are not zero, one row each.
 
     >>> import taper
     >>> taper.argwhere(taper.tensor([0, 5, 6]))
@@ -574,7 +684,7 @@ def argwhere(input: Tensor) -> Tensor:
             [2]])
     """
 def as_strided(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
-    """A view of the tensor's whole storage with any shape and strides.
+    """View the tensor's whole storage with any shape and strides.
 
     >>> import taper
     >>> taper.as_strided(taper.arange(6), (2, 3), (1, 2))
@@ -589,7 +699,7 @@ def as_strided_(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int 
     tensor([0, 2, 4])
     """
 def as_strided_copy(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """A copy of elements of the storage at any strides.
+    """Copy elements of the storage at any strides.
 
     >>> import taper
     >>> taper.as_strided_copy(taper.arange(6), (2, 2), (1, 2))
@@ -597,32 +707,42 @@ def as_strided_copy(input: Tensor, size: _Ints, stride: _Ints, storage_offset: _
             [1, 3]])
     """
 def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
-    """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`.
+    """Copy a tensor with `src` written to `as_strided(size, stride, storage_offset)`.
 
-    Differs: the gradient of `input` is zero where it was replaced; in PyTorch it is zero elsewhere.
+    Differs from PyTorch: the gradient of `input` is zero where it was replaced; in PyTorch it is
+    zero elsewhere.
 
     >>> import taper
     >>> taper.as_strided_scatter(taper.zeros(6), taper.ones(2), (2,), (3,))
     tensor([1., 0., 0., 1., 0., 0.])
     """
 def as_tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
-    """`data` as a tensor, sharing memory and history where that is possible.
+    """Turn data into a tensor, sharing memory and history where that is possible.
 
-    >>> import numpy, taper
-    >>> taper.as_tensor(numpy.array([1, 2]))
-    tensor([1, 2])
+    Args:
+        data: a tensor, a NumPy array, a number or a nested sequence of numbers.
+        dtype: dtype of the result; by default that of the data.
+        device: only the CPU is provided.
+
+    Returns: `data` itself if it is such a tensor already, a tensor on its memory if it is an array,
+        else a new one.
+
+    Example:
+        >>> import numpy, taper
+        >>> taper.as_tensor(numpy.array([1, 2]))
+        tensor([1, 2])
     """
 def asarray(obj: Any, *, dtype: _dtype | None = None, device: _Device | None = None, copy: _bool | None = None, requires_grad: _bool | None = None) -> Tensor:
-    """`obj` as a tensor; `copy` demands or forbids a copy, None copies where it must be.
+    """Turn `obj` into a tensor; `copy` demands or forbids a copy, None copies where needed.
 
-    Also reads objects with DLPack or the buffer protocol, whose bytes then are the elements.
+    Also reads objects with DLPack, or with the buffer protocol, whose bytes become the elements.
 
     >>> import taper
     >>> taper.asarray([1, 2])
     tensor([1, 2])
     """
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Angle in radians whose sine is the element.
+    """Find the angle in radians whose sine is the element.
 
     >>> import taper
     >>> taper.asin(taper.tensor([0.0, 1.0]))
@@ -636,7 +756,7 @@ def asin_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic sine of every element.
+    """Take the inverse hyperbolic sine of every element.
 
     >>> import taper
     >>> taper.asinh(taper.tensor([0.0, 1.0]))
@@ -650,14 +770,14 @@ def asinh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8814])
     """
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Angle in radians whose tangent is the element.
+    """Find the angle in radians whose tangent is the element.
 
     >>> import taper
     >>> taper.atan(taper.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle in radians of the point with height `input` and width `other`.
+    """Find the angle in radians of the point with height `input` and width `other`.
 
     >>> import taper
     >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
@@ -671,7 +791,7 @@ def atan_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7854])
     """
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic tangent of every element.
+    """Take the inverse hyperbolic tangent of every element.
 
     >>> import taper
     >>> taper.atanh(taper.tensor([0.0, 0.5]))
@@ -686,7 +806,7 @@ def atanh_(input: Tensor) -> Tensor:
     """
 @overload
 def atleast_1d(tensors: Tensor) -> Tensor:
-    """Tensors with at least one dimension.
+    """Give tensors at least one dimension.
 
     >>> import taper
     >>> taper.atleast_1d(taper.tensor(1))
@@ -694,7 +814,7 @@ def atleast_1d(tensors: Tensor) -> Tensor:
     """
 @overload
 def atleast_1d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Tensors with at least one dimension.
+    """Give tensors at least one dimension.
 
     >>> import taper
     >>> taper.atleast_1d(taper.tensor(1))
@@ -702,7 +822,7 @@ def atleast_1d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """
 @overload
 def atleast_1d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors with at least one dimension.
+    """Give tensors at least one dimension.
 
     >>> import taper
     >>> taper.atleast_1d(taper.tensor(1))
@@ -710,7 +830,7 @@ def atleast_1d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor,
     """
 @overload
 def atleast_2d(tensors: Tensor) -> Tensor:
-    """Tensors with at least two dimensions; vectors become rows.
+    """Give tensors at least two dimensions; vectors become rows.
 
     >>> import taper
     >>> taper.atleast_2d(taper.tensor([1, 2]))
@@ -718,7 +838,7 @@ def atleast_2d(tensors: Tensor) -> Tensor:
     """
 @overload
 def atleast_2d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Tensors with at least two dimensions; vectors become rows.
+    """Give tensors at least two dimensions; vectors become rows.
 
     >>> import taper
     >>> taper.atleast_2d(taper.tensor([1, 2]))
@@ -726,7 +846,7 @@ def atleast_2d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """
 @overload
 def atleast_2d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors with at least two dimensions; vectors become rows.
+    """Give tensors at least two dimensions; vectors become rows.
 
     >>> import taper
     >>> taper.atleast_2d(taper.tensor([1, 2]))
@@ -734,7 +854,7 @@ def atleast_2d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor,
     """
 @overload
 def atleast_3d(tensors: Tensor) -> Tensor:
-    """Tensors with at least three dimensions; vectors become rows of one column each.
+    """Give tensors at least three dimensions; vectors become rows of one column each.
 
     >>> import taper
     >>> taper.atleast_3d(taper.zeros(2, 3)).shape
@@ -742,7 +862,7 @@ def atleast_3d(tensors: Tensor) -> Tensor:
     """
 @overload
 def atleast_3d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Tensors with at least three dimensions; vectors become rows of one column each.
+    """Give tensors at least three dimensions; vectors become rows of one column each.
 
     >>> import taper
     >>> taper.atleast_3d(taper.zeros(2, 3)).shape
@@ -750,21 +870,32 @@ def atleast_3d(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """
 @overload
 def atleast_3d(first: Tensor, second: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors with at least three dimensions; vectors become rows of one column each.
+    """Give tensors at least three dimensions; vectors become rows of one column each.
 
     >>> import taper
     >>> taper.atleast_3d(taper.zeros(2, 3)).shape
     torch.Size([2, 3, 1])
     """
 def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
-    """The average of each window of the last dimension.
+    """Average each window of the last dimension.
 
-    >>> import taper
-    >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: zeros added at both ends, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+
+    Shape: (N, C, ⌊(L + 2·padding - K) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]])
     """
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """`beta * self + alpha * bmm(batch1, batch2)`.
+    """Compute `beta * input + alpha * bmm(batch1, batch2)`.
 
     >>> import taper
     >>> taper.baddbmm(taper.tensor(1.), taper.ones(1, 2, 3), taper.ones(1, 3, 2))
@@ -772,14 +903,14 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1,
              [4., 4.]]])
     """
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A triangle: 0 at the ends and 1 in the middle.
+    """Make a triangular window: 0 at the ends and 1 in the middle.
 
     >>> import taper
     >>> taper.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
-    """`nn.functional.batch_norm` with its arguments in another order; `cudnn_enabled` is ignored.
+    """Compute `nn.functional.batch_norm` with other argument order; `cudnn_enabled` is ignored.
 
     >>> import taper
     >>> x = taper.tensor([[1.0], [3.0]])
@@ -788,36 +919,56 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
             [ 1.0000]])
     """
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Ones with the probabilities that the elements of `input` are (or with `p`), and zeros.
+    """Draw ones and zeros: each element is 1 with its own probability.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
-    tensor([0., 0., 1.])
+    Args:
+        input: tensor of probabilities in [0, 1].
+        p: one probability for all; only the shape of `input` counts then.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
+        tensor([0., 0., 1.])
     """
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+    """Apply a bilinear map to two inputs.
 
-    >>> import taper
-    >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
-    tensor([[6.]])
+    result[k] = input1 @ weight[k] @ input2ᵀ + bias[k]
+
+    Args:
+        input1: a tensor (*, in1).
+        input2: a tensor (*, in2).
+        weight: a tensor (out, in1, in2).
+        bias: vector (out,), or None.
+
+    Shape: (*, out).
+
+    Example:
+        >>> import taper
+        >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
+        tensor([[6.]])
     """
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: _int = 0) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits` with the number of a reduction.
+    """Compute `nn.functional.binary_cross_entropy_with_logits`, given a reduction's number.
 
     >>> import taper
     >>> taper.binary_cross_entropy_with_logits(taper.tensor([0.0]), taper.tensor([1.0]))
     tensor([0.6931])
     """
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-    """How often each non-negative integer occurs, or the sum of its weights.
+    """Count how often each non-negative integer occurs, or add up its weights.
 
     >>> import taper
     >>> taper.bincount(taper.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """How many of `count` trials succeed, each with probability `prob`; both broadcast.
+    """Draw how many of `count` trials succeed, each with probability `prob`; both broadcast.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -825,56 +976,56 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     tensor([ 7., 51.])
     """
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits that both elements have; for bool logical and.
+    """Keep the bits that both elements have; for bool logical and.
 
     >>> import taper
     >>> taper.bitwise_and(taper.tensor([6, 5]), 3)
     tensor([2, 1])
     """
 def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits moved up by `other` places; none is left if there are not so many.
+    """Move the bits up by `other` places; those pushed out are lost.
 
     >>> import taper
     >>> taper.bitwise_left_shift(taper.tensor([1, 3]), 2)
     tensor([ 4, 12])
     """
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """All bits turned; for bool logical not.
+    """Turn all bits; for bool logical not.
 
     >>> import taper
     >>> taper.bitwise_not(taper.tensor([0, -1]))
     tensor([-1,  0])
     """
 def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits that one of the elements has; for bool logical or.
+    """Keep the bits that one of the elements has; for bool logical or.
 
     >>> import taper
     >>> taper.bitwise_or(taper.tensor([6, 5]), 3)
     tensor([7, 7])
     """
 def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits moved down by `other` places; the sign stays.
+    """Move the bits down by `other` places; the sign stays.
 
     >>> import taper
     >>> taper.bitwise_right_shift(taper.tensor([4, -8]), 2)
     tensor([ 1, -2])
     """
 def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The bits that exactly one of the elements has; for bool logical xor.
+    """Keep the bits that exactly one of the elements has; for bool logical xor.
 
     >>> import taper
     >>> taper.bitwise_xor(taper.tensor([6, 5]), 3)
     tensor([5, 6])
     """
 def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Two cosines, so chosen that little leaks to neighbouring frequencies.
+    """Make a window of two cosines, so that little leaks to neighbouring frequencies.
 
     >>> import taper
     >>> taper.blackman_window(4, dtype=taper.float64)[1:]
     tensor([0.3400, 1.0000, 0.3400], dtype=torch.float64)
     """
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """A matrix with the tensors along its diagonal, zero elsewhere.
+    """Make a matrix with the tensors along its diagonal, zero elsewhere.
 
     >>> import taper
     >>> taper.block_diag(taper.tensor([[1]]), taper.tensor([2, 3]))
@@ -882,30 +1033,40 @@ def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
             [0, 2, 3]])
     """
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Products of the matrices of two stacks, pair by pair.
+    """Multiply the matrices of two stacks, pair by pair; nothing broadcasts.
 
-    >>> import taper
-    >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
-    tensor([[[3.]],
-    <BLANKLINE>
-            [[3.]]])
+    result[b] = input[b] @ mat2[b]
+
+    Args:
+        input: stack of left matrices.
+        mat2: stack of right matrices.
+        out: tensor that receives the result.
+
+    Shape: (b, n, k) and (b, k, m) give (b, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
+        tensor([[[3.]],
+        <BLANKLINE>
+                [[3.]]])
     """
 def broadcast_shapes(*shapes: _Ints) -> _Size:
-    """The shape that tensors of these shapes broadcast to.
+    """Compute the shape that tensors of these shapes broadcast to.
 
     >>> import taper
     >>> taper.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """All tensors expanded to their common shape.
+    """Expand all tensors to their common shape, as views.
 
     >>> import taper
     >>> taper.broadcast_tensors(taper.zeros(2, 1), taper.zeros(3))[1].shape
     torch.Size([2, 3])
     """
 def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
-    """The tensor expanded to `size`.
+    """Expand the tensor to `size`, as a view.
 
     >>> import taper
     >>> taper.broadcast_to(taper.tensor([1, 2]), (2, 2))
@@ -913,7 +1074,7 @@ def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
             [1, 2]])
     """
 def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
-    """The number of the bucket between sorted boundaries that each value falls into.
+    """Find the bucket between sorted boundaries that each value falls into.
 
     A value equal to a boundary belongs to the bucket below it, with `right` to the one above.
 
@@ -922,14 +1083,14 @@ def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = False, 
     tensor([0, 1])
     """
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
-    """Whether values of `from_` may be written into `to` without falling to a lower category.
+    """Tell whether values of `from_` can be written into `to`, of no lower category.
 
     >>> import taper
     >>> taper.can_cast(taper.float64, taper.float16), taper.can_cast(taper.float16, taper.int64)
     (True, False)
     """
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
-    """All combinations of elements of the vectors, one row each.
+    """List all combinations of elements of the vectors, one row each.
 
     >>> import taper
     >>> taper.cartesian_prod(taper.tensor([1, 2]), taper.tensor([3]))
@@ -937,21 +1098,30 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
             [2, 3]])
     """
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
-    """Tensors one after the other along a dimension.
+    """Join tensors along a dimension that they have already.
 
-    >>> import taper
-    >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
-    tensor([1, 2, 3])
+    Args:
+        tensors: sequence of tensors; their shapes agree except along `dim`.
+        dim: dimension to join along.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: (*, n, *) and (*, m, *) give (*, n + m, *); the result has the common dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
+        tensor([1, 2, 3])
     """
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
-    """The distance of order `p` of each row of `x1` and each of `x2`, for stacks of matrices.
+    """Compute the distance of order `p` of each row of `x1` and each of `x2`, for stacks, too.
 
     >>> import taper
     >>> taper.cdist(taper.tensor([[0.0, 0.0]]), taper.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest whole number that is not below the element.
+    """Round every element up to a whole number.
 
     >>> import taper
     >>> taper.ceil(taper.tensor([1.5, -1.5]))
@@ -965,21 +1135,30 @@ def ceil_(input: Tensor) -> Tensor:
     tensor([ 2., -1.])
     """
 def celu(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """x above zero, else `alpha * (exp(x / alpha) - 1)`.
+    """Keep x above zero, else return `alpha * (exp(x / alpha) - 1)`.
 
     >>> import taper
     >>> taper.celu(taper.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
 def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """In-place version of `celu`.
+    """Bend negative elements smoothly towards -alpha, in place.
 
-    >>> import taper
-    >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
-    tensor([-0.7869,  1.0000])
+    result = x where x > 0, else alpha · (exp(x / alpha) - 1)
+
+    Args:
+        input: the tensor that is changed.
+        alpha: bound of the negative side.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
+        tensor([-0.7869,  1.0000])
     """
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """Product of several matrices, in the order of multiplications that costs least.
+    """Multiply several matrices, in the order that costs least.
 
     >>> import taper
     >>> import warnings
@@ -988,14 +1167,21 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     torch.Size([2, 1])
     """
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """The channels, in groups, with the first of each group first, then the second of each.
+    """Interleave groups of channels: the first of each group, then the second of each, and so on.
 
-    >>> import taper
-    >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
+    Args:
+        input: a tensor (N, C, *).
+        groups: number of groups, a divisor of C.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
     """
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """L of A = L L^H, or its adjoint; `linalg.cholesky` is the name to use.
+    """Factor matrices as A = L L^H; `linalg.cholesky` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -1003,32 +1189,52 @@ def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) 
     tensor([[2.]])
     """
 def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A from its Cholesky factor.
+    """Invert A with its Cholesky factor.
 
     >>> import taper
     >>> taper.cholesky_inverse(taper.tensor([[2.0]]))
     tensor([[0.2500]])
     """
 def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """X of A X = B from Cholesky's factor of A, the second argument.
+    """Solve A X = B with Cholesky's factor of A, the second argument.
 
     >>> import taper
     >>> taper.cholesky_solve(taper.tensor([[4.0]]), taper.tensor([[2.0]]))
     tensor([[1.]])
     """
 def chunk(input: Tensor, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-    """At most `chunks` parts of equal length along `dim`, the last one perhaps shorter.
+    """Cut a tensor into at most `chunks` parts of equal length.
 
-    >>> import taper
-    >>> taper.chunk(taper.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
+    Args:
+        input: the tensor to cut.
+        chunks: how many parts are wanted; there are fewer where the length does not allow so many.
+        dim: dimension to cut.
+        axis: NumPy's name for `dim`.
+
+    Returns: a tuple of views, each ⌈length / chunks⌉ long, the last perhaps shorter.
+
+    Example:
+        >>> import taper
+        >>> taper.chunk(taper.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
 def clamp(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+    """Move every element into the interval from `min` to `max`.
 
-    >>> import taper
-    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
+    result = min(max(x, min), max); where `min` is above `max` the result is `max`.
+
+    Args:
+        input: a tensor.
+        min: lower bound, a number or a tensor; None for no bound.
+        max: upper bound, likewise; one of the two must be given.
+        out: tensor that receives the result.
+
+    Shape: `input` and tensor bounds broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
     """
 def clamp_(input: _Operand, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
     """In-place version of `clamp`.
@@ -1038,7 +1244,7 @@ def clamp_(input: _Operand, min: _Operand | None = None, max: _Operand | None = 
     tensor([0.0000, 0.5000, 1.0000])
     """
 def clamp_max(input: _Operand, max: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The tensor, not above `max`.
+    """Lower elements that lie above `max` to it.
 
     >>> import taper
     >>> taper.clamp_max(taper.tensor([-2.0, 3.0]), 0)
@@ -1052,7 +1258,7 @@ def clamp_max_(input: _Operand, max: _Operand) -> Tensor:
     tensor([-2.,  0.])
     """
 def clamp_min(input: _Operand, min: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The tensor, not below `min`.
+    """Raise elements that lie below `min` to it.
 
     >>> import taper
     >>> taper.clamp_min(taper.tensor([-2.0, 3.0]), 0)
@@ -1066,11 +1272,22 @@ def clamp_min_(input: _Operand, min: _Operand) -> Tensor:
     tensor([0., 3.])
     """
 def clip(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+    """Move every element into the interval from `min` to `max`.
 
-    >>> import taper
-    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
+    result = min(max(x, min), max); where `min` is above `max` the result is `max`.
+
+    Args:
+        input: a tensor.
+        min: lower bound, a number or a tensor; None for no bound.
+        max: upper bound, likewise; one of the two must be given.
+        out: tensor that receives the result.
+
+    Shape: `input` and tensor bounds broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
     """
 def clip_(input: _Operand, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
     """In-place version of `clamp`.
@@ -1080,14 +1297,21 @@ def clip_(input: _Operand, min: _Operand | None = None, max: _Operand | None = N
     tensor([0.0000, 0.5000, 1.0000])
     """
 def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
-    """A copy with its own memory.
+    """Copy a tensor into memory of its own; the copy is recorded by autograd.
 
-    >>> import taper
-    >>> taper.clone(taper.tensor([1.0, 2.0]))
-    tensor([1., 2.])
+    Args:
+        input: a tensor.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.clone(taper.tensor([1.0, 2.0]))
+        tensor([1., 2.])
     """
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side, vectors as columns.
+    """Join tensors along the second dimension, vectors as columns.
 
     >>> import taper
     >>> taper.column_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -1095,7 +1319,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
             [2, 4]])
     """
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
-    """All choices of `r` elements of the vector in order, one row each.
+    """List all choices of `r` elements of the vector in order, one row each.
 
     >>> import taper
     >>> taper.combinations(taper.tensor([1, 2, 3]))
@@ -1104,35 +1328,35 @@ def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) ->
             [2, 3]])
     """
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex tensor with these real and imaginary parts.
+    """Make a complex tensor from real and imaginary parts.
 
     >>> import taper
     >>> taper.complex(taper.tensor([1.0]), taper.tensor([2.0]))
     tensor([1.+2.j])
     """
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
-    """`cat` under another name.
+    """Join tensors along a dimension: another name of `cat`.
 
     >>> import taper
     >>> taper.concat([taper.tensor([1, 2]), taper.tensor([3])])
     tensor([1, 2, 3])
     """
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
-    """`cat` under another name.
+    """Join tensors along a dimension: another name of `cat`.
 
     >>> import taper
     >>> taper.concat([taper.tensor([1, 2]), taper.tensor([3])])
     tensor([1, 2, 3])
     """
 def conj(input: _Operand) -> Tensor:
-    """Complex conjugate; a real tensor is returned as it is.
+    """Conjugate a complex tensor, as a view; return a real one as it is.
 
     >>> import taper
     >>> taper.conj(taper.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
 def conj_physical(input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Complex conjugate; a real tensor is returned as it is.
+    """Conjugate a complex tensor into new memory; return a real one as it is.
 
     >>> import taper
     >>> taper.conj_physical(taper.tensor([1 + 2j]))
@@ -1146,70 +1370,167 @@ def conj_physical_(input: _Operand) -> Tensor:
     tensor([1.-2.j])
     """
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _Operand = 0) -> Tensor:
-    """A tensor with a border of one number; a negative width cuts off.
+    """Add a border of one number; a negative width cuts off.
 
     >>> import taper
     >>> taper.constant_pad_nd(taper.tensor([1, 2]), (1, 1))
     tensor([0, 1, 2, 0])
     """
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
-    """The convolution of (batch, channels, length) with (outputs, channels / groups, kernel).
+    """Convolve a signal with a kernel (a cross-correlation, as usual in networks).
 
-    >>> import taper
-    >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
-    tensor([[21., 32.]])
+    result[n, o, i] = bias[o] + Σ weight[o, c, k] · input[n, c, stride · i + dilation · k - padding]
+
+    Args:
+        input: signal (N, C, L) or (C, L).
+        weight: kernel (O, C / groups, K).
+        bias: one number for each output channel, or None.
+        stride: step from window to window.
+        padding: zeros added at both ends, or "valid" (none) or "same" (so many that L stays).
+        dilation: distance of the kernel's elements.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, ⌊(L + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
+        tensor([[21., 32.]])
     """
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
-    """The convolution of (batch, channels, height, width) with a kernel of two dimensions.
+    """Convolve an image with a kernel (a cross-correlation, as usual in networks).
 
-    `padding` is a number, a tuple, "valid" (none) or "same" (so much that the size stays).
+    result[n, o] = bias[o] + Σ weight[o, c] · window of input[n, c], over channels and window
 
-    >>> import taper
-    >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
-    tensor([[[[4., 6., 4.],
-              [6., 9., 6.],
-              [4., 6., 4.]]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        weight: kernel (O, C / groups, K₁, K₂).
+        bias: one number for each output channel, or None.
+        stride: step from window to window, a number or a pair.
+        padding: zeros added on all sides, a number or a pair; or "valid" (none) or "same" (so many
+            that the size stays).
+        dilation: distance of the kernel's elements, a number or a pair.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, H', W'), with H' = ⌊(H + 2·padding - dilation · (K₁ - 1) - 1) / stride⌋ + 1 and W'
+        alike.
+
+    Example:
+        >>> import taper
+        >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
+        tensor([[[[4., 6., 4.],
+                  [6., 9., 6.],
+                  [4., 6., 4.]]]])
     """
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, dilation: _Ints = 1, groups: _int = 1) -> Tensor:
-    """The convolution of (batch, channels, depth, height, width) with a kernel of three dimensions.
+    """Convolve a volume with a kernel (a cross-correlation, as usual in networks).
 
-    >>> import taper
-    >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
-    tensor([[[[[8.]]]]])
+    result[n, o] = bias[o] + Σ weight[o, c] · window of input[n, c], over channels and window
+
+    Args:
+        input: volume (N, C, D, H, W) or (C, D, H, W).
+        weight: kernel (O, C / groups, K₁, K₂, K₃).
+        bias: one number for each output channel, or None.
+        stride: step from window to window, a number or a triple.
+        padding: zeros added on all sides, a number or a triple; or "valid" (none) or "same" (so
+            many that the size stays).
+        dilation: distance of the kernel's elements, a number or a triple.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, D', H', W'), with D' = ⌊(D + 2·padding - dilation · (K₁ - 1) - 1) / stride⌋ + 1,
+        and so on.
+
+    Example:
+        >>> import taper
+        >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
+        tensor([[[[[8.]]]]])
     """
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
-    """The convolution along the first dimension, with a weight of (kernel, inputs, outputs).
+    """Convolve along the first dimension of (time, batch, channels).
 
-    >>> import taper
-    >>> x = taper.tensor([1.0, 2.0, 3.0]).view(3, 1, 1)
-    >>> taper.conv_tbc(x, taper.tensor([[[1.0]], [[10.0]]]), taper.zeros(1)).flatten()
-    tensor([21., 32.])
+    result[t, b] = bias + Σₖ input[t + k - pad, b] @ weight[k]
+
+    Args:
+        input: signal (T, B, C).
+        weight: kernel (K, C, O).
+        bias: vector (O,).
+        pad: zeros added at both ends of the time.
+
+    Shape: (T + 2·pad - K + 1, B, O).
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, 2.0, 3.0]).view(3, 1, 1)
+        >>> taper.conv_tbc(x, taper.tensor([[[1.0]], [[10.0]]]), taper.zeros(1)).flatten()
+        tensor([21., 32.])
     """
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transposed convolution of (batch, channels, length): each element adds the kernel.
+    """Let every element of a signal add the kernel to the result: the gradient of `conv1d`.
 
-    >>> import taper
-    >>> taper.conv_transpose1d(taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]]), stride=2)
-    tensor([[ 1., 10.,  2., 20.]])
+    Args:
+        input: signal (N, C, L) or (C, L).
+        weight: kernel (C, O / groups, K).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result.
+        padding: how many elements are cut off at both ends.
+        output_padding: how many elements are added at the end.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements.
+
+    Shape: (N, O, (L - 1) · stride - 2·padding + dilation · (K - 1) + output_padding + 1).
+
+    Example:
+        >>> import taper
+        >>> x, weight = taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]])
+        >>> taper.conv_transpose1d(x, weight, stride=2)
+        tensor([[ 1., 10.,  2., 20.]])
     """
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transposed convolution of (batch, channels, height, width).
+    """Let every element of an image add the kernel to the result: the gradient of `conv2d`.
 
-    >>> import taper
-    >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
-    tensor([[[1., 2., 1.],
-             [2., 4., 2.],
-             [1., 2., 1.]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        weight: kernel (C, O / groups, K₁, K₂).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result, a number or a pair.
+        padding: how much is cut off on all sides, a number or a pair.
+        output_padding: how much is added at the far ends, a number or a pair.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements, a number or a pair.
+
+    Shape: (N, O, H', W'), with H' = (H - 1) · stride - 2·padding + dilation · (K₁ - 1) +
+        output_padding + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
+        tensor([[[1., 2., 1.],
+                 [2., 4., 2.],
+                 [1., 2., 1.]]])
     """
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | str = 0, output_padding: _Ints = 0, groups: _int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transposed convolution of (batch, channels, depth, height, width).
+    """Let every element of a volume add the kernel to the result: the gradient of `conv3d`.
 
-    >>> import taper
-    >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
-    torch.Size([2, 2, 2, 2])
+    Args:
+        input: volume (N, C, D, H, W) or (C, D, H, W).
+        weight: kernel (C, O / groups, K₁, K₂, K₃).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result, a number or a triple.
+        padding: how much is cut off on all sides, a number or a triple.
+        output_padding: how much is added at the far ends, a number or a triple.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements, a number or a triple.
+
+    Shape: (N, O, D', H', W'), with D' = (D - 1) · stride - 2·padding + dilation · (K₁ - 1) +
+        output_padding + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
+        torch.Size([2, 2, 2, 2])
     """
 def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int) -> Tensor:
-    """The convolution of a batch of images, or the transposed one, in one to three dimensions.
+    """Convolve a batch of images, or convolve transposed, in one to three dimensions.
 
     >>> import taper
     >>> x, w = taper.ones(1, 1, 4), taper.ones(1, 1, 3)
@@ -1217,14 +1538,14 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequ
     tensor([[[3., 3.]]])
     """
 def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The absolute values of `input` with the signs of `other`.
+    """Give the absolute values of `input` the signs of `other`.
 
     >>> import taper
     >>> taper.copysign(taper.tensor([1.0, -2.0]), taper.tensor([-1.0, 3.0]))
     tensor([-1.,  2.])
     """
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation coefficients of the rows; columns are observations.
+    """Compute the correlation coefficients of the rows; columns are observations.
 
     >>> import taper
     >>> taper.corrcoef(taper.tensor([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
@@ -1232,11 +1553,20 @@ def corrcoef(input: Tensor) -> Tensor:
             [-1.,  1.]])
     """
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Cosine of every element, in radians.
+    """Take the cosine of every element.
 
-    >>> import taper
-    >>> taper.cos(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 0.5403])
+    result = cos x for each x of `input`, in radians
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.cos(taper.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
     """
 def cos_(input: Tensor) -> Tensor:
     """In-place version of `cos`.
@@ -1246,7 +1576,7 @@ def cos_(input: Tensor) -> Tensor:
     tensor([1.0000, 0.5403])
     """
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic cosine of every element.
+    """Take the hyperbolic cosine of every element.
 
     >>> import taper
     >>> taper.cosh(taper.tensor([0.0, 1.0]))
@@ -1260,7 +1590,7 @@ def cosh_(input: Tensor) -> Tensor:
     tensor([1.0000, 1.5431])
     """
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 0) -> Tensor:
-    """`nn.functional.cosine_embedding_loss` with the number of a reduction.
+    """Compute `nn.functional.cosine_embedding_loss`, given a reduction's number.
 
     >>> import taper
     >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
@@ -1268,24 +1598,33 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     tensor([1.])
     """
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along a dimension.
+    """Compute the cosine of the angle between vectors.
 
-    Norms below `eps` count as `eps`, which gradients ignore.
+    result = x1 · x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)), summed along `dim`
 
-    >>> import taper
-    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
-    >>> taper.cosine_similarity(a, b)
-    tensor([0.7071])
+    Args:
+        x1: first vectors.
+        x2: second vectors; they broadcast with the first.
+        dim: dimension of the vectors.
+        eps: smallest norm; gradients ignore it.
+
+    Shape: the broadcast shape without `dim`.
+
+    Example:
+        >>> import taper
+        >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
+        >>> taper.cosine_similarity(a, b)
+        tensor([0.7071])
     """
 def count_nonzero(input: Tensor, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor:
-    """How many elements are not zero, of all or along dimensions.
+    """Count the elements that are not zero, of all or along dimensions.
 
     >>> import taper
     >>> taper.count_nonzero(taper.tensor([0, 3, 0, 4]))
     tensor(2)
     """
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariances of the rows; columns are observations, which may have weights.
+    """Compute the covariances of the rows; columns are observations, which may have weights.
 
     >>> import taper
     >>> taper.cov(taper.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
@@ -1293,14 +1632,14 @@ def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, 
             [2., 4.]])
     """
 def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The cross product of vectors of length 3; without `dim` along the first such dimension.
+    """Compute the cross product of vectors of length 3, by default along the first such dimension.
 
     >>> import taper
     >>> taper.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
     """
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[_int], target_lengths: Tensor | Sequence[_int], blank: _int = 0, reduction: _int = 0, zero_infinity: _bool = False) -> Tensor:
-    """`nn.functional.ctc_loss` with the number of a reduction.
+    """Compute `nn.functional.ctc_loss`, given a reduction's number.
 
     >>> import taper
     >>> log_probs = taper.zeros(2, 1, 2).log_softmax(2)
@@ -1308,42 +1647,53 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
     tensor([0.2877])
     """
 def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> _return_types.cummax:
-    """The largest element up to each one along a dimension, and where it is.
+    """Find the largest element up to each one along a dimension, and where it is.
 
     >>> import taper
     >>> taper.cummax(taper.tensor([1.0, 3.0, 2.0]), dim=0).indices
     tensor([0, 1, 1])
     """
 def cummin(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = None) -> _return_types.cummin:
-    """The smallest element up to each one along a dimension, and where it is.
+    """Find the smallest element up to each one along a dimension, and where it is.
 
     >>> import taper
     >>> taper.cummin(taper.tensor([2.0, 3.0, 1.0]), dim=0).values
     tensor([2., 2., 1.])
     """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The product of the elements up to each one along a dimension; of integers in int64.
+    """Multiply the elements up to each one along a dimension; integers in int64.
 
     >>> import taper
     >>> taper.cumprod(taper.tensor([1.0, 2.0, 3.0]), dim=0)
     tensor([1., 2., 6.])
     """
 def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The sum of the elements up to each one along a dimension; of integers in int64.
+    """Add up the elements from the first to each one, along a dimension.
 
-    >>> import taper
-    >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
-    tensor([1., 3., 6.])
+    result[i] = input[0] + … + input[i]
+
+    Args:
+        input: a tensor; integers and bools are added in int64.
+        dim: dimension to go along.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([1., 3., 6.])
     """
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: _int = -1) -> Tensor:
-    """The integrals from the start up to each further point, by the trapezoidal rule.
+    """Integrate from the start up to each further point, by the trapezoidal rule.
 
     >>> import taper
     >>> taper.cumulative_trapezoid(taper.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Degrees as radians.
+    """Convert degrees to radians.
 
     >>> import taper
     >>> taper.deg2rad(taper.tensor([180.0]))
@@ -1357,42 +1707,64 @@ def deg2rad_(input: Tensor) -> Tensor:
     tensor([3.1416])
     """
 def det(input: Tensor) -> Tensor:
-    """Another name of `linalg.det`.
+    """Compute determinants: another name of `linalg.det`.
 
     >>> import taper
     >>> taper.det(taper.eye(2))
     tensor(1.)
     """
 def detach(input: Tensor) -> Tensor:
-    """The same memory and version counter without history and without tangent.
+    """Look at the same memory without history: no gradient flows through the result.
 
-    >>> import taper
-    >>> taper.ones(2, requires_grad=True).detach()
-    tensor([1., 1.])
+    Writing in place into the result changes `input` too, and autograd notices it.
+
+    Args:
+        input: a tensor.
+
+    Returns: a tensor that does not require a gradient and shares the memory of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2, requires_grad=True).detach()
+        tensor([1., 1.])
     """
 def detach_(input: Tensor) -> Tensor:
-    """Cut the tensor's history in place.
+    """Cut a tensor from its graph, in place: it becomes a leaf without gradient.
 
-    >>> import taper
-    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
-    tensor([2., 2.])
+    Args:
+        input: the tensor that is changed; views cannot be cut in place.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+        tensor([2., 2.])
     """
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy; PyTorch records it, though without a derivative.
+    """Copy; PyTorch records it, though without a derivative.
 
     >>> import taper
     >>> taper.detach_copy(taper.tensor([1.0]))
     tensor([1.])
     """
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix with the vector on a diagonal; of a matrix, the diagonal as a vector.
+    """Put a vector on a diagonal, or take a diagonal from a matrix.
 
-    >>> import taper
-    >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
+    Args:
+        input: a vector or a matrix.
+        diagonal: which diagonal; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (n,) gives (n + |diagonal|, n + |diagonal|); (n, m) gives the vector of its diagonal.
+
+    Example:
+        >>> import taper
+        >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
     """
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Matrices with the last dimension of the tensor on a diagonal, zero elsewhere.
+    """Make matrices with the tensor's last dimension on a diagonal, zero elsewhere.
 
     >>> import taper
     >>> taper.diag_embed(taper.tensor([1, 2]))
@@ -1400,7 +1772,7 @@ def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1
             [0, 2]])
     """
 def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
-    """A matrix with all elements of the tensor on a diagonal.
+    """Make a matrix with all elements of the tensor on a diagonal.
 
     >>> import taper
     >>> taper.diagflat(taper.tensor([[1], [2]]))
@@ -1408,21 +1780,21 @@ def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
             [0, 2]])
     """
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """The diagonal of two dimensions as a new last dimension; shares the memory.
+    """View the diagonal of two dimensions as a new last dimension.
 
     >>> import taper
     >>> taper.diagonal(taper.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
 def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of a diagonal.
+    """Copy a diagonal.
 
     >>> import taper
     >>> taper.diagonal_copy(taper.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """A copy with `src` on a diagonal.
+    """Copy a tensor with `src` written to a diagonal.
 
     >>> import taper
     >>> taper.diagonal_scatter(taper.zeros(2, 2), taper.ones(2))
@@ -1430,7 +1802,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 
             [0., 1.]])
     """
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
-    """The differences of neighbours along a dimension, `n` times over.
+    """Subtract neighbours along a dimension, `n` times over.
 
     `prepend` and `append` are joined to the input first.
 
@@ -1439,67 +1811,89 @@ def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = No
     tensor([2, 4])
     """
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma.
+    """Compute the derivative of lgamma.
 
     >>> import taper
     >>> taper.digamma(taper.tensor([1.0, 2.0]))
     tensor([-0.5772,  0.4228])
     """
 def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
-    """The norm of order `p` of the difference of two tensors.
+    """Compute the norm of order `p` of the difference of two tensors.
 
     >>> import taper
     >>> taper.dist(taper.tensor([1.0, 2.0]), taper.tensor([4.0, 6.0]))
     tensor(5.)
     """
 def div(input: _Operand, other: _Operand, *, rounding_mode: str | None = ..., out: Tensor | None = None) -> Tensor:
-    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+    """Divide one tensor by another, element by element.
 
-    >>> import taper
-    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
-    tensor([0.2500, 0.5000])
-    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
-    tensor([-4,  3])
+    result = input / other; integers give the default floating dtype unless the quotient is rounded.
+
+    Args:
+        input: the dividend.
+        other: the divisor, a tensor or a number.
+        rounding_mode: None (exact), "trunc" (towards zero) or "floor" (down); both keep integers.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+        tensor([0.2500, 0.5000])
+        >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+        tensor([-4,  3])
     """
 def divide(input: _Operand, other: _Operand, *, rounding_mode: str | None = ..., out: Tensor | None = None) -> Tensor:
-    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+    """Divide one tensor by another, element by element.
 
-    >>> import taper
-    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
-    tensor([0.2500, 0.5000])
-    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
-    tensor([-4,  3])
+    result = input / other; integers give the default floating dtype unless the quotient is rounded.
+
+    Args:
+        input: the dividend.
+        other: the divisor, a tensor or a number.
+        rounding_mode: None (exact), "trunc" (towards zero) or "floor" (down); both keep integers.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+        tensor([0.2500, 0.5000])
+        >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+        tensor([-4,  3])
     """
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sum of the products of the elements of two vectors.
+    """Sum the products of the elements of two vectors.
 
     >>> import taper
     >>> taper.dot(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
     tensor(11.)
     """
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `dropout_` works in place.
 
     >>> import taper
     >>> taper.dropout(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `dropout_` works in place.
 
     >>> import taper
     >>> taper.dropout_(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def dsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Parts along the third dimension.
+    """Cut along the third dimension.
 
     >>> import taper
     >>> taper.dsplit(taper.zeros(2, 2, 4), 2)[0].shape
     torch.Size([2, 2, 2])
     """
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors behind each other, along the third dimension.
+    """Join tensors along the third dimension.
 
     >>> import taper
     >>> taper.dstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -1507,16 +1901,25 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
              [2, 4]]])
     """
 def einsum(*args: Any) -> Tensor:
-    """Sum of products of the elements of tensors, by Einstein's convention.
+    """Sum products of elements over indices that are named by letters.
 
-    `einsum("ij,jk->ik", a, b)`, or with lists of numbers: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    Indices that stand in the operands but not behind `->` are summed over; `...` stands for any
+    dimensions, which broadcast. Without `->` the result has the letters that occur once, in
+    alphabetical order.
 
-    >>> import taper
-    >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
-    tensor([4., 6.])
+    Args:
+        args: the equation and the tensors, as `einsum("ij,jk->ik", a, b)`, or tensors and lists of
+            numbers in turn, as `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    Shape: one dimension for each letter of the result, as long as in the operands.
+
+    Example:
+        >>> import taper
+        >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
+        tensor([4., 6.])
     """
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
-    """The rows of `weight` at `indices`, in the shape of `indices` with one dimension more.
+    """Look up the rows of `weight` at `indices`; the shape of `indices` gains a dimension.
 
     >>> import taper
     >>> taper.embedding(taper.tensor([[1.0], [2.0]]), taper.tensor([1, 0]))
@@ -1524,7 +1927,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_gra
             [1.]])
     """
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums, means or maxima (`mode` 0, 1, 2) of rows; and three tensors of bookkeeping.
+    """Reduce bags of rows (`mode` 0 sum, 1 mean, 2 max); also return three bookkeeping tensors.
 
     >>> import taper
     >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
@@ -1540,49 +1943,82 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_typ
     tensor([[0.6000, 0.8000]])
     """
 def empty(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """A tensor whose elements are whatever the memory held.
+    """Make a tensor whose elements are whatever the memory held.
 
-    >>> import taper
-    >>> taper.empty(2, 3).shape
-    torch.Size([2, 3])
+    Args:
+        sizes: the lengths, one by one or as one tuple; none make a 0-d tensor.
+        size: the lengths, as a keyword.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory, row-major by default.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.empty(2, 3).shape
+        torch.Size([2, 3])
     """
 def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """An uninitialised tensor in the shape, dtype and order of dimensions of another.
+    """Make a tensor in the form of another; its elements are whatever the memory held.
 
-    >>> import taper
-    >>> taper.empty_like(taper.ones(2, 3).t()).stride()
-    (1, 3)
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.empty_like(taper.ones(2, 3).t()).stride()
+        (1, 3)
     """
 def empty_permuted(size: _Ints, physical_layout: Any, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in the order of `physical_layout`.
+    """Make an uninitialised tensor whose dimensions lie in memory as `physical_layout` says.
 
     >>> import taper
     >>> taper.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
     (12, 1, 3)
     """
 def empty_strided(size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """An uninitialised tensor with the given strides.
+    """Make an uninitialised tensor with the given strides.
 
     >>> import taper
     >>> taper.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
 def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether two elements are equal.
+    """Compare two tensors for equality, element by element.
 
-    >>> import taper
-    >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
-    tensor([False,  True])
+    result = (input == other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
+        tensor([False,  True])
     """
 def equal(input: _Operand, other: _Operand) -> _bool:
-    """Whether two tensors have the same shape and elements.
+    """Tell whether two tensors have the same shape and elements.
 
     >>> import taper
     >>> taper.equal(taper.tensor([1, 2]), taper.tensor([1, 2]))
     True
     """
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
+    """Compute the error function: the probability that a normal deviate of variance 1/2 is in +-x.
 
     >>> import taper
     >>> taper.erf(taper.tensor([0.0, 1.0]))
@@ -1596,7 +2032,7 @@ def erf_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8427])
     """
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 - erf(x), accurate where that is small.
+    """Compute 1 - erf(x), accurately where that is small.
 
     >>> import taper
     >>> taper.erfc(taper.tensor([0.0, 1.0]))
@@ -1610,21 +2046,30 @@ def erfc_(input: Tensor) -> Tensor:
     tensor([1.0000, 0.1573])
     """
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the error function.
+    """Invert the error function.
 
     >>> import taper
     >>> taper.erfinv(taper.tensor([0.0, 0.5]))
     tensor([0.0000, 0.4769])
     """
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e to the power of every element.
+    """Raise e to the power of every element.
 
-    >>> import taper
-    >>> taper.exp(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 2.7183])
+    result = eˣ for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.exp(taper.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
     """
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """2 to the power of every element.
+    """Raise 2 to the power of every element.
 
     >>> import taper
     >>> taper.exp2(taper.tensor([0.0, 3.0]))
@@ -1645,14 +2090,14 @@ def exp_(input: Tensor) -> Tensor:
     tensor([1.0000, 2.7183])
     """
 def expand_copy(input: Tensor, size: _Ints, *, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
-    """A copy in which dimensions of length 1 are repeated.
+    """Copy with dimensions of length 1 repeated.
 
     >>> import taper
     >>> taper.expand_copy(taper.ones(1, 3), (2, 3)).shape
     torch.Size([2, 3])
     """
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) - 1 of every element, accurate near zero.
+    """Compute exp(x) - 1 of every element, accurately near zero.
 
     >>> import taper
     >>> taper.expm1(taper.tensor([0.0, 1.0]))
@@ -1666,57 +2111,75 @@ def expm1_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.7183])
     """
 def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A matrix with ones on the diagonal and zeros elsewhere.
+    """Make a matrix with ones on the diagonal and zeros elsewhere.
 
-    >>> import taper
-    >>> taper.eye(2)
-    tensor([[1., 0.],
-            [0., 1.]])
+    Args:
+        n: number of rows.
+        m: number of columns; `n` by default.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
     """
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `feature_alpha_dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `feature_alpha_dropout_` works in place.
 
     >>> import taper
     >>> taper.feature_alpha_dropout(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `feature_alpha_dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `feature_alpha_dropout_` works in place.
 
     >>> import taper
     >>> taper.feature_alpha_dropout_(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `feature_dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `feature_dropout_` works in place.
 
     >>> import taper
     >>> taper.feature_dropout(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """As `nn.functional`'s function of this kind; `feature_dropout_` works in place.
+    """Drop elements or channels as in `nn.functional`; `feature_dropout_` works in place.
 
     >>> import taper
     >>> taper.feature_dropout_(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
 def fill(input: Tensor, value: _Operand) -> Tensor:
-    """A tensor of the same shape and dtype with `value` everywhere.
+    """Make a tensor of the same shape and dtype with `value` everywhere.
 
     >>> import taper
     >>> taper.fill(taper.tensor([1.0, 2.0]), 3)
     tensor([3., 3.])
     """
 def fill_(input: Tensor, value: _Operand) -> Tensor:
-    """Write `value`, a number or a 0-d tensor, into every element.
+    """Write one value into every element, in place.
 
-    >>> import taper
-    >>> taper.fill_(taper.zeros(2), 3)
-    tensor([3., 3.])
+    Args:
+        input: the tensor that is changed.
+        value: a number or a 0-d tensor.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.fill_(taper.zeros(2), 3)
+        tensor([3., 3.])
     """
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The element without its fraction.
+    """Cut off the fraction of every element.
 
     >>> import taper
     >>> taper.trunc(taper.tensor([1.5, -1.5]))
@@ -1730,22 +2193,38 @@ def fix_(input: Tensor) -> Tensor:
     tensor([ 1., -1.])
     """
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one.
+    """Merge the dimensions from `start_dim` to `end_dim` into one.
 
-    >>> import taper
-    >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
-    torch.Size([2, 12])
+    Args:
+        input: a tensor.
+        start_dim: first dimension to merge.
+        end_dim: last dimension to merge.
+
+    Shape: (*, a, b, c, *) gives (*, a·b·c, *); the result is a view where strides allow one.
+
+    Example:
+        >>> import taper
+        >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
+        torch.Size([2, 12])
     """
 def flip(input: _Operand, *order: _Ints, dims: _Ints | None = None) -> Tensor:
-    """The order of elements reversed along the given dimensions.
+    """Reverse the order of the elements along dimensions.
 
-    >>> import taper
-    >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
-    tensor([[3, 4],
-            [1, 2]])
+    Args:
+        input: a tensor.
+        order: dimensions to reverse, one by one or as one tuple.
+        dims: the dimensions, as a keyword.
+
+    Shape: the result has the shape of `input`; it is a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
+        tensor([[3, 4],
+                [1, 2]])
     """
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order.
+    """Reverse the order of the columns.
 
     >>> import taper
     >>> taper.fliplr(taper.tensor([[1, 2], [3, 4]]))
@@ -1753,7 +2232,7 @@ def fliplr(input: Tensor) -> Tensor:
             [4, 3]])
     """
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order.
+    """Reverse the order of the rows.
 
     >>> import taper
     >>> taper.flipud(taper.tensor([[1, 2], [3, 4]]))
@@ -1761,14 +2240,14 @@ def flipud(input: Tensor) -> Tensor:
             [1, 2]])
     """
 def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input` to the power of `exponent`, computed in double precision.
+    """Raise `input` to the power of `exponent`, computed in double precision.
 
     >>> import taper
     >>> taper.float_power(taper.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest whole number that is not above the element.
+    """Round every element down to a whole number.
 
     >>> import taper
     >>> taper.floor(taper.tensor([1.5, -1.5]))
@@ -1782,35 +2261,35 @@ def floor_(input: Tensor) -> Tensor:
     tensor([ 1., -2.])
     """
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Quotient of two tensors, rounded downwards.  Differentiating it fails, as in PyTorch.
+    """Divide two tensors and round down. Differentiating it fails, as in PyTorch.
 
     >>> import taper
     >>> taper.floor_divide(taper.tensor([-7, 7]), 2)
     tensor([-4,  3])
     """
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements; nan only if both are nan.
+    """Take the larger of two elements; nan only if both are nan.
 
     >>> import taper
     >>> taper.fmax(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
     tensor([3., 2.])
     """
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements; nan only if both are nan.
+    """Take the smaller of two elements; nan only if both are nan.
 
     >>> import taper
     >>> taper.fmin(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
     tensor([1., 2.])
     """
 def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Remainder of the division, with the sign of the dividend, as C's `fmod`.
+    """Take the remainder of the division, with the sign of the dividend, as C's `fmod`.
 
     >>> import taper
     >>> taper.fmod(taper.tensor([-7.0, 7.0]), 3)
     tensor([-1.,  1.])
     """
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The fraction of the element, with its sign.
+    """Keep the fraction of every element, with its sign.
 
     >>> import taper
     >>> taper.frac(taper.tensor([1.5, -1.25]))
@@ -1824,14 +2303,14 @@ def frac_(input: Tensor) -> Tensor:
     tensor([ 0.5000, -0.2500])
     """
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.frexp:
-    """Numbers as mantissa * 2**exponent, the mantissa's size from 1/2 to below 1.
+    """Split numbers into mantissa * 2**exponent, with a mantissa of size 1/2 to below 1.
 
     >>> import taper
     >>> taper.frexp(taper.tensor([3.0])).exponent
     tensor([2], dtype=torch.int32)
     """
 def frobenius_norm(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The root of the sum of squares; `linalg.vector_norm` is the name to use.
+    """Compute the root of the sum of squares; `linalg.vector_norm` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -1839,7 +2318,7 @@ def frobenius_norm(input: Tensor, dim: _Ints | None = None, keepdim: _bool = Fal
     tensor(5.)
     """
 def from_file(filename: str, shared: _bool | None = None, size: _int | None = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """The first `size` elements in a file, as a tensor on its memory.
+    """Make a tensor on the memory of a file: its first `size` elements.
 
     With `shared` what is written to the tensor goes to the file, which is created or extended if
     need be; without it the file stays as it is.
@@ -1852,7 +2331,7 @@ def from_file(filename: str, shared: _bool | None = None, size: _int | None = 0,
     tensor([1, 2], dtype=torch.uint8)
     """
 def frombuffer(buffer: Any, *, dtype: _dtype | None, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor:
-    """A tensor on the memory of an object with the buffer protocol.
+    """Make a tensor on the memory of an object with the buffer protocol.
 
     `count` is in elements, `offset` in bytes.
 
@@ -1861,30 +2340,65 @@ def frombuffer(buffer: Any, *, dtype: _dtype | None, count: _int = -1, offset: _
     tensor([1, 2], dtype=torch.int16)
     """
 def full(size: _Ints, fill_value: _Number, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A tensor with `fill_value` everywhere; its dtype is that of the number.
+    """Make a tensor with one value everywhere.
 
-    >>> import taper
-    >>> taper.full((2, 2), 7)
-    tensor([[7, 7],
-            [7, 7]])
+    Args:
+        size: the lengths.
+        fill_value: the value, a number or a 0-d tensor.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default that of the value.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
     """
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """One number everywhere, in the shape, dtype and order of dimensions of another tensor.
+    """Make a tensor with one value everywhere, in the form of another tensor.
 
-    >>> import taper
-    >>> taper.full_like(taper.tensor([1, 2]), 7)
-    tensor([7, 7])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        fill_value: the value, a number or a 0-d tensor.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.full_like(taper.tensor([1, 2]), 7)
+        tensor([7, 7])
     """
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
-    """The elements along `dim` that `index` points at, one for each of its places.
+    """Take elements along a dimension at the places in `index`.
 
-    >>> import taper
-    >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
+    result[i, j] = input[index[i, j], j] for dim = 0, input[i, index[i, j]] for dim = 1, and so on
+
+    Args:
+        input: a tensor.
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as `input`; other lengths at most those of
+            `input`.
+        sparse_grad: whether the gradient is sparse; only False is provided.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `index`.
+
+    Example:
+        >>> import taper
+        >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
+        tensor([[1, 1],
+                [4, 3]])
     """
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greatest common divisor of two whole numbers.
+    """Find the greatest common divisor of two whole numbers.
 
     >>> import taper
     >>> taper.gcd(taper.tensor([12, 18]), taper.tensor([8, 27]))
@@ -1898,21 +2412,21 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
     tensor([4, 9])
     """
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is not smaller.
+    """Tell where the first tensor is larger than or equal to the second.
 
     >>> import taper
     >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
     tensor([False,  True])
     """
 def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.geqrf:
-    """R and the reflectors whose product is Q, as LAPACK stores them: for `ormqr`.
+    """Compute R and the reflectors whose product is Q, as LAPACK stores them, for `ormqr`.
 
     >>> import taper
     >>> taper.geqrf(taper.tensor([[3.0], [4.0]])).a[0].abs()
     tensor([5.])
     """
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `outer`.
+    """Multiply each element of one vector with each of another: another name of `outer`.
 
     >>> import taper
     >>> taper.ger(taper.tensor([1., 2.]), taper.tensor([3.]))
@@ -1920,38 +2434,38 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
             [6.]])
     """
 def get_device(input: Tensor) -> _int:
-    """-1: the tensor is on the CPU.
+    """Return -1: the tensor is on the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
     -1
     """
 def gradient(input: Tensor, *, spacing: Any = None, dim: _Ints | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
-    """The slope along each dimension, or along those of `dim`, from neighbouring elements.
+    """Estimate the slope along each dimension, or along those of `dim`, from neighbours.
 
     `spacing` is the distance of neighbours: a number, one for each dimension, or for each a tensor
-    of coordinates.  At the edges the slope has the error of first or second order.
+    of coordinates. At the edges `edge_order` 1 or 2 is the order of the error.
 
     >>> import taper
     >>> taper.gradient(taper.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
 def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is larger.
+    """Tell where the first tensor is larger than the second.
 
     >>> import taper
     >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
     tensor([False,  True])
     """
 def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is not smaller.
+    """Tell where the first tensor is larger than or equal to the second.
 
     >>> import taper
     >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
     tensor([False,  True])
     """
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """Pictures or volumes at the places of a grid; modes are numbers as in `grid_sample`.
+    """Sample pictures or volumes at a grid; modes are numbers, else as `grid_sample`.
 
     >>> import taper
     >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
@@ -1959,7 +2473,7 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_
     tensor([[[[4.]]]])
     """
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """Pictures at the places of a grid with coordinates from -1 to 1; modes are numbers.
+    """Sample pictures at the places of a grid with coordinates from -1 to 1; modes are numbers.
 
     >>> import taper
     >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
@@ -1967,7 +2481,7 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
     tensor([[[[4.]]]])
     """
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """Volumes at the places of a grid with coordinates from -1 to 1; modes are numbers.
+    """Sample volumes at the places of a grid with coordinates from -1 to 1; modes are numbers.
 
     >>> import taper
     >>> volume, center = taper.arange(8.0).reshape(1, 1, 2, 2, 2), taper.zeros(1, 1, 1, 1, 3)
@@ -1975,14 +2489,14 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
     tensor([[[[[3.5000]]]]])
     """
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor:
-    """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
+    """Compute `nn.functional.group_norm`; `cudnn_enabled` is ignored.
 
     >>> import taper
     >>> taper.group_norm(taper.tensor([[1.0, 3.0]]), 1)
     tensor([[-1.0000,  1.0000]])
     """
 def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """Outputs and last states of a GRU of several layers; arguments as those of `lstm`.
+    """Compute outputs and last states of a GRU of several layers; arguments as for `lstm`.
 
     >>> import taper
     >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(3, 1)
@@ -1990,7 +2504,7 @@ def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     tensor([0.2048, 0.3468])
     """
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of a GRU: the next state.
+    """Do one step of a GRU: return the next state.
 
     >>> import taper
     >>> one, zero = taper.ones(1, 1), taper.zeros(1, 1)
@@ -1998,75 +2512,85 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
     tensor([[0.2048]])
     """
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is larger.
+    """Tell where the first tensor is larger than the second.
 
     >>> import taper
     >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
     tensor([False,  True])
     """
 def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """`alpha - beta * cos`: a raised cosine whose ends are not quite 0.
+    """Make a window of `alpha - beta * cos`: a raised cosine whose ends are not quite 0.
 
     >>> import taper
     >>> taper.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
 def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """One minus a cosine, halved: 0 at the ends and 1 in the middle.
+    """Make a window of half of one minus a cosine: 0 at the ends and 1 in the middle.
 
     >>> import taper
     >>> taper.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
 def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x, but zero where its absolute value is at most `lambd`.
+    """Replace small elements by zero.
 
-    >>> import taper
-    >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
-    tensor([0.0000, 0.6000])
+    result = x where |x| > lambd, else 0
+
+    Args:
+        input: a tensor.
+        lambd: bound that |x| must exceed.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
+        tensor([0.0000, 0.6000])
     """
 def hash_tensor(input: Tensor, dim: _Ints | None = ..., *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
-    """A hash of the elements along dimensions, or of all: the exclusive or of their bits.
+    """Hash the elements along dimensions, or all: the exclusive or of their bits.
 
     >>> import taper
     >>> taper.hash_tensor(taper.tensor([1, 2, 4]))
     tensor(7, dtype=torch.uint64)
     """
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 below zero, 1 above, `values` at zero.  Differentiating it fails, as in PyTorch.
+    """Return 0 below zero, 1 above, `values` at zero. Differentiating it fails, as in PyTorch.
 
     >>> import taper
     >>> taper.heaviside(taper.tensor([-1.0, 0.0, 2.0]), taper.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, reduction: _int = 0) -> Tensor:
-    """`nn.functional.hinge_embedding_loss` with the number of a reduction.
+    """Compute `nn.functional.hinge_embedding_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.hinge_embedding_loss(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]))
     tensor([0.5000, 0.7500])
     """
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements fall into each of `bins` equal parts of the range from `min` to `max`.
+    """Count the elements in each of `bins` equal parts of the range from `min` to `max`.
 
-    Elements outside are not counted.  With `min == max` the range is that of the elements.
+    Elements outside are not counted. With `min == max` the range is that of the elements.
 
     >>> import taper
     >>> taper.histc(taper.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=2)
     tensor([0., 3.])
     """
 def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.histogram:
-    """How many elements, or how much weight, falls into each bin, and the edges of the bins.
+    """Count the elements, or add up their weights, in each bin; also return the edges.
 
     `bins` is a tensor of edges, or a number of bins of one width in `range` (by default that of the
-    elements).  Elements outside are not counted.  With `density` the integral is 1.
+    elements). Elements outside are not counted. With `density` the integral is 1.
 
     >>> import taper
     >>> taper.histogram(taper.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
     tensor([0., 3.])
     """
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> _return_types.histogramdd:
-    """How many points, the rows of the last dimension, fall into each bin of a grid.
+    """Count the points, rows of the last dimension, in each bin of a grid.
 
     `bins` holds the edges in each dimension, or their numbers, or one number for all; `range` the
     lowest and highest edge of each dimension in turn.
@@ -2077,28 +2601,28 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
             [0., 1.]])
     """
 def hsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Parts along the second dimension, of a vector along its only one.
+    """Cut along the second dimension; a vector along its only one.
 
     >>> import taper
     >>> taper.hsplit(taper.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side: along the second dimension, vectors along the first.
+    """Join tensors along the second dimension, vectors along the first.
 
     >>> import taper
     >>> taper.hstack([taper.tensor([1, 2]), taper.tensor([3])])
     tensor([1, 2, 3])
     """
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The longest side of the right-angled triangle with these other sides.
+    """Compute the longest side of a right-angled triangle from the other two.
 
     >>> import taper
     >>> taper.hypot(taper.tensor([3.0]), taper.tensor([4.0]))
     tensor([5.])
     """
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 0.
+    """Compute the modified Bessel function of the first kind of order 0.
 
     >>> import taper
     >>> taper.i0(taper.tensor([0.0, 1.0]))
@@ -2112,49 +2636,49 @@ def i0_(input: Tensor) -> Tensor:
     tensor([1.0000, 1.2661])
     """
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised lower incomplete gamma function of parameter `input` at `other`.
+    """Compute the regularised lower incomplete gamma function of parameter `input` at `other`.
 
     >>> import taper
     >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
     tensor([0.3528])
     """
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised upper incomplete gamma function: one minus `igamma`.
+    """Compute the regularised upper incomplete gamma function: one minus `igamma`.
 
     >>> import taper
     >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
     tensor([0.6472])
     """
 def imag(input: _Operand) -> Tensor:
-    """The imaginary part of a complex tensor as a view.
+    """View the imaginary part of a complex tensor.
 
     >>> import taper
     >>> taper.imag(taper.tensor([1 + 2j]))
     tensor([2.])
     """
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """A copy with the slices of `source`, times `alpha`, added at the places `index` along `dim`.
+    """Copy a tensor and add slices of `source`, times `alpha`, at `index` along `dim`.
 
     >>> import taper
     >>> taper.index_add(taper.zeros(3), 0, taper.tensor([0, 0]), taper.tensor([1.0, 2.0]))
     tensor([3., 0., 0.])
     """
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy with the slices of `source` written at the places `index` along `dim`.
+    """Copy a tensor and write slices of `source` at `index` along `dim`.
 
     >>> import taper
     >>> taper.index_copy(taper.zeros(3), 0, taper.tensor([2, 0]), taper.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
 def index_fill(input: _Operand, dim: _int, index: _Operand, value: _Operand) -> Tensor:
-    """A copy with `value`, a number or 0-d tensor, in the slices at `index` along `dim`.
+    """Copy a tensor and write `value`, a number or 0-d tensor, to the slices at `index`.
 
     >>> import taper
     >>> taper.index_fill(taper.zeros(3), 0, taper.tensor([1]), 5)
     tensor([0., 5., 0.])
     """
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
-    """A copy with `values` written, or added, at the places `indices`.
+    """Copy a tensor and write, or add, `values` at the places `indices`.
 
     >>> import taper
     >>> taper.index_put(taper.zeros(3), (taper.tensor([0, 2]),), taper.tensor([1.0, 2.0]))
@@ -2168,7 +2692,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
     tensor([2., 0., 0.])
     """
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
-    """A copy with slices of `source` combined by `reduce` where `index` points along `dim`.
+    """Copy a tensor and combine slices of `source` by `reduce` where `index` points along `dim`.
 
     >>> import taper
     >>> index = taper.tensor([0, 0])
@@ -2176,22 +2700,31 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
     tensor([3., 1.])
     """
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices along `dim` at the places in the vector `index`.
+    """Take slices along a dimension at the places in a vector.
 
-    >>> import taper
-    >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
-    tensor([[3, 4],
-            [3, 4]])
+    Args:
+        input: a tensor.
+        dim: dimension that `index` counts along.
+        index: int32 or int64 vector; a place may occur several times.
+        out: tensor that receives the result.
+
+    Shape: `input` with the length of `index` along `dim`; the result is a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
+        tensor([[3, 4],
+                [3, 4]])
     """
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sum of products over the last dimension of both tensors.
+    """Sum products over the last dimension of both tensors.
 
     >>> import taper
     >>> taper.inner(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
     tensor(11.)
     """
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
-    """`nn.functional.instance_norm` with its arguments in another order.
+    """Compute `nn.functional.instance_norm` with its arguments in another order.
 
     >>> import taper
     >>> x = taper.tensor([[[1.0, 3.0]]])
@@ -2199,147 +2732,159 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
     tensor([[[-1.0000,  1.0000]]])
     """
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `linalg.inv`.
+    """Invert matrices: another name of `linalg.inv`.
 
     >>> import taper
     >>> taper.inverse(taper.tensor([[2.0]]))
     tensor([[0.5000]])
     """
 def is_complex(input: Tensor) -> _bool:
-    """Whether the elements are complex numbers.
+    """Tell whether the elements are complex numbers.
 
     >>> import taper
     >>> taper.is_complex(taper.tensor([1j]))
     True
     """
 def is_conj(input: _Operand) -> _bool:
-    """Whether the tensor is a conjugate view, which shows memory conjugated.
+    """Tell whether the tensor is a conjugate view, which shows memory conjugated.
 
     >>> import taper
     >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
     True
     """
 def is_distributed(input: Tensor) -> _bool:
-    """False: every tensor is in this process.
+    """Return False: every tensor is in this process.
 
     >>> import taper
     >>> taper.is_distributed(taper.ones(2))
     False
     """
 def is_floating_point(input: Tensor) -> _bool:
-    """Whether the elements are floating point numbers.
+    """Tell whether the elements are floating point numbers.
 
     >>> import taper
     >>> taper.is_floating_point(taper.ones(2))
     True
     """
 def is_inference(input: Tensor) -> _bool:
-    """Whether a tensor was made in inference mode.
+    """Tell whether a tensor was made in inference mode.
 
     >>> import taper
     >>> taper.is_inference(taper.ones(2))
     False
     """
 def is_neg(input: _Operand) -> _bool:
-    """Whether the tensor is a negative view, which shows memory negated.
+    """Tell whether the tensor is a negative view, which shows memory negated.
 
     >>> import taper
     >>> taper.is_neg(taper.tensor([1 + 2j]).conj().imag)
     True
     """
 def is_nonzero(input: Tensor) -> _bool:
-    """Whether the only element is not zero.
+    """Tell whether the only element is not zero.
 
     >>> import taper
     >>> taper.is_nonzero(taper.tensor([0.0]))
     False
     """
 def is_same_size(input: Tensor, other: Tensor) -> _bool:
-    """Whether two tensors have the same shape.
+    """Tell whether two tensors have the same shape.
 
     >>> import taper
     >>> taper.is_same_size(taper.ones(2, 3), taper.ones(3, 2))
     False
     """
 def is_signed(input: Tensor) -> _bool:
-    """Whether the dtype has negative numbers.
+    """Tell whether the dtype has negative numbers.
 
     >>> import taper
     >>> taper.is_signed(taper.tensor([1], dtype=taper.uint8))
     False
     """
 def is_storage(obj: Any) -> _bool:
-    """Whether an object is a storage.
+    """Tell whether an object is a storage.
 
     >>> import taper
     >>> taper.is_storage(taper.ones(2).untyped_storage())
     True
     """
 def is_tensor(obj: object) -> TypeIs[Tensor]:
-    """Whether an object is a Tensor.
+    """Tell whether an object is a Tensor.
 
-    >>> import taper
-    >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
-    (True, False)
+    Args:
+        obj: any object.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
+        (True, False)
     """
 def isclose(input: _Operand, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
-    """Whether two elements differ by at most `atol + rtol * abs(other)`.
+    """Tell where two tensors differ by at most `atol + rtol * abs(other)`.
 
     >>> import taper
     >>> taper.isclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.1]))
     tensor([ True, False])
     """
 def isfinite(input: Tensor) -> Tensor:
-    """Whether an element is neither infinite nor nan.
+    """Tell which elements are neither infinite nor nan.
 
     >>> import taper
     >>> taper.isfinite(taper.tensor([1.0, float("inf")]))
     tensor([ True, False])
     """
 def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None, element: Any = None, test_element: Any = None) -> Tensor:
-    """Whether each of `elements` is among `test_elements`.
+    """Tell which of `elements` are among `test_elements`.
 
     >>> import taper
     >>> taper.isin(taper.tensor([1, 2, 3]), taper.tensor([2, 5]))
     tensor([False,  True, False])
     """
 def isinf(input: Tensor) -> Tensor:
-    """Whether an element is infinite.
+    """Tell which elements are infinite.
 
     >>> import taper
     >>> taper.isinf(taper.tensor([1.0, float("inf")]))
     tensor([False,  True])
     """
 def isnan(input: Tensor) -> Tensor:
-    """Whether an element is nan.
+    """Tell which elements are nan.
 
-    >>> import taper
-    >>> taper.isnan(taper.tensor([1.0, float("nan")]))
-    tensor([False,  True])
+    Args:
+        input: a tensor; a complex element is nan if either of its parts is.
+
+    Shape: the result is a bool tensor with the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.isnan(taper.tensor([1.0, float("nan")]))
+        tensor([False,  True])
     """
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether an element is -inf.
+    """Tell which elements are -inf.
 
     >>> import taper
     >>> taper.isneginf(taper.tensor([float("inf"), -float("inf")]))
     tensor([False,  True])
     """
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether an element is +inf.
+    """Tell which elements are +inf.
 
     >>> import taper
     >>> taper.isposinf(taper.tensor([float("inf"), -float("inf")]))
     tensor([ True, False])
     """
 def isreal(input: Tensor) -> Tensor:
-    """Whether the imaginary part of an element is zero.
+    """Tell which elements have the imaginary part zero.
 
     >>> import taper
     >>> taper.isreal(taper.tensor([1 + 0j, 1j]))
     tensor([ True, False])
     """
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
-    """The signal whose `stft` this is, or comes closest to it in the sense of least squares.
+    """Find the signal whose `stft` this is, or comes closest to it by least squares.
 
     >>> import taper
     >>> signal, window = taper.arange(8.0), taper.ones(4)
@@ -2347,42 +2892,42 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length
     tensor([0., 1., 2., 3., 4., 5., 6., 7.])
     """
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A Bessel function; the larger `beta`, the narrower the window.
+    """Make a window of a Bessel function; the larger `beta`, the narrower the window.
 
     >>> import taper
     >>> taper.kaiser_window(4, beta=2.0)
     tensor([0.4387, 0.8348, 1.0000, 0.8348])
     """
 def kl_div(input: Tensor, target: Tensor, reduction: _int = 0, *, log_target: _bool = False) -> Tensor:
-    """`nn.functional.kl_div` with the number of a reduction.
+    """Compute `nn.functional.kl_div`, given a reduction's number.
 
     >>> import taper
     >>> taper.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]))
     tensor([1.])
     """
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Kronecker's product: `other` times each element of `input`, in the place of the element.
+    """Replace each element of `input` by `other` times that element: Kronecker's product.
 
     >>> import taper
     >>> taper.kron(taper.tensor([1, 10]), taper.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.kthvalue:
-    """The `k`-th smallest element along a dimension, counted from 1, and where it is.
+    """Find the `k`-th smallest element along a dimension, counted from 1, and where it is.
 
     >>> import taper
     >>> taper.kthvalue(taper.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
 def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
-    """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
+    """Compute `nn.functional.layer_norm`; `cudnn_enable` is ignored.
 
     >>> import taper
     >>> taper.layer_norm(taper.tensor([1.0, 3.0]), (2,))
     tensor([-1.0000,  1.0000])
     """
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The least common multiple of two whole numbers.
+    """Find the least common multiple of two whole numbers.
 
     >>> import taper
     >>> taper.lcm(taper.tensor([4, 6]), taper.tensor([6, 9]))
@@ -2396,7 +2941,7 @@ def lcm_(input: Tensor, other: Tensor) -> Tensor:
     tensor([12, 18])
     """
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input` times 2 to the power of `other`.
+    """Multiply `input` by 2 to the power of `other`.
 
     >>> import taper
     >>> taper.ldexp(taper.tensor([1.5]), taper.tensor([3]))
@@ -2410,52 +2955,87 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     tensor([12.])
     """
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is not larger.
+    """Tell where the first tensor is less than or equal to the second.
 
-    >>> import taper
-    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
-    tensor([ True, False])
+    result = (input ≤ other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+        tensor([ True, False])
     """
 def lerp(input: _Operand, end: _Operand, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The points between `input` and `end`, `weight` of the way.
+    """Go `weight` of the way from `input` to `end`: input + weight (end - input).
 
     >>> import taper
     >>> taper.lerp(taper.tensor([0.0, 10.0]), taper.tensor([1.0, 20.0]), 0.25)
     tensor([ 0.2500, 12.5000])
     """
 def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is smaller.
+    """Tell where the first tensor is smaller than the second.
 
     >>> import taper
     >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
     tensor([ True, False])
     """
 def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is not larger.
+    """Tell where the first tensor is less than or equal to the second.
 
-    >>> import taper
-    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
-    tensor([ True, False])
+    result = (input ≤ other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+        tensor([ True, False])
     """
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function.
+    """Take the logarithm of the absolute value of the gamma function.
 
     >>> import taper
     >>> taper.lgamma(taper.tensor([1.0, 4.0]))
     tensor([0.0000, 1.7918])
     """
 def linspace(start: _Operand, end: _Operand, steps: _int, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included.
+    """Make a vector of `steps` numbers at equal distances, both ends included.
 
-    >>> import taper
-    >>> taper.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Args:
+        start: first number, or a 0-d tensor.
+        end: last number, or a 0-d tensor.
+        steps: how many numbers.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (steps,)
+
+    Example:
+        >>> import taper
+        >>> taper.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
 def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: _int | None = None, iK: Tensor | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, tracker: Any = None, ortho_iparams: dict[str, _int] | None = None, ortho_fparams: dict[str, _float] | None = None, ortho_bparams: dict[str, _bool] | None = None) -> tuple[Any, Any]:
-    """The k largest, or smallest, eigenvalues of A x = d B x, and their vectors.
+    """Find the k largest (or smallest) eigenvalues of A x = d B x, and their vectors.
 
-    `X` is where the search begins, `iK` a preconditioner.  Differs: there is one method, and
-    `tracker` and the parameters of `ortho` are not used.
+    `X` is where the search begins, `iK` a preconditioner.
+
+    Differs from PyTorch: there is one method; `tracker` and the parameters of `ortho` are not used.
 
     >>> import taper
     >>> A = taper.diag(taper.tensor([1.0, 2.0, 3.0, 4.0]))
@@ -2463,14 +3043,23 @@ def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor 
     tensor([4.])
     """
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Natural logarithm of every element.
+    """Take the natural logarithm of every element.
 
-    >>> import taper
-    >>> taper.log(taper.tensor([1.0, 2.0]))
-    tensor([0.0000, 0.6931])
+    result = ln x for each x of `input`; -inf at 0 and nan below it.
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log(taper.tensor([1.0, 2.0]))
+        tensor([0.0000, 0.6931])
     """
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm of every element to the base 10.
+    """Take the logarithm of every element to the base 10.
 
     >>> import taper
     >>> taper.log10(taper.tensor([1.0, 100.0]))
@@ -2484,11 +3073,20 @@ def log10_(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + x) of every element, accurate near zero.
+    """Take the logarithm of 1 + x for every element, accurately near zero.
 
-    >>> import taper
-    >>> taper.log1p(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.6931])
+    result = ln(1 + x) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log1p(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6931])
     """
 def log1p_(input: Tensor) -> Tensor:
     """In-place version of `log1p`.
@@ -2498,7 +3096,7 @@ def log1p_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm of every element to the base 2.
+    """Take the logarithm of every element to the base 2.
 
     >>> import taper
     >>> taper.log2(taper.tensor([1.0, 8.0]))
@@ -2519,70 +3117,82 @@ def log_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 def log_softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
-    """The logarithm of softmax along a dimension, computed without overflow.
+    """Take the logarithm of softmax along a dimension, without overflow.
 
-    >>> import taper
-    >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
+    result[i] = input[i] - ln Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the exponentials of the results sum to 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
     """
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(exp(x) + exp(y)), without overflow.
+    """Compute log(exp(x) + exp(y)) without overflow.
 
     >>> import taper
     >>> taper.logaddexp(taper.tensor([0.0]), taper.tensor([0.0]))
     tensor([0.6931])
     """
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log2(2**x + 2**y), without overflow.
+    """Compute log2(2**x + 2**y) without overflow.
 
     >>> import taper
     >>> taper.logaddexp2(taper.tensor([1.0]), taper.tensor([1.0]))
     tensor([2.])
     """
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the running sum of exponentials along a dimension, without overflow.
+    """Take the logarithm of the running sum of exponentials along a dimension, without overflow.
 
     >>> import taper
     >>> taper.logcumsumexp(taper.tensor([0.0, 0.0, 0.0]), dim=0)
     tensor([0.0000, 0.6931, 1.0986])
     """
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of each determinant; nan where it is negative.
+    """Compute the logarithm of each determinant; nan where it is negative.
 
     >>> import taper
     >>> taper.logdet(taper.tensor([[2.0, 0.0], [0.0, 0.5]]))
     tensor(0.)
     """
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether both elements are not zero.
+    """Tell where both tensors are not zero.
 
     >>> import taper
     >>> taper.logical_and(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
     tensor([ True, False])
     """
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether an element is zero.
+    """Tell which elements are zero.
 
     >>> import taper
     >>> taper.logical_not(taper.tensor([1.0, 0.0]))
     tensor([False,  True])
     """
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether one of the elements is not zero.
+    """Tell where at least one of two tensors is not zero.
 
     >>> import taper
     >>> taper.logical_or(taper.tensor([1.0, 0.0]), taper.tensor([False, False]))
     tensor([ True, False])
     """
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether exactly one of the elements is not zero.
+    """Tell where exactly one of two tensors is not zero.
 
     >>> import taper
     >>> taper.logical_xor(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
     tensor([False,  True])
     """
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
+    """Compute log(x / (1 - x)), with x first moved into [eps, 1 - eps] if `eps` is given.
 
     >>> import taper
     >>> taper.logit(taper.tensor([0.5, 0.75]))
@@ -2596,21 +3206,33 @@ def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     tensor([0.0000, 1.0986])
     """
 def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """`steps` numbers from `base**start` to `base**end` with evenly spaced exponents.
+    """Make a vector of `steps` numbers from `base**start` to `base**end`, evenly in exponents.
 
     >>> import taper
     >>> taper.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
 def logsumexp(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials along dimensions, without overflow.
+    """Take the logarithm of the sum of exponentials along dimensions, without overflow.
 
-    >>> import taper
-    >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6932)
+    result = ln Σ eˣ
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        dim: dimension or dimensions to reduce.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
+        tensor(1000.6932)
     """
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs, last states and last cells of an LSTM of several layers.
+    """Compute outputs, last states and last cells of an LSTM of several layers.
 
     `lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`,
     or for a packed sequence `lstm(data, batch_sizes, hx, params, ...)` without `batch_first`.
@@ -2621,7 +3243,7 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     tensor([0.3696, 0.6505])
     """
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """One step of an LSTM: the next state and cells.
+    """Do one step of an LSTM: return the next state and cells.
 
     >>> import taper
     >>> one, zero = taper.ones(1, 1), taper.zeros(1, 1)
@@ -2629,7 +3251,7 @@ def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b
     (tensor([[0.3696]]), tensor([[0.5568]]))
     """
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether the first element is smaller.
+    """Tell where the first tensor is smaller than the second.
 
     >>> import taper
     >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
@@ -2637,7 +3259,7 @@ def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """
 @overload
 def lu(A: Tensor, pivot: _bool = True, get_infos: Literal[False] = False, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
+    """Factor A = P L U: both factors in one matrix, and pivots; `linalg.lu_factor` is newer.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -2646,7 +3268,7 @@ def lu(A: Tensor, pivot: _bool = True, get_infos: Literal[False] = False, out: T
     """
 @overload
 def lu(A: Tensor, pivot: _bool = True, *, get_infos: Literal[True], out: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
+    """Factor A = P L U: both factors in one matrix, and pivots; `linalg.lu_factor` is newer.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -2654,7 +3276,7 @@ def lu(A: Tensor, pivot: _bool = True, *, get_infos: Literal[True], out: Tensor 
     tensor([1, 2], dtype=torch.int32)
     """
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`linalg.lu_solve` with other names of the arguments, in another order.
+    """Solve A X = B with LU factors: `linalg.lu_solve` with its arguments in another order.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -2663,7 +3285,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
             [1.]])
     """
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.lu_unpack:
-    """P, L and U out of what `linalg.lu_factor` returns.
+    """Unpack P, L and U from what `linalg.lu_factor` returns.
 
     >>> import taper
     >>> taper.lu_unpack(*taper.linalg.lu_factor(taper.tensor([[1.0, 2.0], [4.0, 0.0]]))).P
@@ -2671,21 +3293,29 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unp
             [1., 0.]])
     """
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 0) -> Tensor:
-    """`nn.functional.margin_ranking_loss` with the number of a reduction.
+    """Compute `nn.functional.margin_ranking_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.margin_ranking_loss(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
     tensor([2.])
     """
 def masked_fill(input: _Operand, mask: Tensor, value: _Operand) -> Tensor:
-    """A copy with `value`, a number or a 0-d tensor, where `mask` is true.
+    """Replace the elements where a mask is True.
 
-    >>> import taper
-    >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
-    tensor([0., 2.])
+    Args:
+        input: a tensor.
+        mask: bool tensor that broadcasts with `input`.
+        value: a number or a 0-d tensor.
+
+    Shape: the broadcast shape of `input` and `mask`.
+
+    Example:
+        >>> import taper
+        >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
+        tensor([0., 2.])
     """
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with the elements of `source`, one after the other, where the mask is true.
+    """Copy a tensor, with the elements of `source` one after the other where the mask is true.
 
     >>> import taper
     >>> mask = taper.tensor([True, False, True])
@@ -2693,28 +3323,41 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     tensor([1., 0., 2.])
     """
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements where the mask is true, as a vector.
+    """Take the elements where the mask is true, as a vector.
 
     >>> import taper
     >>> taper.masked_select(taper.tensor([1, 2, 3]), taper.tensor([True, False, True]))
     tensor([1, 3])
     """
 def matmul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Product of two matrices, vectors, or stacks of matrices, which broadcast.
+    """Multiply matrices, vectors or stacks of matrices.
 
-    >>> import taper
-    >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
-    torch.Size([5, 2])
+    Two vectors give their dot product, a matrix and a vector a vector. With more than two
+    dimensions
+    the last two are the matrices and those before them broadcast.
+
+    Args:
+        input: left factor, with at least one dimension.
+        other: right factor, with at least one dimension.
+        out: tensor that receives the result.
+
+    Shape: (*, n, k) and (*, k, m) give (*, n, m). A vector counts as (1, k) on the left and (k, 1)
+        on the right, and the added dimension is dropped from the result.
+
+    Example:
+        >>> import taper
+        >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
+        torch.Size([5, 2])
     """
 def matrix_exp(input: Tensor) -> Tensor:
-    """Another name of `linalg.matrix_exp`.
+    """Compute the exponential of matrices: another name of `linalg.matrix_exp`.
 
     >>> import taper
     >>> taper.matrix_exp(taper.zeros(1, 1))
     tensor([[1.]])
     """
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `linalg.matrix_power`.
+    """Raise matrices to a power: another name of `linalg.matrix_power`.
 
     >>> import taper
     >>> taper.matrix_power(taper.tensor([[2]]), 3)
@@ -2722,89 +3365,176 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor
     """
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+    """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-    >>> import taper
-    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-    torch.return_types.max(
-    values=tensor(3.),
-    indices=tensor(1))
+    `max(input, other)` with a second tensor is `maximum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+        evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+    Example:
+        >>> import taper
+        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+        torch.return_types.max(
+        values=tensor(3.),
+        indices=tensor(1))
     """
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.max:
-    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+    """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-    >>> import taper
-    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-    torch.return_types.max(
-    values=tensor(3.),
-    indices=tensor(1))
+    `max(input, other)` with a second tensor is `maximum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+        evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+    Example:
+        >>> import taper
+        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+        torch.return_types.max(
+        values=tensor(3.),
+        indices=tensor(1))
     """
 @overload
 def max(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.max:
-    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+    """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-    >>> import taper
-    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-    torch.return_types.max(
-    values=tensor(3.),
-    indices=tensor(1))
+    `max(input, other)` with a second tensor is `maximum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+        evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+    Example:
+        >>> import taper
+        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+        torch.return_types.max(
+        values=tensor(3.),
+        indices=tensor(1))
     """
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+    """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-    >>> import taper
-    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-    torch.return_types.max(
-    values=tensor(3.),
-    indices=tensor(1))
+    `max(input, other)` with a second tensor is `maximum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+        evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+    Example:
+        >>> import taper
+        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+        torch.return_types.max(
+        values=tensor(3.),
+        indices=tensor(1))
     """
 def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor:
-    """The largest element in each window of the last dimension.
+    """Find the largest element in each window of the last dimension.
 
     >>> import taper
     >>> taper.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
 def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of the last dimension, and its place.
+    """Find the largest element in each window of the last dimension, and its place.
 
     >>> import taper
     >>> taper.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
 def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor:
-    """The largest element in each window of the last two dimensions.
+    """Find the largest element in each window of the last two dimensions.
 
     >>> import taper
     >>> taper.max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2)
     tensor([[[3.]]])
     """
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints = ..., padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: _bool = False) -> Tensor:
-    """The largest element in each window of the last three dimensions.
+    """Find the largest element in each window of the last three dimensions.
 
     >>> import taper
     >>> taper.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
     """
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements; nan if one is nan.
+    """Take the larger of two elements, place by place; nan if either is nan.
 
-    >>> import taper
-    >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-    tensor([3., 4.])
+    The gradient of equal elements is halved between the two.
+
+    Args:
+        input: first tensor.
+        other: second tensor.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+        tensor([3., 4.])
     """
 def mean(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The mean of all elements, or along dimensions.
+    """Average all elements, or those along dimensions.
 
-    >>> import taper
-    >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([2., 3.])
+    result = (1/n) Σ x
+
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([2., 3.])
     """
 @overload
 def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The median; of an even number of elements the lower one; with `dim` also where it is.
+    """Find the median, the lower of two middle elements; with `dim` also where it is.
 
     >>> import taper
     >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -2812,7 +3542,7 @@ def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.median:
-    """The median; of an even number of elements the lower one; with `dim` also where it is.
+    """Find the median, the lower of two middle elements; with `dim` also where it is.
 
     >>> import taper
     >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -2820,14 +3550,14 @@ def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Te
     """
 @overload
 def median(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.median:
-    """The median; of an even number of elements the lower one; with `dim` also where it is.
+    """Find the median, the lower of two middle elements; with `dim` also where it is.
 
     >>> import taper
     >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
     tensor(2.)
     """
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid: each vector expanded along the dimensions of the others.
+    """Make the coordinates of a grid: each vector expanded along the dimensions of the others.
 
     >>> import taper
     >>> taper.meshgrid(taper.tensor([1, 2]), taper.tensor([3, 4]), indexing="ij")[0]
@@ -2836,53 +3566,143 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     """
 @overload
 def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+    """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-    >>> import taper
-    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-    tensor([1., 0.])
+    `min(input, other)` with a second tensor is `minimum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+        shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+        with it.
+
+    Example:
+        >>> import taper
+        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+        tensor([1., 0.])
     """
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.min:
-    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+    """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-    >>> import taper
-    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-    tensor([1., 0.])
+    `min(input, other)` with a second tensor is `minimum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+        shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+        with it.
+
+    Example:
+        >>> import taper
+        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+        tensor([1., 0.])
     """
 @overload
 def min(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.min:
-    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+    """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-    >>> import taper
-    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-    tensor([1., 0.])
+    `min(input, other)` with a second tensor is `minimum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+        shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+        with it.
+
+    Example:
+        >>> import taper
+        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+        tensor([1., 0.])
     """
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+    """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-    >>> import taper
-    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-    tensor([1., 0.])
+    `min(input, other)` with a second tensor is `minimum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+        shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+        with it.
+
+    Example:
+        >>> import taper
+        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+        tensor([1., 0.])
     """
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements; nan if one is nan.
+    """Take the smaller of two elements, place by place; nan if either is nan.
 
-    >>> import taper
-    >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-    tensor([1., 2.])
+    The gradient of equal elements is halved between the two.
+
+    Args:
+        input: first tensor.
+        other: second tensor.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+        tensor([1., 2.])
     """
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Product of two matrices.
+    """Multiply two matrices; nothing broadcasts.
 
-    >>> import taper
-    >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
-    tensor([[3., 2.],
-            [7., 4.]])
+    result[i, j] = Σₖ input[i, k] · mat2[k, j]
+
+    Args:
+        input: left matrix.
+        mat2: right matrix.
+        out: tensor that receives the result.
+
+    Shape: (n, k) and (k, m) give (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
+        tensor([[3., 2.],
+                [7., 4.]])
     """
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.mode:
-    """The most frequent element along a dimension, the smallest of several, and where it is last.
+    """Find the most frequent element along a dimension, and where it is last.
+
+    Of equally frequent elements the smallest counts.
 
     >>> import taper
     >>> taper.mode(taper.tensor([1, 2, 2, 3]))
@@ -2891,21 +3711,21 @@ def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Sequence
     indices=tensor(2))
     """
 def moveaxis(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
-    """`movedim` under NumPy's name.
+    """Move dimensions: NumPy's name of `movedim`.
 
     >>> import taper
     >>> taper.moveaxis(taper.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
 def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
-    """The dimensions `source` moved to the places `destination`, the others in order.
+    """Move the dimensions `source` to the places `destination`; the others stay in order.
 
     >>> import taper
     >>> taper.movedim(taper.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements in order along the first dimension.
+    """Sort the elements along the first dimension.
 
     >>> import taper
     >>> taper.msort(taper.tensor([[3, 1], [2, 4]]))
@@ -2913,43 +3733,83 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
             [3, 4]])
     """
 def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Product of two tensors, element by element.
+    """Multiply two tensors element by element.
 
-    >>> import taper
-    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
+    result = input · other
+
+    Args:
+        input: first factor.
+        other: second factor, a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+        tensor([3., 6.])
     """
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Indices of categories, `num_samples` for each row, drawn with the row's weights.
+    """Draw indices of categories, weighted.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
-    tensor([1, 2])
+    Args:
+        input: weights of the categories, not negative; they need not sum to 1.
+        num_samples: how many indices are drawn for each row.
+        replacement: whether an index may be drawn again.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+
+    Shape: (c,) gives (num_samples,), (n, c) gives (n, num_samples); the result is int64.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
+        tensor([1, 2])
     """
 def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Product of two tensors, element by element.
+    """Multiply two tensors element by element.
 
-    >>> import taper
-    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
+    result = input · other
+
+    Args:
+        input: first factor.
+        other: second factor, a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+        tensor([3., 6.])
     """
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Product of a matrix and a vector.
+    """Multiply a matrix and a vector.
 
-    >>> import taper
-    >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
-    tensor([3., 7.])
+    result[i] = Σₖ input[i, k] · vec[k]
+
+    Args:
+        input: the matrix.
+        vec: the vector.
+        out: tensor that receives the result.
+
+    Shape: (n, k) and (k,) give (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
+        tensor([3., 7.])
     """
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of dimension `p`, without its constant sign.
+    """Take the logarithm of the gamma function of dimension `p`, without its constant sign.
 
     >>> import taper
     >>> taper.mvlgamma(taper.tensor([3.0]), 2)
     tensor([1.5502])
     """
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The tensor with nan replaced by `nan` (0), inf by `posinf` and -inf by `neginf` (the limits).
+    """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the dtype's limits).
 
     >>> import taper
     >>> taper.nan_to_num(taper.tensor([float("nan"), 1.0]))
@@ -2963,7 +3823,7 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
     tensor([0., 1.])
     """
 def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """The mean of the elements that are no NaN, of all or along dimensions.
+    """Average the elements that are not NaN, of all or along dimensions.
 
     >>> import taper
     >>> taper.nanmean(taper.tensor([1.0, float("nan"), 2.0]))
@@ -2971,7 +3831,7 @@ def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, 
     """
 @overload
 def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The median of the elements that are no NaN; see `median`.
+    """Find the median of the elements that are not NaN; see `median`.
 
     >>> import taper
     >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
@@ -2979,7 +3839,7 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.nanmedian:
-    """The median of the elements that are no NaN; see `median`.
+    """Find the median of the elements that are not NaN; see `median`.
 
     >>> import taper
     >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
@@ -2987,42 +3847,52 @@ def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Sequence
     """
 @overload
 def nanmedian(input: Tensor, *, axis: _int, keepdims: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.nanmedian:
-    """The median of the elements that are no NaN; see `median`.
+    """Find the median of the elements that are not NaN; see `median`.
 
     >>> import taper
     >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
     tensor(2.)
     """
 def nanquantile(input: Tensor, q: _Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-    """The `q`-quantiles of the elements that are no NaN; see `quantile`.
+    """Compute the `q`-quantiles of the elements that are not NaN; see `quantile`.
 
     >>> import taper
     >>> taper.nanquantile(taper.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
 def nansum(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """The sum of all elements, or along dimensions, with NaN counted as zero.
+    """Sum all elements, or along dimensions, counting NaN as zero.
 
     >>> import taper
     >>> taper.nansum(taper.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
 def narrow(input: _Operand, dim: _Ints | None = ..., start: _Operand = ..., length: Any = ..., *, axis: _Ints | None = ...) -> Tensor:
-    """`length` slices along `dim` from `start` on; shares the memory.
+    """Take `length` slices along a dimension, beginning at `start`.
 
-    >>> import taper
-    >>> taper.narrow(taper.arange(5), 0, 1, 3)
-    tensor([1, 2, 3])
+    Args:
+        input: a tensor.
+        dim: dimension to cut.
+        start: index of the first slice; may be negative, or a 0-d integer tensor.
+        length: how many slices.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` with `length` along `dim`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.narrow(taper.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
     """
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `length` slices along `dim` from `start` on.
+    """Copy `length` slices along `dim` from `start` on.
 
     >>> import taper
     >>> taper.narrow_copy(taper.arange(5), 0, 1, 2)
     tensor([1, 2])
     """
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`, with the mean and the inverse deviation of each channel of the batch.
+    """Compute `batch_norm`; also return mean and inverse deviation of each channel.
 
     >>> import taper
     >>> x = taper.tensor([[1.0], [3.0]])
@@ -3030,21 +3900,28 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     (tensor([2.]), tensor([1.]))
     """
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """`channel_shuffle` without a derivative.
+    """Interleave groups of channels as `channel_shuffle`, without a derivative.
 
-    >>> import taper
-    >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
+    Args:
+        input: a tensor (N, C, *).
+        groups: number of groups, a divisor of C.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
     """
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
-    """`dropout`, with the mask of the elements that stay; `train=None` means True.
+    """Compute `dropout`; also return the mask of what stays. `train=None` means True.
 
     >>> import taper
     >>> taper.native_dropout(taper.ones(2), 0.5, False)
     (tensor([1., 1.]), tensor([True, True]))
     """
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
-    """`group_norm`, with the mean and the inverse deviation of each group.
+    """Compute `group_norm`; also return mean and inverse deviation of each group.
 
     `N`, `C` and `HxW` are the numbers of samples, of channels and of elements of a channel.
 
@@ -3054,14 +3931,14 @@ def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     (tensor([[2.]]), tensor([[1.]]))
     """
 def native_layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, with the mean and the inverse deviation of each sample.
+    """Compute `layer_norm`; also return mean and inverse deviation of each sample.
 
     >>> import taper
     >>> taper.native_layer_norm(taper.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1:]
     (tensor([[2.]]), tensor([[1.]]))
     """
 def native_norm(input: Tensor, p: Any = 2, dim: _Ints | None = None, keepdim: _bool = False, dtype: _dtype | None = None) -> Tensor:
-    """The norm of a sparse tensor: there is none here, and PyTorch refuses dense ones too.
+    """Refuse the norm of a sparse tensor: there is none here, and PyTorch refuses dense ones too.
 
     >>> import taper
     >>> taper.native_norm(taper.ones(2))
@@ -3069,18 +3946,27 @@ def native_norm(input: Tensor, p: Any = 2, dim: _Ints | None = None, keepdim: _b
     NotImplementedError: Could not run 'aten::native_norm' with arguments from the 'CPU' backend...
     """
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether two elements differ.
+    """Tell where two tensors differ.
 
     >>> import taper
     >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
     tensor([ True, False])
     """
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The negative of every element.
+    """Change the sign of every element.
 
-    >>> import taper
-    >>> taper.neg(taper.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
+    result = -input
+
+    Args:
+        input: a tensor; bool is refused.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.neg(taper.tensor([1.0, -2.0]))
+        tensor([-1.,  2.])
     """
 def neg_(input: Tensor) -> Tensor:
     """In-place version of `neg`.
@@ -3090,11 +3976,20 @@ def neg_(input: Tensor) -> Tensor:
     tensor([-1.,  2.])
     """
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The negative of every element.
+    """Change the sign of every element.
 
-    >>> import taper
-    >>> taper.neg(taper.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
+    result = -input
+
+    Args:
+        input: a tensor; bool is refused.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.neg(taper.tensor([1.0, -2.0]))
+        tensor([-1.,  2.])
     """
 def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`.
@@ -3104,7 +3999,9 @@ def negative_(input: Tensor) -> Tensor:
     tensor([-1.,  2.])
     """
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next floating point number from `input` towards `other`; it moves with `input`.
+    """Step from `input` to the next floating point number towards `other`.
+
+    The gradient passes to `input` where the two differ.
 
     >>> import taper
     >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
@@ -3112,24 +4009,40 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     """
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
-    """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+    """Find the coordinates of all elements that are not zero.
 
-    >>> import taper
-    >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
-    tensor([[0, 1],
-            [1, 0]])
+    Args:
+        input: a tensor with d dimensions and n nonzero elements.
+        out: tensor that receives the result.
+        as_tuple: whether to return one vector for each dimension, ready to index with.
+
+    Returns: an int64 matrix (n, d) with a row for each element, or a tuple of d vectors (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
     """
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-    """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+    """Find the coordinates of all elements that are not zero.
 
-    >>> import taper
-    >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
-    tensor([[0, 1],
-            [1, 0]])
+    Args:
+        input: a tensor with d dimensions and n nonzero elements.
+        out: tensor that receives the result.
+        as_tuple: whether to return one vector for each dimension, ready to index with.
+
+    Returns: an int64 matrix (n, d) with a row for each element, or a tuple of d vectors (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
     """
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
-    """The coordinates of the first `size` elements that are not zero; the rest is `fill_value`.
+    """Find the coordinates of the first `size` nonzero elements; the rest is `fill_value`.
 
     >>> import taper
     >>> taper.nonzero_static(taper.tensor([0, 5, 6]), size=3)
@@ -3138,16 +4051,28 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Ten
             [-1]])
     """
 def norm(input: Tensor, p: _float | str | None = 'fro', dim: _Ints | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
-    """The norm of all elements, or along dimensions: `p` is its order, "fro" means 2.
+    """Compute a norm of all elements, or along dimensions.
 
-    "nuc" is the sum of the singular values, of matrices.
+    result = (Σ |x|ᵖ)^(1/p); `linalg.vector_norm` and `linalg.matrix_norm` are the newer functions.
 
-    >>> import taper
-    >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
-    tensor([ 5., 10.])
+    Args:
+        input: a floating point or complex tensor.
+        p: order of the norm; "fro" means 2, inf the largest |x|, 0 the number of nonzero elements,
+            "nuc" the sum of the singular values of matrices.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
     """
 def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
-    """The norms over all dimensions but one, which stays; over all of them if `dim` is -1.
+    """Compute the norms over all dimensions but one, which stays; over all if `dim` is -1.
 
     >>> import taper
     >>> taper.norm_except_dim(taper.tensor([[3.0, 4.0], [0.0, 2.0]]))
@@ -3155,24 +4080,37 @@ def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
             [2.]])
     """
 def normal(mean: _Operand | None = None, std: _Operand | None = None, size: _Ints | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Normally distributed numbers; mean and deviation are tensors, or numbers with `size`.
+    """Draw normally distributed numbers, each with its mean and standard deviation.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
-    tensor([ 1.5410, 99.7066])
-    >>> taper.normal(0.0, 0.1, (2,))
-    tensor([-0.2179,  0.0568])
+    Args:
+        mean: means, a tensor or a number.
+        std: standard deviations, a tensor or a number.
+        size: the lengths of the result, where both are numbers.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result, where both are numbers.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: `size`; the shape of `mean` and `std`, broadcast together, where one of them is a tensor.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
+        tensor([ 1.5410, 99.7066])
+        >>> taper.normal(0.0, 0.1, (2,))
+        tensor([-0.2179,  0.0568])
     """
 def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Whether two elements differ.
+    """Tell where two tensors differ.
 
     >>> import taper
     >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
     tensor([ True, False])
     """
 def nuclear_norm(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the singular values; `linalg.matrix_norm` is the name to use.
+    """Sum the singular values; `linalg.matrix_norm` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -3180,28 +4118,55 @@ def nuclear_norm(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False,
     tensor(7.)
     """
 def numel(input: Tensor) -> _int:
-    """The number of elements.
+    """Count the elements.
 
-    >>> import taper
-    >>> taper.numel(taper.ones(2, 3))
-    6
+    Args:
+        input: a tensor.
+
+    Returns: the product of all lengths, an int.
+
+    Example:
+        >>> import taper
+        >>> taper.numel(taper.ones(2, 3))
+        6
     """
 def ones(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A tensor of ones; the sizes are given one by one or as a tuple.
+    """Make a tensor of ones.
 
-    >>> import taper
-    >>> taper.ones((2,), dtype=taper.int64)
-    tensor([1, 1])
+    Args:
+        sizes: the lengths, one by one or as one tuple; none make a 0-d tensor.
+        size: the lengths, as a keyword.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.ones((2,), dtype=taper.int64)
+        tensor([1, 1])
     """
 def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """Ones in the shape, dtype and order of dimensions of another tensor.
+    """Make a tensor of ones in the form of another tensor.
 
-    >>> import taper
-    >>> taper.ones_like(taper.tensor([5.0, 6.0]))
-    tensor([1., 1.])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.ones_like(taper.tensor([5.0, 6.0]))
+        tensor([1., 1.])
     """
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `linalg.householder_product`.
+    """Compute Q from reflectors: another name of `linalg.householder_product`.
 
     >>> import taper
     >>> taper.orgqr(*taper.geqrf(taper.tensor([[3.0], [4.0]]))).abs()
@@ -3209,7 +4174,7 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
             [0.8000]])
     """
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The third argument times Q, or its adjoint, where Q is what `geqrf` returns.
+    """Multiply the third argument by Q or its adjoint, where Q is what `geqrf` returns.
 
     >>> import taper
     >>> A = taper.tensor([[3.0], [4.0]])
@@ -3218,74 +4183,125 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, tra
             [0.]])
     """
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of each element of one vector with each of another.
+    """Multiply each element of one vector with each element of another.
 
-    >>> import taper
-    >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
-    tensor([[3., 4.],
-            [6., 8.]])
+    result[i, j] = input[i] · vec2[j]
+
+    Args:
+        input: first vector.
+        vec2: second vector.
+        out: tensor that receives the result.
+
+    Shape: (n,) and (m,) give (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+        tensor([[3., 4.],
+                [6., 8.]])
     """
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
-    """The norm of order `p` of the differences of vectors along the last dimension.
+    """Compute the distance between vectors, pair by pair.
 
-    `eps` is added to every difference.
+    result = ‖x1 - x2 + eps‖ₚ along the last dimension
 
-    >>> import taper
-    >>> taper.pairwise_distance(taper.tensor([[3.0, 0.0]]), taper.tensor([[0.0, 4.0]]))
-    tensor([5.])
+    Args:
+        x1: vectors (N, D) or (D,).
+        x2: vectors that broadcast with the first.
+        p: order of the norm.
+        eps: added to every difference.
+        keepdim: keep the last dimension, with length 1.
+
+    Shape: (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> taper.pairwise_distance(taper.tensor([[3.0, 0.0]]), taper.tensor([[0.0, 4.0]]))
+        tensor([5.])
     """
 def pca_lowrank(A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2) -> tuple[Any, Any, Any]:
-    """U, S and V of the centred rows of A: the columns of V are its principal directions.
+    """Find the principal directions of the rows of A: columns of V, with U and S.
 
     >>> import taper
     >>> taper.pca_lowrank(taper.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1].round(decimals=3)
     tensor([1.4140])
     """
 def pdist(input: Tensor, p: _float = 2) -> Tensor:
-    """The distance of order `p` of each row to each later one, as one vector.
+    """Compute the distances between all pairs of rows.
 
-    >>> import taper
-    >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
+    result = ‖input[i] - input[j]‖ₚ for all i < j
+
+    Args:
+        input: a matrix (N, M).
+        p: order of the norm.
+
+    Shape: (N · (N - 1) / 2,)
+
+    Example:
+        >>> import taper
+        >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
     """
 def permute(input: _Operand, *order: _Ints, dims: _Ints | None = None) -> Tensor:
-    """The dimensions in another order; shares the memory.
+    """Put the dimensions into another order.
 
-    >>> import taper
-    >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
-    torch.Size([4, 2, 3])
+    Args:
+        input: a tensor.
+        order: numbers of the dimensions in their new order, one by one or as one tuple.
+        dims: the order, as a keyword.
+
+    Shape: length i of the result is length `dims[i]` of `input`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
     """
 def permute_copy(input: Tensor, dims: _Ints, *, out: Tensor | None = None) -> Tensor:
-    """A copy with the dimensions in another order.
+    """Copy with the dimensions in another order.
 
     >>> import taper
     >>> taper.permute_copy(taper.ones(2, 3), (1, 0)).shape
     torch.Size([3, 2])
     """
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
-    """`linalg.pinv` with a fixed relative tolerance.
+    """Compute the pseudo-inverse as `linalg.pinv` does, with a fixed relative tolerance.
 
     >>> import taper
     >>> taper.pinverse(taper.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """Groups of channels as blocks of pixels: (C * r**2, H, W) becomes (C, H * r, W * r).
+    """Rearrange groups of channels into blocks of pixels.
 
-    >>> import taper
-    >>> taper.pixel_shuffle(taper.tensor([[[1]], [[2]], [[3]], [[4]]]), 2)
-    tensor([[[1, 2],
-             [3, 4]]])
+    Args:
+        input: a tensor (*, C · r², H, W).
+        upscale_factor: r.
+
+    Shape: (*, C, H · r, W · r).
+
+    Example:
+        >>> import taper
+        >>> taper.pixel_shuffle(taper.tensor([[[1]], [[2]], [[3]], [[4]]]), 2)
+        tensor([[[1, 2],
+                 [3, 4]]])
     """
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
-    """Blocks of pixels as groups of channels: the inverse of `pixel_shuffle`.
+    """Rearrange blocks of pixels into groups of channels: the inverse of `pixel_shuffle`.
 
-    >>> import taper
-    >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
-    torch.Size([4, 1, 1])
+    Args:
+        input: a tensor (*, C, H · r, W · r).
+        downscale_factor: r.
+
+    Shape: (*, C · r², H, W).
+
+    Example:
+        >>> import taper
+        >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
+        torch.Size([4, 1, 1])
     """
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts of events, each with the rate at its place in `input`.
+    """Draw counts of events, each with the rate at its place in `input`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -3293,65 +4309,95 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     torch.Size([3])
     """
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
-    """`nn.functional.poisson_nll_loss` with the number of a reduction.
+    """Compute `nn.functional.poisson_nll_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.poisson_nll_loss(taper.zeros(1), taper.full((1,), 2.0), True, False, 1e-8, 0)
     tensor([1.])
     """
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex tensor with these absolute values and angles.
+    """Make a complex tensor from absolute values and angles.
 
     >>> import taper
     >>> taper.polar(taper.tensor([2.0]), taper.tensor([0.0]))
     tensor([2.+0.j])
     """
 def polygamma(n: _int, input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of order `n` of digamma.
+    """Compute the derivative of order `n` of digamma.
 
     >>> import taper
     >>> taper.polygamma(1, taper.tensor([1.0]))
     tensor([1.6449])
     """
 def positive(input: _Operand) -> Tensor:
-    """The tensor itself.
+    """Return the tensor itself; bool is refused.
 
     >>> import taper
     >>> taper.positive(taper.tensor([1.0, -2.0]))
     tensor([ 1., -2.])
     """
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input` to the power of `exponent`; one of them may be a number.
+    """Raise one tensor to the power of another; one of the two may be a number.
 
-    >>> import taper
-    >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
-    tensor([1., 4., 9.])
-    >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
-    tensor([2., 4., 8.])
+    result = input ^ exponent
+
+    Args:
+        input: the base, a tensor or a number.
+        exponent: a tensor or a number; integers cannot be raised to a negative integer.
+        out: tensor that receives the result.
+
+    Shape: `input` and `exponent` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+        >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
+        tensor([2., 4., 8.])
     """
 def prelu(input: _Operand, weight: _Operand) -> Tensor:
-    """x where it is above zero, else x times the weight, one for all or one for each channel.
+    """Scale negative elements by a learnable weight.
 
-    >>> import taper
-    >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
-    tensor([-0.2500,  2.0000])
+    result = x where x > 0, else weight · x
+
+    Args:
+        input: a tensor; its second dimension are the channels.
+        weight: one number for all, or a vector with one for each channel.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
+        tensor([-0.2500,  2.0000])
     """
 def prod(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The product of all elements, or along one dimension; of integers in int64.
+    """Multiply all elements, or those along a dimension.
 
-    >>> import taper
-    >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
-    tensor([ 2., 12.])
+    Args:
+        input: a tensor; integers and bools are multiplied in int64.
+        dim: dimension to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+        tensor([ 2., 12.])
     """
 def promote_types(type1: _dtype, type2: _dtype) -> _dtype:
-    """The smallest dtype that holds the values of both, by PyTorch's table.
+    """Find the smallest dtype that holds the values of both, by PyTorch's table.
 
     >>> import taper
     >>> taper.promote_types(taper.int64, taper.float16)
     torch.float16
     """
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-    """A copy with `source` written, or added, at the places `index` of the flattened tensor.
+    """Copy a tensor and write, or add, `source` at places `index` of the flattened tensor.
 
     >>> import taper
     >>> taper.put(taper.zeros(2, 2), taper.tensor([0, 3]), taper.tensor([1.0, 2.0]))
@@ -3359,7 +4405,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False)
             [0., 2.]])
     """
 def qr(input: Tensor, some: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.qr:
-    """Q and R of A = Q R; `linalg.qr` is the name to use.
+    """Factor A = Q R; `linalg.qr` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -3367,7 +4413,7 @@ def qr(input: Tensor, some: _bool = True, *, out: Sequence[Tensor] | None = None
     tensor([[5.]])
     """
 def quantile(input: Tensor, q: _Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-    """The `q`-quantiles of all elements, or along a dimension; NaN if one is among them.
+    """Compute the `q`-quantiles of all elements, or along a dimension; NaN if one is NaN.
 
     `q` is a number between 0 and 1, or a 1-d tensor of them, which adds a first dimension.
 
@@ -3376,7 +4422,7 @@ def quantile(input: Tensor, q: _Operand, dim: _int | None = None, keepdim: _bool
     tensor(2.5000)
     """
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Radians as degrees.
+    """Convert radians to degrees.
 
     >>> import taper
     >>> taper.rad2deg(taper.tensor([1.0]))
@@ -3390,31 +4436,68 @@ def rad2deg_(input: Tensor) -> Tensor:
     tensor([57.2958])
     """
 def rand(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Numbers evenly distributed over [0, 1).
+    """Draw numbers evenly from the interval [0, 1).
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.rand(3)
-    tensor([0.4963, 0.7682, 0.0885])
+    Args:
+        sizes: the lengths, one by one or as one tuple.
+        size: the lengths, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.rand(3)
+        tensor([0.4963, 0.7682, 0.0885])
     """
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """Numbers evenly distributed over [0, 1), in the shape and dtype of `input`.
+    """Draw numbers evenly from [0, 1), in the form of another tensor.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.rand_like(taper.zeros(2))
-    tensor([0.4963, 0.7682])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.rand_like(taper.zeros(2))
+        tensor([0.4963, 0.7682])
     """
 def randint(*bounds: Any, low: _Number | None = None, high: _Number | None = None, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Integers from `low` to `high - 1`: `randint(high, size)` or `randint(low, high, size)`.
+    """Draw integers evenly from `low` to `high` - 1.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randint(2, 5, (3,))
-    tensor([4, 2, 4])
+    Args:
+        bounds: `high, size` or `low, high, size`.
+        low: lowest integer, as a keyword; 0 by default.
+        high: integer above the highest, as a keyword.
+        size: the lengths, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default int64.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randint(2, 5, (3,))
+        tensor([4, 2, 4])
     """
 def randint_like(input: Tensor, *bounds: Any, low: _Number | None = None, high: _Number | None = None, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """Integers from `low` (0 if left out) to `high - 1`, in the shape and dtype of `input`.
+    """Draw integers from `low` (0 if left out) to `high - 1`, in the form of `input`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -3422,45 +4505,79 @@ def randint_like(input: Tensor, *bounds: Any, low: _Number | None = None, high: 
     tensor([4., 4.])
     """
 def randn(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """Normally distributed numbers with mean 0 and standard deviation 1.
+    """Draw numbers from the normal distribution of mean 0 and standard deviation 1.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randn(3)
-    tensor([ 1.5410, -0.2934, -2.1788])
+    Args:
+        sizes: the lengths, one by one or as one tuple.
+        size: the lengths, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randn(3)
+        tensor([ 1.5410, -0.2934, -2.1788])
     """
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """Normally distributed numbers in the shape and dtype of `input`.
+    """Draw normally distributed numbers (mean 0, deviation 1), in the form of another tensor.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randn_like(taper.zeros(2))
-    tensor([ 1.5410, -0.2934])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randn_like(taper.zeros(2))
+        tensor([ 1.5410, -0.2934])
     """
 def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """The integers from 0 to n - 1 in random order.
+    """Draw a random order of the integers from 0 to n - 1.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randperm(5)
-    tensor([4, 0, 1, 3, 2])
+    Args:
+        n: how many integers.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (n,)
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randperm(5)
+        tensor([4, 0, 1, 3, 2])
     """
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; a view if the tensor is contiguous.
+    """Flatten all elements into one dimension; a view if the tensor is contiguous.
 
     >>> import taper
     >>> taper.ravel(taper.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
 def real(input: _Operand) -> Tensor:
-    """The real part of a tensor as a view; a real tensor is returned as it is.
+    """View the real part of a tensor; return a real tensor as it is.
 
     >>> import taper
     >>> taper.real(taper.tensor([1 + 2j]))
     tensor([1.])
     """
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / x of every element.
+    """Compute 1 / x of every element.
 
     >>> import taper
     >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
@@ -3474,11 +4591,19 @@ def reciprocal_(input: Tensor) -> Tensor:
     tensor([0.5000, 0.2500])
     """
 def relu(input: Tensor) -> Tensor:
-    """The positive part: x where it is above zero, else zero.
+    """Replace negative elements by zero.
 
-    >>> import taper
-    >>> taper.relu(taper.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    result = max(0, x) for each x of `input`
+
+    Args:
+        input: a tensor; bool is refused.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.relu(taper.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
 def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`.
@@ -3488,14 +4613,14 @@ def relu_(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Remainder of the division, with the sign of the divisor, as Python's `%`.
+    """Take the remainder of the division, with the sign of the divisor, as Python's `%`.
 
     >>> import taper
     >>> taper.remainder(taper.tensor([-7.0, 7.0]), 3)
     tensor([2., 1.])
     """
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
-    """The slices along `dim` whose norm is larger than `maxnorm`, made that long.
+    """Scale down slices along `dim` whose norm is larger than `maxnorm`.
 
     >>> import taper
     >>> taper.renorm(taper.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 2.0)
@@ -3503,22 +4628,30 @@ def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor 
             [0.0000, 1.0000]])
     """
 def repeat_interleave(input: Tensor, repeats: Tensor | _int | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor:
-    """Each slice along `dim` so many times; `repeats` is a number or one number for each.
+    """Repeat each slice along `dim`; `repeats` is a number, or one number for each slice.
 
-    Without `dim` the flattened tensor is used.  With one argument it is the numbers, and the
-    result says for each place which slice stands there.
+    Without `dim` the flattened tensor is used. A single argument is taken as the numbers; the
+    result then says for each place which slice stands there.
 
     >>> import taper
     >>> taper.repeat_interleave(taper.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
 def reshape(input: _Operand, *dims: _Ints, shape: _Ints | None = None) -> Tensor:
-    """The same elements in another shape; a view where strides allow it, else a copy.
+    """Give a tensor another shape; the elements keep their row-major order.
 
-    >>> import taper
-    >>> taper.reshape(taper.arange(4), (2, 2))
-    tensor([[0, 1],
-            [2, 3]])
+    Args:
+        input: a tensor.
+        dims: the new lengths, one by one or as one tuple; one of them may be -1 and is computed.
+        shape: the new lengths, as a keyword.
+
+    Returns: a view of `input` where its strides allow one, else a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.reshape(taper.arange(4), (2, 2))
+        tensor([[0, 1],
+                [2, 3]])
     """
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: _memory_format | None = None) -> Tensor:
     """Give a tensor the shape of another, in place.
@@ -3529,7 +4662,7 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: _memory_forma
             [2, 3]])
     """
 def resolve_conj(input: _Operand) -> Tensor:
-    """The tensor with conjugation done: a copy of a conjugate view, other tensors as they are.
+    """Carry out the conjugation of a conjugate view; return other tensors as they are.
 
     >>> import taper
     >>> x = taper.tensor([1 + 2j])
@@ -3539,7 +4672,7 @@ def resolve_conj(input: _Operand) -> Tensor:
     False
     """
 def resolve_neg(input: _Operand) -> Tensor:
-    """The tensor with negation done: a copy of a negative view, other tensors as they are.
+    """Carry out the negation of a negative view; return other tensors as they are.
 
     >>> import taper
     >>> x = taper.tensor([1 + 2j])
@@ -3549,21 +4682,32 @@ def resolve_neg(input: _Operand) -> Tensor:
     False
     """
 def result_type(tensor: _Operand, other: _Operand) -> _dtype:
-    """The dtype of an operation on two tensors or numbers.
+    """Find the dtype of an operation on two tensors or numbers.
 
     >>> import taper
     >>> taper.result_type(taper.tensor([1], dtype=taper.int8), 1.5)
     torch.float32
     """
 def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
-    """The last dimensions divided by the root of the mean of their squares.
+    """Divide the last dimensions by their root mean square.
 
-    >>> import taper
-    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
-    tensor([0.2000, 1.4000])
+    result = x / √(mean(x²) + eps) · weight
+
+    Args:
+        input: a tensor whose last dimensions are `normalized_shape`.
+        normalized_shape: the lengths of the dimensions to normalise over.
+        weight: factors in that shape, or None.
+        eps: added to the mean square; by default the machine precision of the dtype.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
+        tensor([0.2000, 1.4000])
     """
 def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """Outputs and last states of an RNN of several layers with relu; arguments as of `lstm`.
+    """Compute outputs and last states of an RNN of several layers with relu; see `lstm`.
 
     >>> import taper
     >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(1, 1)
@@ -3571,7 +4715,7 @@ def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     tensor([1., 2.])
     """
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of an RNN with relu: the next state.
+    """Do one step of an RNN with relu: return the next state.
 
     >>> import taper
     >>> one = taper.ones(1, 1)
@@ -3579,7 +4723,7 @@ def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     tensor([[0.]])
     """
 def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """Outputs and last states of an RNN of several layers with tanh; arguments as of `lstm`.
+    """Compute outputs and last states of an RNN of several layers with tanh; see `lstm`.
 
     >>> import taper
     >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(1, 1)
@@ -3587,7 +4731,7 @@ def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     tensor([0.7616, 0.9427])
     """
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of an RNN with tanh: the next state.
+    """Do one step of an RNN with tanh: return the next state.
 
     >>> import taper
     >>> one = taper.ones(1, 1)
@@ -3595,7 +4739,7 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     tensor([[0.]])
     """
 def roll(input: _Operand, shifts: _Ints, dims: _Ints = ...) -> Tensor:
-    """Elements moved along dimensions; what leaves at the end comes in at the front.
+    """Move elements along dimensions; what leaves at the end comes in at the front.
 
     Without `dims` the flattened tensor is rolled.
 
@@ -3604,7 +4748,7 @@ def roll(input: _Operand, shifts: _Ints, dims: _Ints = ...) -> Tensor:
     tensor([3, 1, 2])
     """
 def rot90(input: _Operand, k: _int = 1, dims: _Ints = ...) -> Tensor:
-    """A quarter turn `k` times in the plane of two dimensions.
+    """Turn by 90 degrees, `k` times, in the plane of two dimensions.
 
     >>> import taper
     >>> taper.rot90(taper.tensor([[1, 2], [3, 4]]))
@@ -3612,7 +4756,7 @@ def rot90(input: _Operand, k: _int = 1, dims: _Ints = ...) -> Tensor:
             [1, 3]])
     """
 def round(input: _Operand, *, decimals: _int | None = None, out: Tensor | None = None) -> Tensor:
-    """The nearest whole number, or number with so many decimals; the even one of two.
+    """Round to the nearest whole number, or to `decimals` places; halves to the even one.
 
     >>> import taper
     >>> taper.round(taper.tensor([0.5, 1.5, -2.7]))
@@ -3626,7 +4770,7 @@ def round_(input: _Operand, *, decimals: _int | None = None) -> Tensor:
     tensor([ 0.,  2., -3.])
     """
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """`vstack` under another name.
+    """Join tensors along the first dimension: another name of `vstack`.
 
     >>> import taper
     >>> taper.row_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -3634,25 +4778,46 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
             [3, 4]])
     """
 def rrelu(input: _Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
-    """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
+    """Keep x above zero, else multiply it by a slope.
+
+    The slope is drawn from [lower, upper] while training, and their mean otherwise.
 
     >>> import taper
     >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
 def rrelu_(input: _Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
-    """In-place version of `rrelu`.
+    """Scale down negative elements by a random slope, in place; see `rrelu`.
 
-    >>> import taper
-    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
-    tensor([-11.,   2.])
+    Args:
+        input: the tensor that is changed.
+        lower: smallest slope.
+        upper: largest slope.
+        training: whether slopes are drawn.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
+        tensor([-11.,   2.])
     """
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / sqrt(x) of every element.
+    """Take one over the square root of every element.
 
-    >>> import taper
-    >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
-    tensor([0.5000, 0.2500])
+    result = 1 / √x for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
+        tensor([0.5000, 0.2500])
     """
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`.
@@ -3662,35 +4827,35 @@ def rsqrt_(input: Tensor) -> Tensor:
     tensor([0.5000, 0.2500])
     """
 def rsub(input: _Operand, other: _Operand, *, alpha: _Number = 1) -> Tensor:
-    """`other` minus `alpha` times `input`.
+    """Subtract `alpha` times `input` from `other`.
 
     >>> import taper
     >>> taper.rsub(taper.tensor([1.0, 2.0]), 3)
     tensor([2., 1.])
     """
 def scalar_tensor(s: Any, *, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A number as a tensor without dimensions, of the default dtype if none is given.
+    """Make a 0-d tensor of a number, of the default dtype if none is given.
 
     >>> import taper
     >>> taper.scalar_tensor(3)
     tensor(3.)
     """
 def scatter(input: Tensor, dim: _int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
-    """A copy with elements of `src`, or a number, written where `index` points along `dim`.
+    """Copy a tensor and write elements of `src`, or a number, where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter(taper.zeros(1, 3), 1, taper.tensor([[2, 0]]), 1.0)
     tensor([[1., 0., 1.]])
     """
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy with elements of `src` added where `index` points along `dim`.
+    """Copy a tensor and add elements of `src` where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter_add(taper.zeros(1, 3), 1, taper.tensor([[0, 0]]), taper.ones(1, 2))
     tensor([[2., 0., 0.]])
     """
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
-    """A copy with elements of `src` combined by `reduce` where `index` points along `dim`.
+    """Copy a tensor and combine elements of `src` by `reduce` where `index` points along `dim`.
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
     elements do not count where something is written.
@@ -3701,7 +4866,7 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
     tensor([6., 4., 1.])
     """
 def searchsorted(sorted_sequence: Tensor, input: _Operand, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Where values would be inserted into a sorted sequence, row by row, to keep it sorted.
+    """Find where values would be inserted into a sorted sequence, row by row.
 
     By default before equal elements, with `right` (or `side="right"`) after them.
 
@@ -3710,31 +4875,40 @@ def searchsorted(sorted_sequence: Tensor, input: _Operand, *, out_int32: _bool =
     tensor([1, 2])
     """
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _Number | None = None) -> Tensor:
-    """Consecutive pieces of a dimension, each reduced to one element.
+    """Reduce consecutive pieces of a dimension, each to one element.
 
     `lengths` or the `offsets` of the pieces say where they are; `reduce` is "sum", "mean", "prod",
-    "max" or "min".  Every piece begins with `initial`.
+    "max" or "min". Every piece begins with `initial`.
 
     >>> import taper
     >>> taper.segment_reduce(taper.tensor([1.0, 2.0, 3.0]), "sum", lengths=taper.tensor([2, 1]))
     tensor([3., 3.])
     """
 def select(input: _Operand, dim: _Ints | None = ..., index: _Operand = ..., *, axis: _Ints | None = ...) -> Tensor:
-    """The slice at `index` along `dim`, without that dimension; shares the memory.
+    """Take the slice at one index along a dimension.
 
-    >>> import taper
-    >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
-    tensor([1, 3])
+    Args:
+        input: a tensor.
+        dim: dimension that disappears.
+        index: which slice.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` without `dim`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([1, 3])
     """
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of one slice along a dimension; PyTorch gives complex ones no gradient.
+    """Copy one slice along a dimension; PyTorch gives complex ones no gradient.
 
     >>> import taper
     >>> taper.select_copy(taper.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
     """
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """A copy with `src` in the place of `select(dim, index)`.
+    """Copy a tensor with `src` written to `select(dim, index)`.
 
     >>> import taper
     >>> taper.select_scatter(taper.zeros(2, 2), taper.ones(2), 0, 1)
@@ -3742,32 +4916,49 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor
             [1., 1.]])
     """
 def selu(input: _Operand) -> Tensor:
-    """The self-normalising elu: its constants keep mean 0 and variance 1.
+    """Apply elu with the constants that keep mean 0 and variance 1.
 
     >>> import taper
     >>> taper.selu(taper.tensor([-1.0, 1.0]))
     tensor([-1.1113,  1.0507])
     """
 def selu_(input: _Operand) -> Tensor:
-    """In-place version of `selu`.
+    """Apply selu in place.
 
-    >>> import taper
-    >>> taper.selu_(taper.tensor([-1.0, 1.0]))
-    tensor([-1.1113,  1.0507])
+    result = s · x where x > 0, else s · a · (eˣ - 1), with a = 1.6733 and s = 1.0507
+
+    Args:
+        input: the tensor that is changed.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.selu_(taper.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
     """
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sign of real elements; complex ones divided by their absolute value, zero at zero.
+    """Return the sign of real elements; divide complex ones by their absolute value, zero at zero.
 
     >>> import taper
     >>> taper.sgn(taper.tensor([3 + 4j]))
     tensor([0.6000+0.8000j])
     """
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)) of every element.
+    """Apply the logistic function to every element.
 
-    >>> import taper
-    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
+    result = 1 / (1 + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
 def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of `sigmoid`.
@@ -3777,25 +4968,34 @@ def sigmoid_(input: Tensor) -> Tensor:
     tensor([0.5000, 0.7311])
     """
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1 for every element, as its sign is.
+    """Return the sign of every element: -1, 0 or 1.
 
     >>> import taper
     >>> taper.sign(taper.tensor([-3.0, 0.0, 2.0]))
     tensor([-1.,  0.,  1.])
     """
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether an element has a minus sign; -0.0 has.
+    """Tell which elements have a minus sign; -0.0 has one.
 
     >>> import taper
     >>> taper.signbit(taper.tensor([-0.0, 1.0]))
     tensor([ True, False])
     """
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sine of every element, in radians.
+    """Take the sine of every element.
 
-    >>> import taper
-    >>> taper.sin(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8415])
+    result = sin x for each x of `input`, in radians
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sin(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
     """
 def sin_(input: Tensor) -> Tensor:
     """In-place version of `sin`.
@@ -3805,7 +5005,7 @@ def sin_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8415])
     """
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x) of every element, 1 at zero.
+    """Compute sin(pi x) / (pi x) of every element; 1 at zero.
 
     >>> import taper
     >>> taper.sinc(taper.tensor([0.0, 0.5]))
@@ -3819,7 +5019,7 @@ def sinc_(input: Tensor) -> Tensor:
     tensor([1.0000, 0.6366])
     """
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic sine of every element.
+    """Take the hyperbolic sine of every element.
 
     >>> import taper
     >>> taper.sinh(taper.tensor([0.0, 1.0]))
@@ -3833,14 +5033,14 @@ def sinh_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.1752])
     """
 def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of every `step`-th slice from `start` to `end`; as `select_copy` for complex ones.
+    """Copy every `step`-th slice from `start` to `end`; complex ones get no gradient.
 
     >>> import taper
     >>> taper.slice_copy(taper.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
     """
 def slice_inverse(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-    """The tensor that `self` is a slice of: its memory, seen with the shape and strides of `src`.
+    """Recover the tensor that `self` is a slice of: its memory in shape and strides of `src`.
 
     >>> import taper
     >>> whole = taper.arange(5)
@@ -3848,71 +5048,109 @@ def slice_inverse(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None 
     tensor([0, 1, 2, 3, 4])
     """
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy with `src` in the place of every `step`-th slice from `start` up to `end`.
+    """Copy a tensor with `src` written to every `step`-th slice from `start` up to `end`.
 
     >>> import taper
     >>> taper.slice_scatter(taper.zeros(4), taper.ones(2), 0, 1, 3)
     tensor([0., 1., 1., 0.])
     """
 def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.slogdet:
-    """Another name of `linalg.slogdet`.
+    """Compute sign and logarithm of determinants: another name of `linalg.slogdet`.
 
     >>> import taper
     >>> taper.slogdet(taper.eye(2)).sign
     tensor(1.)
     """
 def softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
-    """Exponentials along a dimension, divided by their sum.
+    """Turn numbers into probabilities along a dimension.
 
-    `dtype` is what the input is converted to first.
+    result[i] = exp(input[i]) / Σⱼ exp(input[j])
 
-    >>> import taper
-    >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None, out: Sequence[Tensor] | None = None, axis: _int | None = None) -> _return_types.sort:
-    """The elements in order along a dimension, and where they were; equal ones keep their order.
+    """Sort the elements along a dimension; nan counts as larger than any number.
 
-    >>> import taper
-    >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
-    torch.return_types.sort(
-    values=tensor([1., 2., 3.]),
-    indices=tensor([1, 2, 0]))
+    Args:
+        input: a tensor.
+        dim: dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; here they always do.
+        out: pair of tensors that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Returns: a named tuple (values, indices), both with the shape of `input`; indices are int64.
+
+    Example:
+        >>> import taper
+        >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
+        torch.return_types.sort(
+        values=tensor([1., 2., 3.]),
+        indices=tensor([1, 2, 0]))
     """
 def split(tensor: Tensor, split_size_or_sections: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
-    """Consecutive parts along `dim`, of one length or of given lengths; they share the memory.
+    """Cut a tensor into consecutive parts along a dimension.
 
-    >>> import taper
-    >>> taper.split(taper.arange(5), 2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    Args:
+        tensor: the tensor to cut.
+        split_size_or_sections: length of each part (the last may be shorter), or a list of lengths.
+        dim: dimension to cut.
+
+    Returns: a tuple of views.
+
+    Example:
+        >>> import taper
+        >>> taper.split(taper.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
 def split_copy(input: Tensor, split_size: _int, dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Copies of the parts of `split_size` along a dimension.
+    """Copy the parts of `split_size` along a dimension.
 
     >>> import taper
     >>> [each.shape[0] for each in taper.split_copy(taper.ones(5), 2)]
     [2, 2, 1]
     """
 def split_with_sizes(input: _Operand, split_sizes: _Ints, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-    """Consecutive parts of given lengths along `dim`; they share the memory.
+    """Cut into consecutive parts of given lengths along `dim`, as views.
 
     >>> import taper
     >>> taper.split_with_sizes(taper.arange(3), (1, 2))
     (tensor([0]), tensor([1, 2]))
     """
 def split_with_sizes_copy(input: Tensor, split_sizes: _Ints, dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Copies of parts of these sizes along a dimension.
+    """Copy parts of these sizes along a dimension.
 
     >>> import taper
     >>> [each.shape[0] for each in taper.split_with_sizes_copy(taper.ones(5), [1, 4])]
     [1, 4]
     """
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Square root of every element.
+    """Take the square root of every element.
 
-    >>> import taper
-    >>> taper.sqrt(taper.tensor([4.0, 9.0]))
-    tensor([2., 3.])
+    result = √x for each x of `input`; nan below 0.
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sqrt(taper.tensor([4.0, 9.0]))
+        tensor([2., 3.])
     """
 def sqrt_(input: Tensor) -> Tensor:
     """In-place version of `sqrt`.
@@ -3922,11 +5160,20 @@ def sqrt_(input: Tensor) -> Tensor:
     tensor([2., 3.])
     """
 def square(input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The square of every element.
+    """Square every element.
 
-    >>> import taper
-    >>> taper.square(taper.tensor([1.0, -3.0]))
-    tensor([1., 9.])
+    result = x² for each x of `input`
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`; bool gives int64.
+
+    Example:
+        >>> import taper
+        >>> taper.square(taper.tensor([1.0, -3.0]))
+        tensor([1., 9.])
     """
 def square_(input: _Operand) -> Tensor:
     """In-place version of `square`.
@@ -3936,47 +5183,77 @@ def square_(input: _Operand) -> Tensor:
     tensor([1., 9.])
     """
 def squeeze(input: _Operand, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor:
-    """Without its dimensions of length 1, or without those in `dim`; shares the memory.
+    """Drop dimensions of length 1.
 
-    >>> import taper
-    >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
-    torch.Size([2])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to drop if their length is 1; by default all that can be.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` without those dimensions; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
+        torch.Size([2])
     """
 def squeeze_copy(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
-    """A copy without the dimensions of length 1, or without those in `dim`.
+    """Copy without the dimensions of length 1, or without those in `dim`.
 
     >>> import taper
     >>> taper.squeeze_copy(taper.ones(2, 1, 3)).shape
     torch.Size([2, 3])
     """
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape side by side along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
-    >>> import taper
-    >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
+    Args:
+        tensors: sequence of tensors of one shape.
+        dim: position of the new dimension in the result.
+        out: tensor that receives the result.
+
+    Shape: k tensors (*) give (*, k, *).
+
+    Example:
+        >>> import taper
+        >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
     """
 def std(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """The standard deviation of all elements, or along dimensions; see `var`.
+    """Compute the standard deviation of all elements, or along dimensions.
 
-    >>> import taper
-    >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
+    result = √(Σ (x - mean)² / max(0, n - correction)), n elements in each sum
+
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        unbiased: old form of `correction`: True means 1, False means 0.
+        keepdim: keep the reduced dimensions, with length 1.
+        correction: what is subtracted from the number of elements; 1 by default.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
     """
 def std_mean(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean of all elements, or along dimensions; see `var`.
+    """Compute standard deviation and mean of all elements, or along dimensions; see `var`.
 
     >>> import taper
     >>> taper.std_mean(taper.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
 def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
-    """The Fourier transforms of overlapping pieces of a signal: frequencies by pieces.
+    """Transform overlapping pieces of a signal: frequencies by pieces.
 
     A piece of `n_fft` points begins every `hop_length` (a quarter of it) points and is multiplied
-    by `window`.  With `center` the signal gets a border, so that piece k has its middle at point
-    k * hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
+    by `window`. With `center` the signal gets a border, so that piece k has its middle at point k *
+    hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
     where the signal does.
 
     >>> import taper
@@ -3986,35 +5263,68 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length:
             [0., 0., 0., 0., 0., 0., 0., 0., 0.]])
     """
 def sub(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Difference of two tensors, the second multiplied by `alpha`.
+    """Subtract from one tensor another, multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
-    tensor([0., 1.])
+    result = input - alpha · other
+
+    Args:
+        input: the minuend.
+        other: the subtrahend, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+        tensor([0., 1.])
     """
 def subtract(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Difference of two tensors, the second multiplied by `alpha`.
+    """Subtract from one tensor another, multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
-    tensor([0., 1.])
+    result = input - alpha · other
+
+    Args:
+        input: the minuend.
+        other: the subtrahend, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+        tensor([0., 1.])
     """
 def sum(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The sum of all elements, or along dimensions; of integers in int64.
+    """Add up all elements, or those along dimensions.
 
-    >>> import taper
-    >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([4., 6.])
+    Args:
+        input: a tensor; integers and bools are added in int64.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([4., 6.])
     """
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.svd:
-    """U, S and V of A = U diag(S) V^H; `linalg.svd` is the name to use.
+    """Factor A = U diag(S) V^H; `linalg.svd` is the name to use.
 
     >>> import taper
     >>> taper.svd(taper.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
 def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None) -> tuple[Any, Any, Any]:
-    """U, S and V of an approximation of A - M of rank `q`, found with random vectors.
+    """Approximate A - M by U diag(S) V^H of rank `q`, found with random vectors.
 
     >>> import taper
     >>> A = taper.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
@@ -4022,45 +5332,52 @@ def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor
     tensor([2., 1.])
     """
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
-    """`transpose` under NumPy's name.
+    """Exchange two dimensions: NumPy's name of `transpose`.
 
     >>> import taper
     >>> taper.swapaxes(taper.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """`transpose` under another name.
+    """Exchange two dimensions: another name of `transpose`.
 
     >>> import taper
     >>> taper.swapdims(taper.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; shares the memory.
+    """Transpose a matrix; vectors and 0-d tensors stay as they are.
 
-    >>> import taper
-    >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 3],
-            [2, 4]])
+    Args:
+        input: a tensor with at most two dimensions.
+
+    Shape: (n, m) gives (m, n); the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
     """
 def t_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """A copy of what `t` shows.
+    """Copy what `t` shows.
 
     >>> import taper
     >>> taper.t_copy(taper.ones(2, 3)).shape
     torch.Size([3, 2])
     """
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the flattened tensor at the places `index`, in the shape of `index`.
+    """Take elements of the flattened tensor at the places `index`, in the shape of `index`.
 
     >>> import taper
     >>> taper.take(taper.tensor([[1, 2], [3, 4]]), taper.tensor([0, 3]))
     tensor([1, 4])
     """
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = None) -> Tensor:
-    """`gather` with broadcasting; without `dim` from the flattened tensor.
+    """Take elements along a dimension as `gather`, with broadcasting.
 
-    Along a dimension indices are taken modulo its length.
+    Without `dim` the flattened tensor is read. Along a dimension indices are taken modulo its
+    length.
 
     >>> import taper
     >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
@@ -4068,7 +5385,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, o
             [4]])
     """
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Tangent of every element, in radians.
+    """Take the tangent of every element, in radians.
 
     >>> import taper
     >>> taper.tan(taper.tensor([0.0, 1.0]))
@@ -4082,11 +5399,20 @@ def tan_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5574])
     """
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Hyperbolic tangent of every element.
+    """Take the hyperbolic tangent of every element.
 
-    >>> import taper
-    >>> taper.tanh(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
+    result = (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.tanh(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`.
@@ -4096,22 +5422,31 @@ def tanh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7616])
     """
 def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """A new tensor with the elements of `data`, which is always copied.
+    """Make a tensor with a copy of the given data.
 
-    >>> import taper
-    >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
-    tensor([[1., 2.],
-            [3., 4.]])
+    Args:
+        data: a number, a nested sequence of numbers, a NumPy array or a tensor.
+        dtype: dtype of the result; by default that of the data, Python floats in the default dtype.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Returns: a new leaf tensor without history.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
     """
 def tensor_split(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, dim: _int = 0, *, indices: Any = None, sections: _Ints | None = None, tensor_indices_or_sections: Any = None, axis: _int | None = None) -> tuple[Tensor, ...]:
-    """Parts along `dim`: so many, of lengths that differ by at most 1, or cut at given places.
+    """Cut into so many parts of lengths that differ by at most 1, or at given places.
 
     >>> import taper
     >>> taper.tensor_split(taper.arange(5), (1, 3))
     (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Sum of products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
+    """Sum products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
 
     >>> import taper
     >>> taper.tensordot(taper.ones(2, 3), taper.ones(3, 4), dims=1).shape
@@ -4120,73 +5455,100 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     torch.Size([2, 4])
     """
 def threshold(input: Tensor, threshold: _Number, value: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x where it is above `threshold`, else `value`.
+    """Keep x where it is above `threshold`, else return `value`.
 
     >>> import taper
     >>> taper.threshold(taper.tensor([-1.0, 2.0]), 0.5, 10)
     tensor([10.,  2.])
     """
 def threshold_(input: Tensor, threshold: _Number, value: _Operand) -> Tensor:
-    """In-place version of `threshold`.
+    """Replace elements that are not above a threshold, in place.
 
-    >>> import taper
-    >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
-    tensor([10.,  2.])
+    result = x where x > threshold, else value
+
+    Args:
+        input: the tensor that is changed.
+        threshold: bound that an element must exceed.
+        value: what the others become.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
+        tensor([10.,  2.])
     """
 def tile(input: _Operand, *times: _Ints, dims: _Ints | None = None) -> Tensor:
-    """The tensor so many times along its last dimensions.
+    """Repeat the tensor along its last dimensions.
 
     >>> import taper
     >>> taper.tile(taper.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Sequence[Tensor] | None = None) -> _return_types.topk:
-    """The `k` largest (or smallest) elements along a dimension, and where they are.
+    """Find the `k` largest (or smallest) elements along a dimension.
 
-    They are in order also without `sorted`.
+    Args:
+        input: a tensor.
+        k: how many elements.
+        dim: dimension to search along.
+        largest: whether the largest are wanted; else the smallest.
+        sorted: whether they come in order; here they always do.
+        out: pair of tensors that receives the result.
 
-    >>> import taper
-    >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
-    tensor([3., 2.])
+    Returns: a named tuple (values, indices), shaped as `input` with length `k` along `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
+        tensor([3., 2.])
     """
 def trace(input: Tensor) -> Tensor:
-    """The sum of the main diagonal of a matrix.
+    """Sum the main diagonal of a matrix.
 
     >>> import taper
     >>> taper.trace(taper.tensor([[1, 2], [3, 4]]))
     tensor(5)
     """
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Two dimensions exchanged; shares the memory.
+    """Exchange two dimensions.
 
-    >>> import taper
-    >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
-    tensor([[1, 3],
-            [2, 4]])
+    Args:
+        input: a tensor.
+        dim0: first dimension.
+        dim1: second dimension.
+
+    Shape: `input` with the lengths `dim0` and `dim1` exchanged; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([[1, 3],
+                [2, 4]])
     """
 def transpose_copy(input: _Operand, dim0: Any, dim1: Any, *, out: Tensor | None = None) -> Tensor:
-    """A copy of what `transpose` shows.
+    """Copy what `transpose` shows.
 
     >>> import taper
     >>> taper.transpose_copy(taper.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: _int = -1) -> Tensor:
-    """The integral along `dim` by the trapezoidal rule, between points `x` or of distance `dx`.
+    """Integrate along `dim` by the trapezoidal rule, between points `x` or at distance `dx`.
 
     >>> import taper
     >>> taper.trapezoid(taper.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: _int = -1) -> Tensor:
-    """Another name of `trapezoid`.
+    """Integrate by the trapezoidal rule: another name of `trapezoid`.
 
     >>> import taper
     >>> taper.trapz(taper.tensor([1.0, 2.0, 3.0]), dx=2.0)
     tensor(8.)
     """
 def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Sequence[Tensor] | None = None) -> _return_types.triangular_solve:
-    """X of A X = B with a triangular A, and a copy of A; `linalg.solve_triangular` is newer.
+    """Solve A X = B with a triangular A, and copy A; `linalg.solve_triangular` is newer.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -4195,15 +5557,25 @@ def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _
             [0.5000]])
     """
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of a matrix or of a batch of matrices, zero elsewhere.
+    """Keep the lower triangle of a matrix; set the rest to zero.
 
-    >>> import taper
-    >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 0],
-            [3, 4]])
+    result[i, j] = input[i, j] where j ≤ i + diagonal, else 0
+
+    Args:
+        input: a matrix or a batch of matrices.
+        diagonal: which diagonal ends the triangle; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (*, n, m) gives (*, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 0],
+                [3, 4]])
     """
 def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None = ..., device: _Device | None = None, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-    """The coordinates of the lower triangle of a matrix, rows in the first line.
+    """List the coordinates of the lower triangle of a matrix: a line of rows, one of columns.
 
     >>> import taper
     >>> taper.tril_indices(2, 2)
@@ -4211,7 +5583,7 @@ def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None
             [0, 0, 1]])
     """
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, reduction: _int = 0) -> Tensor:
-    """`nn.functional.triplet_margin_loss` with the number of a reduction.
+    """Compute `nn.functional.triplet_margin_loss`, given a reduction's number.
 
     >>> import taper
     >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
@@ -4219,15 +5591,25 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     tensor([0.5858])
     """
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of a matrix or of a batch of matrices, zero elsewhere.
+    """Keep the upper triangle of a matrix; set the rest to zero.
 
-    >>> import taper
-    >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 2],
-            [0, 4]])
+    result[i, j] = input[i, j] where j ≥ i + diagonal, else 0
+
+    Args:
+        input: a matrix or a batch of matrices.
+        diagonal: which diagonal begins the triangle; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (*, n, m) gives (*, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 2],
+                [0, 4]])
     """
 def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None = ..., device: _Device | None = None, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
-    """The coordinates of the upper triangle of a matrix, rows in the first line.
+    """List the coordinates of the upper triangle of a matrix: a line of rows, one of columns.
 
     >>> import taper
     >>> taper.triu_indices(2, 2)
@@ -4235,14 +5617,14 @@ def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | None
             [0, 1, 1]])
     """
 def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Quotient of two tensors, never rounded.
+    """Divide two tensors, never rounding.
 
     >>> import taper
     >>> taper.true_divide(taper.tensor([1, 2]), 4)
     tensor([0.2500, 0.5000])
     """
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The element without its fraction.
+    """Cut off the fraction of every element.
 
     >>> import taper
     >>> taper.trunc(taper.tensor([1.5, -1.5]))
@@ -4256,35 +5638,42 @@ def trunc_(input: Tensor) -> Tensor:
     tensor([ 1., -1.])
     """
 def typename(obj: Any) -> str:
-    """The name of an object's type, with PyTorch's words for tensors.
+    """Return the name of an object's type, with PyTorch's words for tensors.
 
     >>> import taper
     >>> taper.typename(taper.tensor([1]))
     'torch.LongTensor'
     """
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
-    """All slices along a dimension, without it; they share the memory.
+    """Take a tensor apart into its slices along a dimension.
 
-    >>> import taper
-    >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
-    (tensor([1, 2]), tensor([3, 4]))
+    Args:
+        input: a tensor.
+        dim: dimension to take apart.
+
+    Returns: a tuple of views without `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
     """
 def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Copies of the slices along a dimension.
+    """Copy the slices along a dimension.
 
     >>> import taper
     >>> taper.unbind_copy(taper.tensor([1, 2]))
     (tensor(1), tensor(2))
     """
 def unflatten(input: Tensor, dim: _int, sizes: _Ints) -> Tensor:
-    """One dimension as several, whose product is its length.
+    """Cut one dimension into several, whose product is its length.
 
     >>> import taper
     >>> taper.unflatten(taper.zeros(4, 3), 0, (2, -1)).shape
     torch.Size([2, 2, 3])
     """
 def unfold_copy(input: _Operand, dimension: Any, size: _Ints, step: _Number, *, out: Tensor | None = None) -> Tensor:
-    """A copy of what `unfold` shows.
+    """Copy what `unfold` shows.
 
     >>> import taper
     >>> taper.unfold_copy(taper.ones(2, 3), 1, 2, 1).shape
@@ -4292,9 +5681,9 @@ def unfold_copy(input: _Operand, dimension: Any, size: _Ints, step: _Number, *, 
     """
 @overload
 def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
-    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+    """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-    Every NaN is distinct.  The inverse tells where each element is in the result.
+    Every NaN is distinct. The inverse tells where each element is in the result.
 
     >>> import taper
     >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -4302,9 +5691,9 @@ def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] =
     """
 @overload
 def unique(input: Tensor, sorted: _bool = True, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None) -> tuple[Tensor, Tensor]:
-    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+    """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-    Every NaN is distinct.  The inverse tells where each element is in the result.
+    Every NaN is distinct. The inverse tells where each element is in the result.
 
     >>> import taper
     >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -4312,9 +5701,9 @@ def unique(input: Tensor, sorted: _bool = True, *, return_inverse: Literal[True]
     """
 @overload
 def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor]:
-    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+    """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-    Every NaN is distinct.  The inverse tells where each element is in the result.
+    Every NaN is distinct. The inverse tells where each element is in the result.
 
     >>> import taper
     >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -4322,9 +5711,9 @@ def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] =
     """
 @overload
 def unique(input: Tensor, sorted: _bool = True, *, return_inverse: Literal[True], return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+    """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-    Every NaN is distinct.  The inverse tells where each element is in the result.
+    Every NaN is distinct. The inverse tells where each element is in the result.
 
     >>> import taper
     >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -4332,7 +5721,7 @@ def unique(input: Tensor, sorted: _bool = True, *, return_inverse: Literal[True]
     """
 @overload
 def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
-    """The elements, or slices along `dim`, without those equal to the one before.
+    """Drop elements, or slices along `dim`, that equal the one before.
 
     >>> import taper
     >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
@@ -4340,7 +5729,7 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, re
     """
 @overload
 def unique_consecutive(input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None) -> tuple[Tensor, Tensor]:
-    """The elements, or slices along `dim`, without those equal to the one before.
+    """Drop elements, or slices along `dim`, that equal the one before.
 
     >>> import taper
     >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
@@ -4348,7 +5737,7 @@ def unique_consecutive(input: Tensor, *, return_inverse: Literal[True], return_c
     """
 @overload
 def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor]:
-    """The elements, or slices along `dim`, without those equal to the one before.
+    """Drop elements, or slices along `dim`, that equal the one before.
 
     >>> import taper
     >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
@@ -4356,59 +5745,66 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, *,
     """
 @overload
 def unique_consecutive(input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """The elements, or slices along `dim`, without those equal to the one before.
+    """Drop elements, or slices along `dim`, that equal the one before.
 
     >>> import taper
     >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
 def unravel_index(indices: Tensor, shape: _Ints) -> tuple[Tensor, ...]:
-    """The coordinates of elements, in a tensor of `shape`, that are numbered row by row.
+    """Turn numbers of elements, counted row by row in a tensor of `shape`, into coordinates.
 
     >>> import taper
     >>> taper.unravel_index(taper.tensor([5, 7]), (3, 4))
     (tensor([1, 1]), tensor([1, 3]))
     """
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`chunk` without the check that parts which are written in place stand alone.
+    """Cut as `chunk`, without the check that parts written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_chunk(taper.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
 def unsafe_split(input: _Operand, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`split` without the check that parts which are written in place stand alone.
+    """Cut as `split`, without the check that parts written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_split(taper.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
 def unsafe_split_with_sizes(input: _Operand, split_sizes: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
-    """`split_with_sizes` without the check that parts which are written in place stand alone.
+    """Cut as `split_with_sizes`, without the check that parts written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_split_with_sizes(taper.arange(3), (1, 2))
     (tensor([0]), tensor([1, 2]))
     """
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """A new dimension of length 1 at position `dim`; shares the memory.
+    """Insert a dimension of length 1.
 
-    >>> import taper
-    >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
-    tensor([[1],
-            [2]])
+    Args:
+        input: a tensor with d dimensions.
+        dim: position of the new dimension in the result, from -(d + 1) to d.
+
+    Shape: (*) gives (*, 1, *); the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
     """
 def unsqueeze_copy(input: _Operand, dim: _Ints | None, *, out: Tensor | None = None) -> Tensor:
-    """A copy of what `unsqueeze` shows.
+    """Copy what `unsqueeze` shows.
 
     >>> import taper
     >>> taper.unsqueeze_copy(taper.ones(2, 3), 0).shape
     torch.Size([1, 2, 3])
     """
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
-    """The powers of a vector as the columns of a matrix, the highest first unless `increasing`.
+    """Make a matrix of powers of a vector, the highest first unless `increasing`.
 
-    Differs: it can be differentiated; PyTorch's backward fails.
+    Differs from PyTorch: it can be differentiated; PyTorch's backward fails.
 
     >>> import taper
     >>> taper.vander(taper.tensor([1, 2, 3]), increasing=True)
@@ -4417,59 +5813,70 @@ def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tenso
             [1, 3, 9]])
     """
 def var(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """The variance of all elements, or along dimensions.
+    """Compute the variance of all elements, or along dimensions.
 
-    The sum of squares is divided by the number of elements less `correction`, which is 1 by
-    default; `unbiased=False` means `correction=0`.
+    result = Σ (x - mean)² / max(0, n - correction), n elements in each sum
 
-    >>> import taper
-    >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        unbiased: old form of `correction`: True means 1, False means 0.
+        keepdim: keep the reduced dimensions, with length 1.
+        correction: what is subtracted from the number of elements; 1 by default.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
     """
 def var_mean(input: Tensor, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> tuple[Tensor, Tensor]:
-    """The variance and the mean of all elements, or along dimensions; see `var`.
+    """Compute the variance and the mean of all elements, or along dimensions; see `var`.
 
     >>> import taper
     >>> taper.var_mean(taper.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """As `dot`, with the conjugate of the first vector.
+    """Multiply two vectors as `dot` does, with the first one conjugated.
 
     >>> import taper
     >>> taper.vdot(taper.tensor([1j, 2.]), taper.tensor([1j, 1.]))
     tensor(3.+0.j)
     """
 def view_as_complex(input: Tensor) -> Tensor:
-    """A last dimension of length 2 as the parts of complex numbers: a view.
+    """View a last dimension of length 2 as the parts of complex numbers.
 
     >>> import taper
     >>> taper.view_as_complex(taper.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of pairs of real numbers as complex ones; PyTorch gives no gradient.
+    """Copy pairs of real numbers as complex ones; PyTorch gives no gradient.
 
     >>> import taper
     >>> taper.view_as_complex_copy(taper.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
 def view_as_real(input: Tensor) -> Tensor:
-    """The real and imaginary parts of a complex tensor as a last dimension of length 2: a view.
+    """View a complex tensor as real and imaginary parts, a last dimension of length 2.
 
     >>> import taper
     >>> taper.view_as_real(taper.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
 def view_as_real_copy(input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """A copy of what `view_as_real` shows.
+    """Copy what `view_as_real` shows.
 
     >>> import taper
     >>> taper.view_as_real_copy(taper.tensor([1 + 2j])).shape
     torch.Size([1, 2])
     """
 def view_copy(input: Tensor, *shape: _Ints | _dtype, size: _Ints = ..., dtype: _dtype | None = ..., out: Tensor | None = None) -> Tensor:
-    """A copy in another shape, or of the same bytes as another dtype.
+    """Copy into another shape, or copy the same bytes as another dtype.
 
     >>> import taper
     >>> taper.view_copy(taper.ones(2, 3), (3, 2)).shape
@@ -4478,14 +5885,14 @@ def view_copy(input: Tensor, *shape: _Ints | _dtype, size: _Ints = ..., dtype: _
     tensor([1065353216, 1065353216], dtype=torch.int32)
     """
 def vsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """Parts along the first dimension.
+    """Cut along the first dimension.
 
     >>> import taper
     >>> taper.vsplit(taper.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors below each other, vectors as rows.
+    """Join tensors along the first dimension, vectors as rows.
 
     >>> import taper
     >>> taper.vstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -4494,24 +5901,50 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
-    """`input` where the condition holds, else `other`; alone: the indices where it holds.
+    """Choose elements from one of two tensors, as a condition tells.
 
-    >>> import taper
-    >>> x = taper.tensor([1.0, -2.0])
-    >>> taper.where(x > 0, x, 0)
-    tensor([1., 0.])
+    result = input where condition holds, else other
+
+    Args:
+        condition: a bool tensor.
+        input: tensor or number taken where the condition is True.
+        other: tensor or number taken where it is False.
+        out: tensor that receives the result.
+
+    Shape: the three broadcast together; the result has the broadcast shape.
+
+    Returns: the chosen elements; with the condition alone, its `nonzero(as_tuple=True)`.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, -2.0])
+        >>> taper.where(x > 0, x, 0)
+        tensor([1., 0.])
     """
 @overload
 def where(condition: Tensor, input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`input` where the condition holds, else `other`; alone: the indices where it holds.
+    """Choose elements from one of two tensors, as a condition tells.
 
-    >>> import taper
-    >>> x = taper.tensor([1.0, -2.0])
-    >>> taper.where(x > 0, x, 0)
-    tensor([1., 0.])
+    result = input where condition holds, else other
+
+    Args:
+        condition: a bool tensor.
+        input: tensor or number taken where the condition is True.
+        other: tensor or number taken where it is False.
+        out: tensor that receives the result.
+
+    Shape: the three broadcast together; the result has the broadcast shape.
+
+    Returns: the chosen elements; with the condition alone, its `nonzero(as_tuple=True)`.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, -2.0])
+        >>> taper.where(x > 0, x, 0)
+        tensor([1., 0.])
     """
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x log(y), zero where x is zero; one of them may be a number.
+    """Compute x log(y); zero where x is zero. One of the two may be a number.
 
     >>> import taper
     >>> taper.xlogy(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))
@@ -4525,26 +5958,53 @@ def xlogy_(input: _Operand, other: _Operand) -> Tensor:
     tensor([0., 0.])
     """
 def zero_(input: Tensor) -> Tensor:
-    """Write zero into every element.
+    """Write zero into every element, in place.
 
-    >>> import taper
-    >>> taper.zero_(taper.ones(2))
-    tensor([0., 0.])
+    Args:
+        input: the tensor that is changed.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.zero_(taper.ones(2))
+        tensor([0., 0.])
     """
 def zeros(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A tensor of zeros; the sizes are given one by one or as a tuple.
+    """Make a tensor of zeros.
 
-    >>> import taper
-    >>> taper.zeros(2, 3)
-    tensor([[0., 0., 0.],
-            [0., 0., 0.]])
+    Args:
+        sizes: the lengths, one by one or as one tuple; none make a 0-d tensor.
+        size: the lengths, as a keyword.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
     """
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-    """Zeros in the shape, dtype and order of dimensions of another tensor.
+    """Make a tensor of zeros in the form of another tensor.
 
-    >>> import taper
-    >>> taper.zeros_like(taper.tensor([1, 2]))
-    tensor([0, 0])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros_like(taper.tensor([1, 2]))
+        tensor([0, 0])
     """
 __version__: str
 newaxis: None

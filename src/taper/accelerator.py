@@ -5,68 +5,50 @@ Questions answer so; what would need a device raises the error of PyTorch withou
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
+from taper.absent import devices
+from taper.absent.answers import own, refused
 from taper.userwarning import warn_user
 
-
-def is_available() -> bool:
-    """False: there is no accelerator.
-
-    >>> import taper
-    >>> taper.accelerator.is_available()
-    False
-    """
-    return False
-
-
-def device_count() -> int:
-    """The number of devices: 0."""
-    return 0
+is_available = devices.is_available
+device_count = devices.device_count
 
 
 def current_accelerator(check_available: bool = False) -> Any:
-    """None: there is no accelerator."""
+    """None: there is no accelerator.
+
+    >>> import taper
+    >>> taper.accelerator.current_accelerator(), taper.accelerator.is_available()
+    (None, False)
+    """
     return None
 
 
-# --- what needs a device ---------------------------------------------------------------------
-
-
-def _refuse() -> NoReturn:
+def _refuse(instead: str | None = None) -> NoReturn:
+    if instead is not None:
+        warn_user(f"Use `{instead}` instead.", FutureWarning)
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-def _needs_device(name: str, warning: str | None = None) -> Callable[..., NoReturn]:
-    def refuse(*args: Any) -> NoReturn:
-        if warning is not None:
-            warn_user(warning, FutureWarning)
-        _refuse()
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no accelerator."
-    return refuse
-
-
-current_device_index = _needs_device("current_device_index")
-current_device_idx = _needs_device("current_device_idx", "Use `current_device_index` instead.")
-set_device_index = _needs_device("set_device_index")
-set_device_idx = _needs_device("set_device_idx", "Use `set_device_index` instead.")
-current_stream = _needs_device("current_stream")
-set_stream = _needs_device("set_stream")
-synchronize = _needs_device("synchronize")
-empty_cache = _needs_device("empty_cache")
-empty_host_cache = _needs_device("empty_host_cache")
-get_device_capability = _needs_device("get_device_capability")
-get_memory_info = _needs_device("get_memory_info")
-memory_allocated = _needs_device("memory_allocated")
-memory_reserved = _needs_device("memory_reserved")
-memory_stats = _needs_device("memory_stats")
-max_memory_allocated = _needs_device("max_memory_allocated")
-max_memory_reserved = _needs_device("max_memory_reserved")
-reset_accumulated_memory_stats = _needs_device("reset_accumulated_memory_stats")
-reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
+current_device_index = refused(lambda: _refuse())
+current_device_idx = refused(lambda: _refuse("current_device_index"))
+set_device_index = refused(lambda device, /: _refuse())
+set_device_idx = refused(lambda device, /: _refuse("set_device_index"))
+current_stream = refused(lambda device=None, /: _refuse())
+set_stream = refused(lambda stream: _refuse())
+synchronize = refused(lambda device=None, /: _refuse())
+empty_cache = refused(lambda: _refuse())
+empty_host_cache = refused(lambda: _refuse())
+get_device_capability = refused(lambda device=None, /: _refuse())
+get_memory_info = refused(lambda device_index=None, /: _refuse())
+memory_allocated = refused(lambda device_index=None, /: _refuse())
+memory_reserved = refused(lambda device_index=None, /: _refuse())
+memory_stats = refused(lambda device_index=None, /: _refuse())
+max_memory_allocated = refused(lambda device_index=None, /: _refuse())
+max_memory_reserved = refused(lambda device_index=None, /: _refuse())
+reset_accumulated_memory_stats = refused(lambda device_index=None, /: _refuse())
+reset_peak_memory_stats = refused(lambda device_index=None, /: _refuse())
 
 
 class device_index:
@@ -81,3 +63,6 @@ class device_index:
 
     def __exit__(self, *raised: object) -> None:
         return None
+
+
+own(globals())

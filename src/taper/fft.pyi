@@ -27,16 +27,17 @@ _Device: TypeAlias = _device | str | _int
 _Ints: TypeAlias = _int | Sequence[_int]
 
 def fft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The discrete Fourier transform along a dimension, cut or filled with zeros to `n` points.
+    """Compute the discrete Fourier transform along a dimension of `n` points.
 
-    `norm` says who divides by the number of points: "forward", "backward", or "ortho" for both.
+    The input is cut or filled with zeros to `n`. `norm` says which direction divides by the number
+    of points: "forward", "backward", or "ortho" for both, by its root.
 
     >>> import taper
     >>> taper.fft.fft(taper.tensor([1.0, 2.0]))
     tensor([ 3.+0.j, -1.+0.j])
     """
 def fft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`fftn` of the last two dimensions.
+    """Transform the last two dimensions as `fftn`.
 
     >>> import taper
     >>> taper.fft.fft2(taper.ones(2, 2)).abs()
@@ -44,14 +45,14 @@ def fft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None
             [0., 0.]])
     """
 def fftfreq(n: _int, d: _float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """The frequencies of the points of `fft` of `n` samples that are `d` apart.
+    """Compute the frequencies of the points of `fft` of `n` samples that are `d` apart.
 
     >>> import taper
     >>> taper.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
 def fftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The transform in several dimensions: `dim`, or the last of them if `s` is given, or all.
+    """Transform several dimensions: `dim`, or the last of them if `s` is given, or all.
 
     >>> import taper
     >>> taper.fft.fftn(taper.ones(2, 2))
@@ -66,35 +67,35 @@ def fftshift(input: Tensor, dim: _Ints | None = None) -> Tensor:
     tensor([-2, -1,  0,  1])
     """
 def hfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The real transform of a signal whose second half, conjugate to the first, is missing.
+    """Transform a signal whose second half, conjugate to the first, is missing, to real numbers.
 
     >>> import taper
     >>> taper.fft.hfft(taper.tensor([1.0, 2.0, 3.0]))
     tensor([ 8., -2.,  0., -2.])
     """
 def hfft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`hfftn` of the last two dimensions.
+    """Transform the last two dimensions as `hfftn`.
 
     >>> import taper
     >>> taper.fft.hfft2(taper.ones(3, 2, 3)).shape
     torch.Size([3, 2, 4])
     """
 def hfftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`hfft` in several dimensions; in the last one half is missing.
+    """Transform as `hfft` in several dimensions; in the last one half is missing.
 
     >>> import taper
     >>> taper.fft.hfftn(taper.ones(2, 3)).shape
     torch.Size([2, 4])
     """
 def ifft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The inverse of `fft`.
+    """Undo `fft`.
 
     >>> import taper
     >>> taper.fft.ifft(taper.tensor([3.0 + 0j, -1.0]))
     tensor([1.+0.j, 2.+0.j])
     """
 def ifft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`ifftn` of the last two dimensions.
+    """Transform the last two dimensions as `ifftn`.
 
     >>> import taper
     >>> taper.fft.ifft2(taper.ones(2, 2)).abs()
@@ -102,7 +103,7 @@ def ifft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | Non
             [0., 0.]])
     """
 def ifftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The inverse of `fftn`.
+    """Undo `fftn`.
 
     >>> import taper
     >>> taper.fft.ifftn(taper.ones(2, 2))
@@ -110,77 +111,77 @@ def ifftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | No
             [0.+0.j, 0.+0.j]])
     """
 def ifftshift(input: Tensor, dim: _Ints | None = None) -> Tensor:
-    """The inverse of `fftshift`.
+    """Undo `fftshift`.
 
     >>> import taper
     >>> taper.fft.ifftshift(taper.tensor([-2, -1, 0, 1]))
     tensor([ 0,  1, -2, -1])
     """
 def ihfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The inverse of `hfft`.
+    """Undo `hfft`.
 
     >>> import taper
     >>> taper.fft.ihfft(taper.tensor([8.0, -2.0, 0.0, -2.0])).real
     tensor([1., 2., 3.])
     """
 def ihfft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`ihfftn` of the last two dimensions.
+    """Transform the last two dimensions as `ihfftn`.
 
     >>> import taper
     >>> taper.fft.ihfft2(taper.ones(3, 2, 4)).shape
     torch.Size([3, 2, 3])
     """
 def ihfftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The inverse of `hfftn`.
+    """Undo `hfftn`.
 
     >>> import taper
     >>> taper.fft.ihfftn(taper.ones(2, 4)).shape
     torch.Size([2, 3])
     """
 def irfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The inverse of `rfft`; `n` is the number of points of the result.
+    """Undo `rfft`; `n` is the number of points of the result.
 
     >>> import taper
     >>> taper.fft.irfft(taper.tensor([10.0 + 0j, -2 + 2j, -2]))
     tensor([1., 2., 3., 4.])
     """
 def irfft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`irfftn` of the last two dimensions.
+    """Transform the last two dimensions as `irfftn`.
 
     >>> import taper
     >>> taper.fft.irfft2(taper.ones(3, 2, 3)).shape
     torch.Size([3, 2, 4])
     """
 def irfftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The inverse of `rfftn`; `s` are the sizes of the result.
+    """Undo `rfftn`; `s` are the sizes of the result.
 
     >>> import taper
     >>> taper.fft.irfftn(taper.ones(2, 3, dtype=taper.complex64)).shape
     torch.Size([2, 4])
     """
 def rfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The transform of real numbers, without the half that is the conjugate of the other.
+    """Transform real numbers, leaving out the half that is the conjugate of the other.
 
     >>> import taper
     >>> taper.fft.rfft(taper.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
 def rfft2(input: Tensor, s: Any = None, dim: _Ints | None = ..., norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """`rfftn` of the last two dimensions.
+    """Transform the last two dimensions as `rfftn`.
 
     >>> import taper
     >>> taper.fft.rfft2(taper.ones(3, 2, 4)).shape
     torch.Size([3, 2, 3])
     """
 def rfftfreq(n: _int, d: _float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = ..., device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """The frequencies of the points of `rfft` of `n` samples that are `d` apart.
+    """Compute the frequencies of the points of `rfft` of `n` samples that are `d` apart.
 
     >>> import taper
     >>> taper.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
 def rfftn(input: Tensor, s: Any = None, dim: _Ints | None = None, norm: str | None = None, *, out: Any | None = None) -> Tensor:
-    """The transform of real numbers in several dimensions; of the last one half is left out.
+    """Transform real numbers in several dimensions; half of the last one is left out.
 
     >>> import taper
     >>> taper.fft.rfftn(taper.ones(2, 4)).shape

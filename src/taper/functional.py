@@ -15,5 +15,6 @@ __all__ = _NAMES.split()
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
+        # late: the functions load with the families that have them
         return getattr(importlib.import_module("taper"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

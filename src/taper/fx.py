@@ -1,17 +1,12 @@
-"""`taper.fx`: programs are not captured as graphs; every name of it says so when it is used."""
+"""`taper.fx`: programs are not captured as graphs; using one of its names raises an error."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-_NAMES = """
-    CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect map_arg
-    replace_pattern symbolic_trace
-"""
-
 
 class _Absent:
-    """A name of PyTorch's that cannot be called; classes of it may be asked about."""
+    """A class of PyTorch's that raises when it is called; `isinstance` accepts it."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
@@ -20,17 +15,29 @@ class _Absent:
         )
 
 
+def _absent(name: str) -> Any:
+    return type(name, (_Absent,), {"__module__": __name__})
+
+
+CodeGen = _absent("CodeGen")
+Graph = _absent("Graph")
+GraphModule = _absent("GraphModule")
+Interpreter = _absent("Interpreter")
+Node = _absent("Node")
+Proxy = _absent("Proxy")
+Tracer = _absent("Tracer")
+Transformer = _absent("Transformer")
+has_side_effect = _absent("has_side_effect")
+map_arg = _absent("map_arg")
+replace_pattern = _absent("replace_pattern")
+symbolic_trace = _absent("symbolic_trace")
+
+
 def wrap(fn_or_name: Any) -> Any:
-    """The function itself: nothing is traced.
+    """Return the function itself: nothing is traced.
 
     >>> import taper
     >>> taper.fx.wrap(len) is len
     True
     """
     return fn_or_name
-
-
-for _name in _NAMES.split():
-    globals()[_name] = type(_name, (_Absent,), {"__module__": __name__})
-
-__all__ = [*_NAMES.split(), "wrap"]

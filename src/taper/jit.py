@@ -7,9 +7,10 @@ program without Python (tracing, saving, loading) says what to use instead.
 from __future__ import annotations
 
 import builtins
-import functools
-from collections.abc import Callable
 from typing import Any, Final, NoReturn
+
+from taper.absent import compilers
+from taper.absent.answers import own, refused
 
 __all__ = [
     "Attribute",
@@ -33,20 +34,8 @@ __all__ = [
     "unused",
 ]
 
-
-def is_scripting() -> bool:
-    """False: programs are Python.
-
-    >>> import taper
-    >>> taper.jit.is_scripting()
-    False
-    """
-    return False
-
-
-def is_tracing() -> bool:
-    """False: nothing is traced."""
-    return False
+is_scripting = compilers.not_at_work
+is_tracing = compilers.not_at_work
 
 
 # --- marks -----------------------------------------------------------------------------------
@@ -71,37 +60,24 @@ def script(
     return obj
 
 
-def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
-    return fn
-
-
-def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself."""
-    return fn
-
-
-def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
-    return fn
-
-
-def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
-    return fn
+script_method = compilers.itself
+script_if_tracing = compilers.itself
+export = compilers.itself
+unused = compilers.itself
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """The function itself, or without one a decorator."""
-    return drop if callable(drop) else functools.partial(_itself)
-
-
-def _itself(fn: Callable[..., Any]) -> Callable[..., Any]:
-    return fn
+    return drop if callable(drop) else compilers.itself
 
 
 def interface(obj: Any) -> Any:
-    """The class itself."""
+    """The class itself.
+
+    >>> import taper
+    >>> taper.jit.is_scripting(), taper.jit.interface(int) is int
+    (False, True)
+    """
     return obj
 
 
@@ -130,31 +106,31 @@ def _refuse(name: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"torch.jit.{name}: programs are Python. {instead}")
 
 
-def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused: programs are Python."""
-    _refuse("trace", "Call the function or module itself.")
+trace = refused(
+    lambda func, example_inputs=None, *args, **kwargs: _refuse(
+        "trace", "Call the function or module itself."
+    )
+)
+trace_module = refused(
+    lambda mod, inputs, *args, **kwargs: _refuse("trace_module", "Call the module itself.")
+)
+freeze = refused(
+    lambda mod, preserved_attrs=None, optimize_numerics=True: _refuse(
+        "freeze", "Use module.eval().requires_grad_(False)."
+    )
+)
+optimize_for_inference = refused(
+    lambda mod, other_methods=None: _refuse(
+        "optimize_for_inference", "Use module.eval() under torch.inference_mode()."
+    )
+)
+save = refused(
+    lambda m, f, _extra_files=None: _refuse("save", "Save the state_dict with torch.save.")
+)
+load = refused(
+    lambda f, map_location=None, _extra_files=None: _refuse(
+        "load", "Load a state_dict with torch.load into a module of the program."
+    )
+)
 
-
-def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused: programs are Python."""
-    _refuse("trace_module", "Call the module itself.")
-
-
-def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> NoReturn:
-    """Refused: programs are Python."""
-    _refuse("freeze", "Use module.eval().requires_grad_(False).")
-
-
-def optimize_for_inference(mod: Any, other_methods: Any = None) -> NoReturn:
-    """Refused: programs are Python."""
-    _refuse("optimize_for_inference", "Use module.eval() under torch.inference_mode().")
-
-
-def save(m: Any, f: Any, _extra_files: Any = None) -> NoReturn:
-    """Refused: programs are Python."""
-    _refuse("save", "Save the state_dict with torch.save.")
-
-
-def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> NoReturn:
-    """Refused: programs are Python."""
-    _refuse("load", "Load a state_dict with torch.load into a module of the program.")
+own(globals())

@@ -28,7 +28,7 @@ _Device: TypeAlias = _device | str | _int
 _Ints: TypeAlias = _int | Sequence[_int]
 
 def cholesky(input: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
-    """L of A = L L^H for positive-definite matrices, or its adjoint.
+    """Factor positive-definite matrices as A = L L^H; return L or its adjoint.
 
     >>> import taper
     >>> taper.linalg.cholesky(taper.tensor([[4.0, 2.0], [2.0, 2.0]]))
@@ -36,70 +36,72 @@ def cholesky(input: Tensor, *, upper: _bool = False, out: Tensor | None = None) 
             [1., 1.]])
     """
 def cholesky_ex(input: Tensor, *, upper: _bool = False, check_errors: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.linalg_cholesky_ex:
-    """`linalg.cholesky` that reports what is not positive-definite in `info`.
+    """Factor as `linalg.cholesky`, and report in `info` what is not positive-definite.
 
     >>> import taper
     >>> taper.linalg.cholesky_ex(taper.tensor([[1.0, 0.0], [0.0, -1.0]])).info
     tensor(2, dtype=torch.int32)
     """
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The condition number: the norm of a matrix times that of its inverse.
+    """Compute the condition number: the norm of a matrix times that of its inverse.
 
     >>> import taper
     >>> taper.linalg.cond(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.)
     """
 def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
-    """The cross product of vectors of length 3 along a dimension.
+    """Compute the cross product of vectors of length 3 along a dimension.
 
     >>> import taper
     >>> taper.linalg.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinant of each square matrix.
+    """Compute the determinant of each square matrix.
 
     >>> import taper
     >>> taper.linalg.det(taper.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(-2.)
     """
 def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """`diagonal` of the last two dimensions.
+    """View the diagonal of the last two dimensions.
 
     >>> import taper
     >>> taper.linalg.diagonal(taper.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
 def eig(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.linalg_eig:
-    """Eigenvalues and eigenvectors of length 1 of square matrices; always complex.
+    """Compute eigenvalues and eigenvectors (of length 1) of square matrices; always complex.
 
     >>> import taper
     >>> taper.linalg.eig(taper.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
     tensor([2.+0.j, 3.+0.j])
     """
 def eigh(input: Tensor, UPLO: str = 'L', *, out: Sequence[Tensor] | None = None) -> _return_types.linalg_eigh:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which a triangle is read.
+    """Compute eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+
+    Only one triangle of each matrix is read.
 
     >>> import taper
     >>> taper.linalg.eigh(taper.tensor([[0.0, 1.0], [1.0, 0.0]])).eigenvalues
     tensor([-1.,  1.])
     """
 def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of square matrices; always complex.
+    """Compute the eigenvalues of square matrices; always complex.
 
     >>> import taper
     >>> taper.linalg.eigvals(taper.tensor([[2.0, 0.0], [0.0, 3.0]]))
     tensor([2.+0.j, 3.+0.j])
     """
 def eigvalsh(input: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of Hermitian matrices, ascending.
+    """Compute the eigenvalues of Hermitian matrices, ascending.
 
     >>> import taper
     >>> taper.linalg.eigvalsh(taper.tensor([[0.0, 1.0], [1.0, 0.0]]))
     tensor([-1.,  1.])
     """
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of the product of the reflectors that `geqrf` returns: Q.
+    """Compute Q from what `geqrf` returns: the first columns of the product of the reflectors.
 
     >>> import taper
     >>> A = taper.tensor([[3.0], [4.0]])
@@ -108,7 +110,7 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
             [0.8000]])
     """
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of each square matrix.
+    """Invert each square matrix.
 
     >>> import taper
     >>> taper.linalg.inv(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -116,14 +118,14 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
             [0.0000, 0.2500]])
     """
 def inv_ex(A: Tensor, *, check_errors: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.linalg_inv_ex:
-    """`linalg.inv` that reports singular matrices in `info` in the place of raising.
+    """Invert as `linalg.inv`, but report singular matrices in `info` instead of raising.
 
     >>> import taper
     >>> taper.linalg.inv_ex(taper.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
 def ldl_factor(input: Tensor, *, hermitian: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.linalg_ldl_factor:
-    """L and D of A = L D L^T, or L D L^H, in one matrix, and LAPACK's pivots.
+    """Factor matrices as A = L D L^T (or L D L^H): both in one matrix, and LAPACK's pivots.
 
     >>> import taper
     >>> taper.linalg.ldl_factor(taper.tensor([[2.0, 2.0], [2.0, 3.0]])).LD
@@ -131,14 +133,14 @@ def ldl_factor(input: Tensor, *, hermitian: _bool = False, out: Sequence[Tensor]
             [1., 1.]])
     """
 def ldl_factor_ex(input: Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.linalg_ldl_factor_ex:
-    """L and D of A = L D L^T, or L D L^H, in one matrix, LAPACK's pivots and `info`.
+    """Factor matrices as A = L D L^T (or L D L^H): both in one matrix, LAPACK's pivots, `info`.
 
     >>> import taper
     >>> taper.linalg.ldl_factor_ex(taper.tensor([[2.0, 0.0], [0.0, 3.0]])).pivots
     tensor([1, 2], dtype=torch.int32)
     """
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
-    """X of A X = B from what `linalg.ldl_factor` returns.
+    """Solve A X = B with what `linalg.ldl_factor` returns.
 
     >>> import taper
     >>> factors = taper.linalg.ldl_factor(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -147,10 +149,10 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = False
             [0.5000]])
     """
 def lstsq(input: Tensor, b: Tensor, rcond: _float | None = None, *, driver: str | None = None, out: Sequence[Tensor] | None = None) -> _return_types.linalg_lstsq:
-    """X with the least sum of squares of A X - B.
+    """Find X with the least sum of squares of A X - B.
 
-    `driver` is "gelsy", "gels" (faster, for a full rank), "gelsd" or "gelss" (by singular values,
-    which are returned); `rcond` is the relative size of singular values that count as zero.
+    `driver` is "gelsy", "gels" (faster, for full rank), "gelsd" or "gelss" (by singular values,
+    which are returned); `rcond` is the relative size below which singular values count as zero.
 
     >>> import taper
     >>> A = taper.tensor([[1.0], [1.0]])
@@ -158,7 +160,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: _float | None = None, *, driver: str 
     tensor([[2.]])
     """
 def lu(A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None) -> _return_types.linalg_lu:
-    """P, L and U of A = P L U: a permutation, a lower and an upper triangle.
+    """Factor A = P L U: a permutation, a lower and an upper triangle.
 
     >>> import taper
     >>> taper.linalg.lu(taper.tensor([[1.0, 2.0], [4.0, 0.0]])).L
@@ -166,7 +168,7 @@ def lu(A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None) -
             [0.2500, 1.0000]])
     """
 def lu_factor(A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None) -> _return_types.linalg_lu_factor:
-    """LU factors in one matrix and LAPACK's pivots, for `linalg.lu_solve`.
+    """Factor A = P L U for `linalg.lu_solve`: both factors in one matrix, and LAPACK's pivots.
 
     >>> import taper
     >>> taper.linalg.lu_factor(taper.tensor([[1.0, 2.0], [4.0, 0.0]])).LU
@@ -174,14 +176,14 @@ def lu_factor(A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = 
             [0.2500, 2.0000]])
     """
 def lu_factor_ex(A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.linalg_lu_factor_ex:
-    """LU factors in one matrix, LAPACK's pivots and `info`, which is 0 or where U has a zero.
+    """Factor A = P L U: both factors in one matrix, LAPACK's pivots, `info` (where U has a zero).
 
     >>> import taper
     >>> taper.linalg.lu_factor_ex(taper.tensor([[1.0, 2.0], [2.0, 4.0]])).info
     tensor(2, dtype=torch.int32)
     """
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoint: _bool = False, out: Tensor | None = None) -> Tensor:
-    """X of A X = B from what `linalg.lu_factor` returns; not `left`: of X A = B.
+    """Solve A X = B, or X A = B without `left`, with what `linalg.lu_factor` returns.
 
     >>> import taper
     >>> factors = taper.linalg.lu_factor(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -190,14 +192,14 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoi
             [0.5000]])
     """
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `matmul`.
+    """Multiply matrices: another name of `matmul`.
 
     >>> import taper
     >>> taper.linalg.matmul(taper.ones(2), taper.ones(2))
     tensor(2.)
     """
 def matrix_exp(input: Tensor) -> Tensor:
-    """The exponential of each square matrix.
+    """Compute the exponential of each square matrix.
 
     >>> import taper
     >>> taper.linalg.matrix_exp(taper.tensor([[0.0, 1.0], [0.0, 0.0]]))
@@ -205,14 +207,14 @@ def matrix_exp(input: Tensor) -> Tensor:
             [0., 1.]])
     """
 def matrix_norm(input: Tensor, ord: _float | str | None = 'fro', dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """A norm of each matrix: "fro", "nuc", or of the order 1, 2, inf or their negatives.
+    """Compute a norm of each matrix: "fro", "nuc", or of order 1, 2, inf or their negatives.
 
     >>> import taper
     >>> taper.linalg.matrix_norm(taper.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
     tensor(4.)
     """
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
-    """The n-th power of each square matrix; a negative one is of its inverse.
+    """Raise each square matrix to the power n; negative powers are those of the inverse.
 
     >>> import taper
     >>> taper.linalg.matrix_power(taper.tensor([[1, 1], [0, 1]]), 5)
@@ -220,30 +222,30 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor
             [0, 1]])
     """
 def matrix_rank(input: Tensor, tol: Tensor | _float | None = None, hermitian: _bool = False, *, atol: Tensor | _float | None = None, rtol: Tensor | _float | None = None, out: Tensor | None = None) -> Tensor:
-    """How many singular values, or eigenvalues if Hermitian, are above the tolerance.
+    """Count the singular values (eigenvalues if Hermitian) above the tolerance.
 
-    `tol` is an older name of `atol`, with no relative tolerance.
+    `tol` is an older name of `atol`, without relative tolerance.
 
     >>> import taper
     >>> taper.linalg.matrix_rank(taper.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of two or more matrices in the cheapest order; the ends may be vectors.
+    """Multiply two or more matrices in the cheapest order; the first and last may be vectors.
 
     >>> import taper
     >>> taper.linalg.multi_dot([taper.ones(2, 3), taper.ones(3, 4), taper.ones(4)])
     tensor([12., 12.])
     """
 def norm(input: Tensor, ord: _float | str | None = None, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """The norm of a vector or a matrix: of the matrix if there are two dimensions and an `ord`.
+    """Compute the norm of a vector or, with two dimensions and an `ord`, of a matrix.
 
     >>> import taper
     >>> taper.linalg.norm(taper.tensor([[3.0, 0.0], [0.0, 4.0]]), ord=2)
     tensor(4.)
     """
 def pinv(input: Tensor, rcond: Tensor | _float | None = None, hermitian: _bool = False, *, atol: Tensor | _float | None = None, rtol: Tensor | _float | None = None, out: Tensor | None = None) -> Tensor:
-    """The pseudo-inverse of Moore and Penrose; values below the tolerance count as zero.
+    """Compute the pseudo-inverse of Moore and Penrose; values below the tolerance count as zero.
 
     `rcond` is an older name of `rtol`.
 
@@ -253,14 +255,14 @@ def pinv(input: Tensor, rcond: Tensor | _float | None = None, hermitian: _bool =
             [0.0000, 0.0000]])
     """
 def qr(A: Tensor, mode: str = 'reduced', *, out: Sequence[Tensor] | None = None) -> _return_types.linalg_qr:
-    """Q and R of A = Q R: orthonormal columns times an upper triangle.
+    """Factor A = Q R: orthonormal columns times an upper triangle.
 
     >>> import taper
     >>> taper.linalg.qr(taper.tensor([[3.0], [4.0]])).R.abs()
     tensor([[5.]])
     """
 def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.linalg_slogdet:
-    """Sign and logarithm of the absolute value of each determinant.
+    """Compute the sign of each determinant and the logarithm of its absolute value.
 
     >>> import taper
     >>> taper.linalg.slogdet(taper.tensor([[0.0, 1.0], [1.0, 0.0]]))
@@ -269,21 +271,21 @@ def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_types.
     logabsdet=tensor(0.))
     """
 def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
-    """X of A X = B; not `left`: of X A = B.  B may be a vector.
+    """Solve A X = B or, without `left`, X A = B. B may be a vector.
 
     >>> import taper
     >>> taper.linalg.solve(taper.tensor([[2.0, 0.0], [0.0, 4.0]]), taper.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
 def solve_ex(A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False, out: Sequence[Tensor] | None = None) -> _return_types.linalg_solve_ex:
-    """`linalg.solve` that reports singular matrices in `info` in the place of raising.
+    """Solve as `linalg.solve`, but report singular matrices in `info` instead of raising.
 
     >>> import taper
     >>> taper.linalg.solve_ex(taper.zeros(2, 2), taper.ones(2)).info
     tensor(1, dtype=torch.int32)
     """
 def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool | None = None, left: _bool = True, unitriangular: _bool = False, out: Tensor | None = None) -> Tensor:
-    """X of A X = B, where only a triangle of A, the input, is read; not `left`: of X A = B.
+    """Solve A X = B or, without `left`, X A = B, reading only a triangle of A, the input.
 
     >>> import taper
     >>> A = taper.tensor([[2.0, 1.0], [0.0, 4.0]])
@@ -292,21 +294,21 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool | None = None, le
             [1.]])
     """
 def svd(A: Tensor, full_matrices: _bool = True, *, driver: str | None = None, out: Sequence[Tensor] | None = None) -> _return_types.linalg_svd:
-    """U, S and V^H of A = U diag(S) V^H, the singular values in descending order.
+    """Factor A = U diag(S) V^H, the singular values in descending order.
 
     >>> import taper
     >>> taper.linalg.svd(taper.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The singular values of each matrix, in descending order.
+    """Compute the singular values of each matrix, in descending order.
 
     >>> import taper
     >>> taper.linalg.svdvals(taper.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
     """
 def tensorinv(input: Tensor, ind: _int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the linear map that `tensordot` over the last dimensions is.
+    """Invert the linear map that `tensordot` over the last dimensions is.
 
     The first `ind` dimensions are the rows of the matrix, the others its columns.
 
@@ -315,14 +317,14 @@ def tensorinv(input: Tensor, ind: _int = 2, *, out: Tensor | None = None) -> Ten
     torch.Size([2, 2, 4])
     """
 def tensorsolve(input: Tensor, other: Tensor, dims: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
-    """X of `tensordot(A, X, X.ndim)` = B; `dims` of A are moved to its end first.
+    """Solve `tensordot(A, X, X.ndim)` = B; `dims` of A are moved to its end first.
 
     >>> import taper
     >>> taper.linalg.tensorsolve(2 * taper.eye(4).reshape(2, 2, 4), taper.ones(2, 2))
     tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
 def vander(x: Tensor, *, N: _int | None = None) -> Tensor:
-    """The powers 0 to N - 1 of each element, in a new last dimension.
+    """Compute the powers 0 to N - 1 of each element, in a new last dimension.
 
     >>> import taper
     >>> taper.linalg.vander(taper.tensor([1, 2, 3]))
@@ -331,14 +333,14 @@ def vander(x: Tensor, *, N: _int | None = None) -> Tensor:
             [1, 3, 9]])
     """
 def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
-    """The sum of conj(x) y along a dimension.
+    """Sum conj(x) y along a dimension.
 
     >>> import taper
     >>> taper.linalg.vecdot(taper.tensor([[1.0, 2.0], [0.0, 1.0]]), taper.tensor([1.0, 1.0]))
     tensor([3., 1.])
     """
 def vector_norm(x: Tensor, ord: _float = 2, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-    """The norm of order `ord` of all elements, or along dimensions.
+    """Compute the norm of order `ord` of all elements, or along dimensions.
 
     >>> import taper
     >>> taper.linalg.vector_norm(taper.tensor([3.0, -4.0]))

@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
+from taper.absent import devices
+from taper.absent.answers import own, refused, without_backend
 
-def is_available() -> bool:
-    """False: there is no accelerator."""
-    return False
-
-
-def device_count() -> int:
-    """The number of devices: 0."""
-    return 0
+is_available = devices.is_available
+device_count = devices.device_count
 
 
 def manual_seed(seed: int) -> None:
     """Nothing to do: there is no device generator."""
 
 
-# --- what needs a device ---------------------------------------------------------------------
+def _no_mps(function: str) -> NoReturn:
+    without_backend(function, "MPS")
 
 
-def _needs_device(name: str, inside: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"Cannot execute {inside}() without MPS backend.")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no GPU of Apple's."
-    return refuse
-
-
-seed = _needs_device("seed", "getDefaultGenerator")
-get_rng_state = _needs_device("get_rng_state", "getDefaultGenerator")
-set_rng_state = _needs_device("set_rng_state", "getDefaultGenerator")
-empty_cache = _needs_device("empty_cache", "emptyCache")
-synchronize = _needs_device("synchronize", "deviceSynchronize")
-current_allocated_memory = _needs_device("current_allocated_memory", "getCurrentAllocatedMemory")
-driver_allocated_memory = _needs_device("driver_allocated_memory", "getDriverAllocatedMemory")
-recommended_max_memory = _needs_device("recommended_max_memory", "getRecommendedMaxMemory")
-Event = _needs_device("Event", "acquireEvent")
+seed = refused(lambda: _no_mps("getDefaultGenerator"))
+get_rng_state = refused(lambda device="mps": _no_mps("getDefaultGenerator"))
+set_rng_state = refused(lambda new_state, device="mps": _no_mps("getDefaultGenerator"))
+empty_cache = refused(lambda: _no_mps("emptyCache"))
+synchronize = refused(lambda: _no_mps("deviceSynchronize"))
+current_allocated_memory = refused(lambda: _no_mps("getCurrentAllocatedMemory"))
+driver_allocated_memory = refused(lambda: _no_mps("getDriverAllocatedMemory"))
+recommended_max_memory = refused(lambda: _no_mps("getRecommendedMaxMemory"))
 
 
-def set_per_process_memory_fraction(fraction: float) -> NoReturn:
+def set_per_process_memory_fraction(fraction: float) -> Any:
     """Refused: there is no GPU of Apple's."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
-    raise RuntimeError("Cannot execute setMemoryFraction() without MPS backend.")
+    _no_mps("setMemoryFraction")
+
+
+class Event:
+    """Refused: there is no GPU of Apple's."""
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        _no_mps("acquireEvent")
+
+
+own(globals())

@@ -1,23 +1,11 @@
 """`taper.mtia`: there are no tensors on Meta's accelerators."""
 
-from __future__ import annotations
+from taper.absent import devices
+from taper.absent.answers import own, refused, without_backend
 
+is_available = devices.is_available
+is_initialized = devices.is_initialized
+device_count = devices.device_count
+empty_cache = refused(lambda: without_backend("emptyCache", "MTIA"))
 
-def is_available() -> bool:
-    """False: there is no accelerator."""
-    return False
-
-
-def device_count() -> int:
-    """The number of devices: 0."""
-    return 0
-
-
-def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
-    return False
-
-
-def empty_cache() -> None:
-    """Refused: there is no device."""
-    raise RuntimeError("Cannot execute emptyCache() without MTIA backend.")
+own(globals())

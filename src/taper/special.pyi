@@ -10,7 +10,22 @@ from builtins import int as _int
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias, overload
 
+from taper import digamma as digamma
+from taper import erf as erf
+from taper import erfc as erfc
+from taper import erfinv as erfinv
+from taper import exp2 as exp2
+from taper import expm1 as expm1
+from taper import i0 as i0
+from taper import log1p as log1p
+from taper import log_softmax as log_softmax
+from taper import logit as logit
+from taper import logsumexp as logsumexp
+from taper import polygamma as polygamma
 from taper import return_types as _return_types
+from taper import sinc as sinc
+from taper import softmax as softmax
+from taper import xlogy as xlogy
 from taper.device import device as _device
 from taper.device import layout as _layout
 from taper.device import memory_format as _memory_format
@@ -117,85 +132,52 @@ def shifted_chebyshev_polynomial_w(x: _Operand, n: _Operand, *, out: Tensor | No
     >>> taper.special.shifted_chebyshev_polynomial_w(taper.tensor([0.5]), 2)
     tensor([-1.])
     """
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma.
-
-    >>> import taper
-    >>> taper.digamma(taper.tensor([1.0, 2.0]))
-    tensor([-0.5772,  0.4228])
-    """
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-x log(x), zero at zero and -inf below it.
+    """Compute -x log(x); zero at zero and -inf below it.
 
     >>> import taper
     >>> taper.special.entr(taper.tensor([-1.0, 0.0, 0.5]))
     tensor([  -inf, 0.0000, 0.3466])
     """
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
-
-    >>> import taper
-    >>> taper.erf(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8427])
-    """
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 - erf(x), accurate where that is small.
-
-    >>> import taper
-    >>> taper.erfc(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 0.1573])
-    """
 def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x**2) erfc(x).
+    """Compute exp(x**2) erfc(x).
 
     >>> import taper
     >>> taper.special.erfcx(taper.tensor([0.0, 1.0, 10.0]))
     tensor([1.0000, 0.4276, 0.0561])
     """
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the error function.
-
-    >>> import taper
-    >>> taper.erfinv(taper.tensor([0.0, 0.5]))
-    tensor([0.0000, 0.4769])
-    """
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """2 to the power of every element.
-
-    >>> import taper
-    >>> taper.exp2(taper.tensor([0.0, 3.0]))
-    tensor([1., 8.])
-    """
 def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)) of every element.
+    """Apply the logistic function to every element.
 
-    >>> import taper
-    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
-    """
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) - 1 of every element, accurate near zero.
+    result = 1 / (1 + e⁻ˣ) for each x of `input`
 
-    >>> import taper
-    >>> taper.expm1(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 1.7183])
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
 def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised lower incomplete gamma function of parameter `input` at `other`.
+    """Compute the regularised lower incomplete gamma function of parameter `input` at `other`.
 
     >>> import taper
     >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
     tensor([0.3528])
     """
 def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularised upper incomplete gamma function: one minus `igamma`.
+    """Compute the regularised upper incomplete gamma function: one minus `igamma`.
 
     >>> import taper
     >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
     tensor([0.6472])
     """
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function.
+    """Take the logarithm of the absolute value of the gamma function.
 
     >>> import taper
     >>> taper.lgamma(taper.tensor([1.0, 4.0]))
@@ -215,29 +197,22 @@ def hermite_polynomial_he(x: _Operand, n: _Operand, *, out: Tensor | None = None
     >>> taper.special.hermite_polynomial_he(taper.tensor([0.5]), 2)
     tensor([-0.7500])
     """
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 0.
-
-    >>> import taper
-    >>> taper.i0(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 1.2661])
-    """
 def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(-abs(x)) i0(x), which does not overflow.
+    """Compute exp(-abs(x)) i0(x), which does not overflow.
 
     >>> import taper
     >>> taper.special.i0e(taper.tensor([0.0, 1.0, 1000.0]))
     tensor([1.0000, 0.4658, 0.0126])
     """
 def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 1.
+    """Compute the modified Bessel function of the first kind of order 1.
 
     >>> import taper
     >>> taper.special.i1(taper.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5652])
     """
 def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(-abs(x)) i1(x), which does not overflow.
+    """Compute exp(-abs(x)) i1(x), which does not overflow.
 
     >>> import taper
     >>> taper.special.i1e(taper.tensor([0.0, 1.0, 1000.0]))
@@ -257,40 +232,12 @@ def legendre_polynomial_p(x: _Operand, n: _Operand, *, out: Tensor | None = None
     >>> taper.special.legendre_polynomial_p(taper.tensor([0.5]), 2)
     tensor([-0.1250])
     """
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + x) of every element, accurate near zero.
-
-    >>> import taper
-    >>> taper.log1p(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.6931])
-    """
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of `ndtr`, also where that is 0 for all digits.
+    """Take the logarithm of `ndtr`, even where `ndtr` rounds to 0.
 
     >>> import taper
     >>> taper.special.log_ndtr(taper.tensor([-50.0, 0.0]))
     tensor([-1.2548e+03, -6.9315e-01])
-    """
-def log_softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
-    """The logarithm of softmax along a dimension, computed without overflow.
-
-    >>> import taper
-    >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
-def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
-
-    >>> import taper
-    >>> taper.logit(taper.tensor([0.5, 0.75]))
-    tensor([0.0000, 1.0986])
-    """
-def logsumexp(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, out: Tensor | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials along dimensions, without overflow.
-
-    >>> import taper
-    >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6932)
     """
 def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I of order 0; without a gradient, as in PyTorch.
@@ -321,42 +268,35 @@ def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.6019])
     """
 def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function of dimension `p`, without its constant sign.
+    """Take the logarithm of the gamma function of dimension `p`, without its constant sign.
 
     >>> import taper
     >>> taper.mvlgamma(taper.tensor([3.0]), 2)
     tensor([1.5502])
     """
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The probability that a standard normal deviate is below `input`.
+    """Compute the probability that a standard normal deviate is below `input`.
 
     >>> import taper
     >>> taper.special.ndtr(taper.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
     """
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of `ndtr`.
+    """Invert `ndtr`.
 
     >>> import taper
     >>> taper.special.ndtri(taper.tensor([0.025, 0.5, 1.0]))
     tensor([-1.9600,  0.0000,     inf])
     """
-def polygamma(n: _int, input: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of order `n` of digamma.
-
-    >>> import taper
-    >>> taper.polygamma(1, taper.tensor([1.0]))
-    tensor([1.6449])
-    """
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma.
+    """Compute the derivative of lgamma.
 
     >>> import taper
     >>> taper.digamma(taper.tensor([1.0, 2.0]))
     tensor([-0.5772,  0.4228])
     """
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest whole number, or the nearest with so many decimals; halves go to the even one.
+    """Round to the nearest whole number, or to some decimals; halves go to the even one.
 
     >>> import taper
     >>> taper.special.round(taper.tensor([0.5, 1.5, 2.4]))
@@ -376,22 +316,6 @@ def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> taper.special.scaled_modified_bessel_k1(taper.tensor([1.0]))
     tensor([1.6362])
     """
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x) of every element, 1 at zero.
-
-    >>> import taper
-    >>> taper.sinc(taper.tensor([0.0, 0.5]))
-    tensor([1.0000, 0.6366])
-    """
-def softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
-    """Exponentials along a dimension, divided by their sum.
-
-    `dtype` is what the input is converted to first.
-
-    >>> import taper
-    >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
-    """
 def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(x) / x, a spherical Bessel function of order 0; without a gradient, as in PyTorch.
 
@@ -400,21 +324,14 @@ def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.8415])
     """
 def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x log(1 + y), zero where x is zero; one of them may be a number.
+    """Compute x log(1 + y); zero where x is zero. One of the two may be a number.
 
     >>> import taper
     >>> taper.special.xlog1py(taper.tensor([0.0, 2.0]), taper.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
-def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x log(y), zero where x is zero; one of them may be a number.
-
-    >>> import taper
-    >>> taper.xlogy(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))
-    tensor([0., 0.])
-    """
 def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The sum of (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
+    """Sum (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
 
     >>> import taper
     >>> taper.special.zeta(taper.tensor([2.0, 4.0]), 1)

@@ -36,10 +36,10 @@ _Ints: TypeAlias = _int | Sequence[_int]
 class TensorMethods:
     @property
     def H(self) -> Tensor:
-        """The conjugate transpose of a matrix."""
+        """Conjugate and transpose a matrix."""
     @property
     def T(self) -> Tensor:
-        """The tensor with its dimensions in reverse order; the transpose of a matrix."""
+        """Reverse the order of the dimensions; transpose a matrix."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def __and__(self, other: _Operand | _np.ndarray) -> Tensor: ...
@@ -110,9 +110,9 @@ class TensorMethods:
     def __truediv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def __xor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def _accumulator(self, sequence: _int | None = None) -> _AccumulateGrad | None:
-        """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
+        """Return the leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
 
-        For a node with a sequence number it is the one of that time.
+        For a node with a sequence number it is the one of the time when the node was recorded.
         """
     @property
     def _backward_hooks(self) -> Any:
@@ -121,7 +121,7 @@ class TensorMethods:
     def _backward_hooks(self, value: Any) -> None: ...
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of, None if it is none."""
+        """The tensor that this one is a view of, None if it is no view."""
     @_base.setter
     def _base(self, value: Tensor | None) -> None: ...
     @property
@@ -132,7 +132,7 @@ class TensorMethods:
     def _is_view(self) -> _bool: ...
     _make_subclass: Any
     def _neg_view(self) -> Tensor:
-        """The negative as a view: a write to either shows in both.
+        """Show the negative as a view: a write to either shows in both.
 
         >>> import taper
         >>> x = taper.ones(2)
@@ -147,7 +147,7 @@ class TensorMethods:
     @_post_accumulate_grad_hooks.setter
     def _post_accumulate_grad_hooks(self, value: Any) -> None: ...
     def _use_count(self) -> _int:
-        """How many hold this tensor, all of Python counting as one; nodes and views are the others.
+        """Count who holds this tensor: nodes, views, and all of Python as one.
 
         >>> import taper
         >>> x = taper.ones(2, requires_grad=True)
@@ -161,20 +161,29 @@ class TensorMethods:
     @_version.setter
     def _version(self, value: _int) -> None: ...
     def _view_func(self, new_base: Tensor) -> Tensor | None:
-        """This view as a view of another base; None if it is no view, or the base has another layout.
+        """Return this view taken of another base; None if it is no view, or the layout differs.
 
         >>> import taper
         >>> taper.zeros(2, 3)[1]._view_func(taper.ones(2, 3))
         tensor([1., 1., 1.])
         """
     def _view_func_unsafe(self, new_base: Tensor) -> Tensor | None:
-        """As `_view_func`, without looking at the layout of the base."""
+        """Do the work of `_view_func` without checking the layout of the base."""
     def abs(self) -> Tensor:
-        """The absolute value of every element; of a complex one its distance from zero.
+        """Take the absolute value of every element.
 
-        >>> import taper
-        >>> taper.abs(taper.tensor([1.0, -2.0]))
-        tensor([1., 2.])
+        result = |input|; of a complex element its distance from zero, a real number.
+
+        Args:
+            input: a tensor.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.abs(taper.tensor([1.0, -2.0]))
+            tensor([1., 2.])
         """
     def abs_(self) -> Self:
         """In-place version of `abs`.
@@ -184,11 +193,20 @@ class TensorMethods:
         tensor([1., 2.])
         """
     def absolute(self) -> Tensor:
-        """The absolute value of every element; of a complex one its distance from zero.
+        """Take the absolute value of every element.
 
-        >>> import taper
-        >>> taper.abs(taper.tensor([1.0, -2.0]))
-        tensor([1., 2.])
+        result = |input|; of a complex element its distance from zero, a real number.
+
+        Args:
+            input: a tensor.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.abs(taper.tensor([1.0, -2.0]))
+            tensor([1., 2.])
         """
     def absolute_(self) -> Self:
         """In-place version of `abs`.
@@ -198,7 +216,7 @@ class TensorMethods:
         tensor([1., 2.])
         """
     def acos(self) -> Tensor:
-        """Angle in radians whose cosine is the element.
+        """Find the angle in radians whose cosine is the element.
 
         >>> import taper
         >>> taper.acos(taper.tensor([0.0, 1.0]))
@@ -212,7 +230,7 @@ class TensorMethods:
         tensor([1.5708, 0.0000])
         """
     def acosh(self) -> Tensor:
-        """Inverse hyperbolic cosine of every element.
+        """Take the inverse hyperbolic cosine of every element.
 
         >>> import taper
         >>> taper.acosh(taper.tensor([1.0, 2.0]))
@@ -226,16 +244,27 @@ class TensorMethods:
         tensor([0.0000, 1.3170])
         """
     def add(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
-        """Sum of two tensors, the second multiplied by `alpha`.
+        """Add two tensors element by element, the second multiplied by `alpha`.
 
-        >>> import taper
-        >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
-        tensor([ 7., 10.])
+        result = input + alpha · other
+
+        Args:
+            input: first summand.
+            other: second summand, a tensor or a number.
+            alpha: number that multiplies `other`.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
+            tensor([ 7., 10.])
         """
     def add_(self, other: _Operand, *, alpha: _Number = 1) -> Self:
         """In-place version of `add`."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-        """`beta * self + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
+        """Compute `beta * input + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
 
         >>> import taper
         >>> taper.addbmm(taper.tensor(1.), taper.ones(5, 2, 3), taper.ones(5, 3, 2))
@@ -245,7 +274,7 @@ class TensorMethods:
     def addbmm_(self, *args: Any, **kwargs: Any) -> Self:
         """In-place version of `addbmm`; a tensor that broadcasts to the result gets its shape."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Tensor:
-        """`input` plus `value` times the quotient of two tensors.
+        """Add `value` times the quotient of two tensors to `input`.
 
         >>> import taper
         >>> x = taper.tensor([1.0, 2.0])
@@ -255,7 +284,7 @@ class TensorMethods:
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Self:
         """In-place version of `addcdiv`."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Tensor:
-        """`input` plus `value` times the product of two tensors.
+        """Add `value` times the product of two tensors to `input`.
 
         >>> import taper
         >>> x = taper.tensor([1.0, 2.0])
@@ -265,7 +294,7 @@ class TensorMethods:
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Operand = 1) -> Self:
         """In-place version of `addcmul`."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-        """`beta * self + alpha * (mat1 @ mat2)`.
+        """Compute `beta * input + alpha * (mat1 @ mat2)`.
 
         >>> import taper
         >>> taper.addmm(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3, 2))
@@ -275,7 +304,7 @@ class TensorMethods:
     def addmm_(self, *args: Any, **kwargs: Any) -> Self:
         """In-place version of `addmm`."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-        """`beta * self + alpha * (mat @ vec)`.
+        """Compute `beta * input + alpha * (mat @ vec)`.
 
         >>> import taper
         >>> taper.addmv(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3), alpha=2)
@@ -289,7 +318,7 @@ class TensorMethods:
         tensor([7., 8.])
         """
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-        """`beta * self + alpha * outer(vec1, vec2)`.
+        """Compute `beta * input + alpha * outer(vec1, vec2)`.
 
         >>> import taper
         >>> taper.addr(taper.zeros(2, 2), taper.tensor([1., 2.]), taper.tensor([3., 4.]))
@@ -299,42 +328,68 @@ class TensorMethods:
     def addr_(self, vec1: Tensor, vec2: Tensor, *more: Any, beta: _Number = 1, alpha: _Number = 1) -> Self:
         """In-place version of `addr`."""
     def adjoint(self) -> Tensor:
-        """The conjugate transpose of a matrix or of a batch of matrices.
+        """Conjugate and transpose a matrix or a batch of matrices.
 
         >>> import taper
         >>> taper.adjoint(taper.zeros(2, 3)).shape
         torch.Size([3, 2])
         """
     def all(self, dim: _Ints | None = None, keepdim: _bool = False, *, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-        """Whether all elements are true (not zero), of all or along dimensions.
+        """Tell whether all elements are true (not zero).
 
-        >>> import taper
-        >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
-        tensor([ True, False])
+        Args:
+            input: a tensor.
+            dim: dimension or dimensions to reduce; all of them by default.
+            keepdim: keep the reduced dimensions, with length 1.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+        Example:
+            >>> import taper
+            >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
+            tensor([ True, False])
         """
     def allclose(self, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Whether `isclose` holds for all elements.
+        """Tell whether all elements of two tensors are close to each other.
 
-        >>> import taper
-        >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
-        True
+        Close means |input - other| ≤ atol + rtol · |other|.
+
+        Args:
+            input: first tensor.
+            other: second tensor, of the same dtype; it broadcasts with the first.
+            rtol: relative tolerance.
+            atol: absolute tolerance.
+            equal_nan: whether nan counts as close to nan.
+
+        Returns: True or False.
+
+        Example:
+            >>> import taper
+            >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
+            True
         """
     def amax(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-        """The largest elements along dimensions, by default of all.
+        """Find the largest elements along dimensions, by default of all.
+
+        Equal largest elements share the gradient evenly.
 
         >>> import taper
         >>> taper.amax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
         tensor([2., 3.])
         """
     def amin(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-        """The smallest elements along dimensions, by default of all.
+        """Find the smallest elements along dimensions, by default of all.
+
+        Equal smallest elements share the gradient evenly.
 
         >>> import taper
         >>> taper.amin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
         tensor([1., 0.])
         """
     def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _return_types.aminmax:
-        """The smallest and the largest element, of all or along a dimension.
+        """Find the smallest and the largest element, of all or along a dimension.
 
         >>> import taper
         >>> taper.aminmax(taper.tensor([1.0, 3.0, 2.0]))
@@ -343,28 +398,38 @@ class TensorMethods:
         max=tensor(3.))
         """
     def angle(self) -> Tensor:
-        """The angle of every element in radians; pi for negative real numbers.
+        """Compute the angle of every element in radians; pi for negative real numbers.
 
         >>> import taper
         >>> taper.angle(taper.tensor([1j, -1.0]))
         tensor([1.5708, 3.1416])
         """
     def any(self, dim: _Ints | None = None, keepdim: _bool = False, *, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-        """Whether any element is true (not zero), of all or along dimensions.
+        """Tell whether any element is true (not zero).
 
-        >>> import taper
-        >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
-        tensor([ True, False])
+        Args:
+            input: a tensor.
+            dim: dimension or dimensions to reduce; all of them by default.
+            keepdim: keep the reduced dimensions, with length 1.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+        Example:
+            >>> import taper
+            >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
+            tensor([ True, False])
         """
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
-        """Replace each element by what a Python function makes of it; slow.
+        """Replace each element by what a Python function returns for it; slow.
 
         >>> import taper
         >>> taper.tensor([1, 2]).apply_(lambda value: value * 10)
         tensor([10, 20])
         """
     def arccos(self) -> Tensor:
-        """Angle in radians whose cosine is the element.
+        """Find the angle in radians whose cosine is the element.
 
         >>> import taper
         >>> taper.acos(taper.tensor([0.0, 1.0]))
@@ -378,7 +443,7 @@ class TensorMethods:
         tensor([1.5708, 0.0000])
         """
     def arccosh(self) -> Tensor:
-        """Inverse hyperbolic cosine of every element.
+        """Take the inverse hyperbolic cosine of every element.
 
         >>> import taper
         >>> taper.acosh(taper.tensor([1.0, 2.0]))
@@ -392,7 +457,7 @@ class TensorMethods:
         tensor([0.0000, 1.3170])
         """
     def arcsin(self) -> Tensor:
-        """Angle in radians whose sine is the element.
+        """Find the angle in radians whose sine is the element.
 
         >>> import taper
         >>> taper.asin(taper.tensor([0.0, 1.0]))
@@ -406,7 +471,7 @@ class TensorMethods:
         tensor([0.0000, 1.5708])
         """
     def arcsinh(self) -> Tensor:
-        """Inverse hyperbolic sine of every element.
+        """Take the inverse hyperbolic sine of every element.
 
         >>> import taper
         >>> taper.asinh(taper.tensor([0.0, 1.0]))
@@ -420,14 +485,14 @@ class TensorMethods:
         tensor([0.0000, 0.8814])
         """
     def arctan(self) -> Tensor:
-        """Angle in radians whose tangent is the element.
+        """Find the angle in radians whose tangent is the element.
 
         >>> import taper
         >>> taper.atan(taper.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7854])
         """
     def arctan2(self, other: Tensor) -> Tensor:
-        """The angle in radians of the point with height `input` and width `other`.
+        """Find the angle in radians of the point with height `input` and width `other`.
 
         >>> import taper
         >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
@@ -443,7 +508,7 @@ class TensorMethods:
         tensor([0.0000, 0.7854])
         """
     def arctanh(self) -> Tensor:
-        """Inverse hyperbolic tangent of every element.
+        """Take the inverse hyperbolic tangent of every element.
 
         >>> import taper
         >>> taper.atanh(taper.tensor([0.0, 0.5]))
@@ -457,28 +522,48 @@ class TensorMethods:
         tensor([0.0000, 0.5493])
         """
     def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-        """Where the largest element is: counted in the flattened tensor, or along a dimension.
+        """Find the index of the largest element.
 
-        >>> import taper
-        >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
-        tensor([1, 0])
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default the index counts in the flattened tensor.
+            keepdim: keep the reduced dimensions, with length 1.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`, in int64; of equal elements the first counts.
+
+        Example:
+            >>> import taper
+            >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
+            tensor([1, 0])
         """
     def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-        """Where the smallest element is: counted in the flattened tensor, or along a dimension.
+        """Find the index of the smallest element, in the flattened tensor or along a dimension.
 
         >>> import taper
         >>> taper.argmin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
         tensor([0, 1])
         """
     def argsort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, axis: _int | None = None) -> Tensor:
-        """The indices that put the elements in order along a dimension.
+        """Find the indices that sort a tensor along a dimension.
 
-        >>> import taper
-        >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
-        tensor([1, 2, 0])
+        Args:
+            input: a tensor.
+            dim: dimension to sort along.
+            descending: whether the largest element comes first.
+            stable: whether equal elements keep their order; here they always do.
+            axis: NumPy's name for `dim`.
+
+        Shape: the result has the shape of `input`, in int64.
+
+        Example:
+            >>> import taper
+            >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
+            tensor([1, 2, 0])
         """
     def argwhere(self) -> Tensor:
-        """The coordinates of all elements that are not zero, one row each.
+        """Find the coordinates of all elements that are not zero, one row each.
 
         >>> import taper
         >>> taper.argwhere(taper.tensor([0, 5, 6]))
@@ -486,7 +571,7 @@ class TensorMethods:
                 [2]])
         """
     def as_strided(self, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
-        """A view of the tensor's whole storage with any shape and strides.
+        """View the tensor's whole storage with any shape and strides.
 
         >>> import taper
         >>> taper.as_strided(taper.arange(6), (2, 3), (1, 2))
@@ -501,16 +586,17 @@ class TensorMethods:
         tensor([0, 2, 4])
         """
     def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: _int | None = None) -> Tensor:
-        """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`.
+        """Copy a tensor with `src` written to `as_strided(size, stride, storage_offset)`.
 
-        Differs: the gradient of `input` is zero where it was replaced; in PyTorch it is zero elsewhere.
+        Differs from PyTorch: the gradient of `input` is zero where it was replaced; in PyTorch it is
+        zero elsewhere.
 
         >>> import taper
         >>> taper.as_strided_scatter(taper.zeros(6), taper.ones(2), (2,), (3,))
         tensor([1., 0., 0., 1., 0., 0.])
         """
     def as_subclass(self, cls: type[_T]) -> _T:
-        """The same tensor, with its history, as an object of a subclass.
+        """Return the same tensor, with its history, as an object of a subclass.
 
         >>> import taper
         >>> class Marked(taper.Tensor):
@@ -519,7 +605,7 @@ class TensorMethods:
         Marked([1., 1.])
         """
     def asin(self) -> Tensor:
-        """Angle in radians whose sine is the element.
+        """Find the angle in radians whose sine is the element.
 
         >>> import taper
         >>> taper.asin(taper.tensor([0.0, 1.0]))
@@ -533,7 +619,7 @@ class TensorMethods:
         tensor([0.0000, 1.5708])
         """
     def asinh(self) -> Tensor:
-        """Inverse hyperbolic sine of every element.
+        """Take the inverse hyperbolic sine of every element.
 
         >>> import taper
         >>> taper.asinh(taper.tensor([0.0, 1.0]))
@@ -547,14 +633,14 @@ class TensorMethods:
         tensor([0.0000, 0.8814])
         """
     def atan(self) -> Tensor:
-        """Angle in radians whose tangent is the element.
+        """Find the angle in radians whose tangent is the element.
 
         >>> import taper
         >>> taper.atan(taper.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7854])
         """
     def atan2(self, other: Tensor) -> Tensor:
-        """The angle in radians of the point with height `input` and width `other`.
+        """Find the angle in radians of the point with height `input` and width `other`.
 
         >>> import taper
         >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
@@ -570,7 +656,7 @@ class TensorMethods:
         tensor([0.0000, 0.7854])
         """
     def atanh(self) -> Tensor:
-        """Inverse hyperbolic tangent of every element.
+        """Take the inverse hyperbolic tangent of every element.
 
         >>> import taper
         >>> taper.atanh(taper.tensor([0.0, 0.5]))
@@ -584,16 +670,27 @@ class TensorMethods:
         tensor([0.0000, 0.5493])
         """
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Tensor | Sequence[Tensor] | None = None) -> None:
-        """Compute the gradients of this tensor with respect to the leaves of its graph.
+        """Compute the gradients of this tensor with respect to the leaves it was computed from.
 
-        >>> import taper
-        >>> x = taper.tensor([2.0, 3.0], requires_grad=True)
-        >>> (x * x).sum().backward()
-        >>> x.grad
-        tensor([4., 6.])
+        The gradients are added to the `.grad` of the leaves.
+
+        Args:
+            gradient: gradient with respect to this tensor; needed unless it has exactly one element.
+            retain_graph: keep what the graph saved, for another pass; by default as `create_graph`.
+            create_graph: record the pass itself, for gradients of gradients.
+            inputs: tensors whose `.grad` receives gradients; by default all leaves.
+
+        Returns: nothing.
+
+        Example:
+            >>> import taper
+            >>> x = taper.tensor([2.0, 3.0], requires_grad=True)
+            >>> (x * x).sum().backward()
+            >>> x.grad
+            tensor([4., 6.])
         """
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-        """`beta * self + alpha * bmm(batch1, batch2)`.
+        """Compute `beta * input + alpha * bmm(batch1, batch2)`.
 
         >>> import taper
         >>> taper.baddbmm(taper.tensor(1.), taper.ones(1, 2, 3), taper.ones(1, 3, 2))
@@ -603,12 +700,21 @@ class TensorMethods:
     def baddbmm_(self, *args: Any, **kwargs: Any) -> Self:
         """In-place version of `baddbmm`."""
     def bernoulli(self, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-        """Ones with the probabilities that the elements of `input` are (or with `p`), and zeros.
+        """Draw ones and zeros: each element is 1 with its own probability.
 
-        >>> import taper
-        >>> generator = taper.manual_seed(0)
-        >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
-        tensor([0., 0., 1.])
+        Args:
+            input: tensor of probabilities in [0, 1].
+            p: one probability for all; only the shape of `input` counts then.
+            generator: source of random numbers; by default the one that `manual_seed` seeds.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape and dtype of `input`.
+
+        Example:
+            >>> import taper
+            >>> generator = taper.manual_seed(0)
+            >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
+            tensor([0., 0., 1.])
         """
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones, each with probability `p` (a number or a tensor), and zeros.
@@ -619,16 +725,28 @@ class TensorMethods:
         tensor([0., 0., 1., 0.])
         """
     def bfloat16(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.bfloat16; itself if it is that already."""
+        """Convert the tensor to torch.bfloat16.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).bfloat16().dtype
+            torch.bfloat16
+        """
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-        """How often each non-negative integer occurs, or the sum of its weights.
+        """Count how often each non-negative integer occurs, or add up its weights.
 
         >>> import taper
         >>> taper.bincount(taper.tensor([0, 2, 2]))
         tensor([1, 0, 2])
         """
     def bitwise_and(self, other: _Operand) -> Tensor:
-        """The bits that both elements have; for bool logical and.
+        """Keep the bits that both elements have; for bool logical and.
 
         >>> import taper
         >>> taper.bitwise_and(taper.tensor([6, 5]), 3)
@@ -637,7 +755,7 @@ class TensorMethods:
     def bitwise_and_(self, other: _Operand) -> Self:
         """In-place version of `bitwise_and`."""
     def bitwise_left_shift(self, other: _Operand) -> Tensor:
-        """The bits moved up by `other` places; none is left if there are not so many.
+        """Move the bits up by `other` places; those pushed out are lost.
 
         >>> import taper
         >>> taper.bitwise_left_shift(taper.tensor([1, 3]), 2)
@@ -646,7 +764,7 @@ class TensorMethods:
     def bitwise_left_shift_(self, other: _Operand) -> Self:
         """In-place version of `bitwise_left_shift`."""
     def bitwise_not(self) -> Tensor:
-        """All bits turned; for bool logical not.
+        """Turn all bits; for bool logical not.
 
         >>> import taper
         >>> taper.bitwise_not(taper.tensor([0, -1]))
@@ -655,7 +773,7 @@ class TensorMethods:
     def bitwise_not_(self) -> Self:
         """In-place version of `bitwise_not`."""
     def bitwise_or(self, other: _Operand) -> Tensor:
-        """The bits that one of the elements has; for bool logical or.
+        """Keep the bits that one of the elements has; for bool logical or.
 
         >>> import taper
         >>> taper.bitwise_or(taper.tensor([6, 5]), 3)
@@ -664,7 +782,7 @@ class TensorMethods:
     def bitwise_or_(self, other: _Operand) -> Self:
         """In-place version of `bitwise_or`."""
     def bitwise_right_shift(self, other: _Operand) -> Tensor:
-        """The bits moved down by `other` places; the sign stays.
+        """Move the bits down by `other` places; the sign stays.
 
         >>> import taper
         >>> taper.bitwise_right_shift(taper.tensor([4, -8]), 2)
@@ -673,7 +791,7 @@ class TensorMethods:
     def bitwise_right_shift_(self, other: _Operand) -> Self:
         """In-place version of `bitwise_right_shift`."""
     def bitwise_xor(self, other: _Operand) -> Tensor:
-        """The bits that exactly one of the elements has; for bool logical xor.
+        """Keep the bits that exactly one of the elements has; for bool logical xor.
 
         >>> import taper
         >>> taper.bitwise_xor(taper.tensor([6, 5]), 3)
@@ -682,18 +800,40 @@ class TensorMethods:
     def bitwise_xor_(self, other: _Operand) -> Self:
         """In-place version of `bitwise_xor`."""
     def bmm(self, mat2: Tensor) -> Tensor:
-        """Products of the matrices of two stacks, pair by pair.
+        """Multiply the matrices of two stacks, pair by pair; nothing broadcasts.
 
-        >>> import taper
-        >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
-        tensor([[[3.]],
-        <BLANKLINE>
-                [[3.]]])
+        result[b] = input[b] @ mat2[b]
+
+        Args:
+            input: stack of left matrices.
+            mat2: stack of right matrices.
+            out: tensor that receives the result.
+
+        Shape: (b, n, k) and (b, k, m) give (b, n, m).
+
+        Example:
+            >>> import taper
+            >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
+            tensor([[[3.]],
+            <BLANKLINE>
+                    [[3.]]])
         """
     def bool(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.bool; itself if it is that already."""
+        """Convert the tensor to torch.bool.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).bool().dtype
+            torch.bool
+        """
     def broadcast_to(self, size: _Ints) -> Tensor:
-        """The tensor expanded to `size`.
+        """Expand the tensor to `size`, as a view.
 
         >>> import taper
         >>> taper.broadcast_to(taper.tensor([1, 2]), (2, 2))
@@ -701,7 +841,19 @@ class TensorMethods:
                 [1, 2]])
         """
     def byte(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.uint8; itself if it is that already."""
+        """Convert the tensor to torch.uint8.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).byte().dtype
+            torch.uint8
+        """
     def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with numbers of the Cauchy distribution.
 
@@ -711,9 +863,21 @@ class TensorMethods:
         tensor([22.1955,  2.5295])
         """
     def cdouble(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.complex128; itself if it is that already."""
+        """Convert the tensor to torch.complex128.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).cdouble().dtype
+            torch.complex128
+        """
     def ceil(self) -> Tensor:
-        """The smallest whole number that is not below the element.
+        """Round every element up to a whole number.
 
         >>> import taper
         >>> taper.ceil(taper.tensor([1.5, -1.5]))
@@ -727,11 +891,35 @@ class TensorMethods:
         tensor([ 2., -1.])
         """
     def cfloat(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.complex64; itself if it is that already."""
+        """Convert the tensor to torch.complex64.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).cfloat().dtype
+            torch.complex64
+        """
     def char(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.int8; itself if it is that already."""
+        """Convert the tensor to torch.int8.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).char().dtype
+            torch.int8
+        """
     def cholesky(self, upper: _bool = False) -> Tensor:
-        """L of A = L L^H, or its adjoint; `linalg.cholesky` is the name to use.
+        """Factor matrices as A = L L^H; `linalg.cholesky` is the name to use.
 
         >>> import taper, warnings
         >>> warnings.simplefilter("ignore")
@@ -739,32 +927,52 @@ class TensorMethods:
         tensor([[2.]])
         """
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
-        """The inverse of A from its Cholesky factor.
+        """Invert A with its Cholesky factor.
 
         >>> import taper
         >>> taper.cholesky_inverse(taper.tensor([[2.0]]))
         tensor([[0.2500]])
         """
     def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
-        """X of A X = B from Cholesky's factor of A, the second argument.
+        """Solve A X = B with Cholesky's factor of A, the second argument.
 
         >>> import taper
         >>> taper.cholesky_solve(taper.tensor([[4.0]]), taper.tensor([[2.0]]))
         tensor([[1.]])
         """
     def chunk(self, chunks: _int, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """At most `chunks` parts of equal length along `dim`, the last one perhaps shorter.
+        """Cut a tensor into at most `chunks` parts of equal length.
 
-        >>> import taper
-        >>> taper.chunk(taper.arange(5), 2)
-        (tensor([0, 1, 2]), tensor([3, 4]))
+        Args:
+            input: the tensor to cut.
+            chunks: how many parts are wanted; there are fewer where the length does not allow so many.
+            dim: dimension to cut.
+            axis: NumPy's name for `dim`.
+
+        Returns: a tuple of views, each ⌈length / chunks⌉ long, the last perhaps shorter.
+
+        Example:
+            >>> import taper
+            >>> taper.chunk(taper.arange(5), 2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
         """
     def clamp(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
-        """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+        """Move every element into the interval from `min` to `max`.
 
-        >>> import taper
-        >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
-        tensor([0.0000, 0.5000, 1.0000])
+        result = min(max(x, min), max); where `min` is above `max` the result is `max`.
+
+        Args:
+            input: a tensor.
+            min: lower bound, a number or a tensor; None for no bound.
+            max: upper bound, likewise; one of the two must be given.
+            out: tensor that receives the result.
+
+        Shape: `input` and tensor bounds broadcast together; the result has the broadcast shape.
+
+        Example:
+            >>> import taper
+            >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+            tensor([0.0000, 0.5000, 1.0000])
         """
     def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self:
         """In-place version of `clamp`.
@@ -774,7 +982,7 @@ class TensorMethods:
         tensor([0.0000, 0.5000, 1.0000])
         """
     def clamp_max(self, max: _Operand) -> Tensor:
-        """The tensor, not above `max`.
+        """Lower elements that lie above `max` to it.
 
         >>> import taper
         >>> taper.clamp_max(taper.tensor([-2.0, 3.0]), 0)
@@ -788,7 +996,7 @@ class TensorMethods:
         tensor([-2.,  0.])
         """
     def clamp_min(self, min: _Operand) -> Tensor:
-        """The tensor, not below `min`.
+        """Raise elements that lie below `min` to it.
 
         >>> import taper
         >>> taper.clamp_min(taper.tensor([-2.0, 3.0]), 0)
@@ -802,11 +1010,22 @@ class TensorMethods:
         tensor([0., 3.])
         """
     def clip(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
-        """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+        """Move every element into the interval from `min` to `max`.
 
-        >>> import taper
-        >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
-        tensor([0.0000, 0.5000, 1.0000])
+        result = min(max(x, min), max); where `min` is above `max` the result is `max`.
+
+        Args:
+            input: a tensor.
+            min: lower bound, a number or a tensor; None for no bound.
+            max: upper bound, likewise; one of the two must be given.
+            out: tensor that receives the result.
+
+        Shape: `input` and tensor bounds broadcast together; the result has the broadcast shape.
+
+        Example:
+            >>> import taper
+            >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+            tensor([0.0000, 0.5000, 1.0000])
         """
     def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self:
         """In-place version of `clamp`.
@@ -816,21 +1035,28 @@ class TensorMethods:
         tensor([0.0000, 0.5000, 1.0000])
         """
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
-        """A copy with its own memory.
+        """Copy a tensor into memory of its own; the copy is recorded by autograd.
 
-        >>> import taper
-        >>> taper.clone(taper.tensor([1.0, 2.0]))
-        tensor([1., 2.])
+        Args:
+            input: a tensor.
+            memory_format: order of the dimensions in memory; by default that of the input.
+
+        Shape: the result has the shape and dtype of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.clone(taper.tensor([1.0, 2.0]))
+            tensor([1., 2.])
         """
     def conj(self) -> Tensor:
-        """Complex conjugate; a real tensor is returned as it is.
+        """Conjugate a complex tensor, as a view; return a real one as it is.
 
         >>> import taper
         >>> taper.conj(taper.tensor([1 + 2j]))
         tensor([1.-2.j])
         """
     def conj_physical(self) -> Tensor:
-        """Complex conjugate; a real tensor is returned as it is.
+        """Conjugate a complex tensor into new memory; return a real one as it is.
 
         >>> import taper
         >>> taper.conj_physical(taper.tensor([1 + 2j]))
@@ -844,7 +1070,7 @@ class TensorMethods:
         tensor([1.-2.j])
         """
     def const_data_ptr(self) -> _int:
-        """The address of the first element, for reading.
+        """Return the address of the first element, for reading.
 
         >>> import taper
         >>> x = taper.ones(2)
@@ -852,22 +1078,35 @@ class TensorMethods:
         True
         """
     def contiguous(self, memory_format: _memory_format | None = ...) -> Tensor:
-        """The tensor itself if its elements lie in row-major order, else a copy that does.
+        """Arrange the elements in memory in the order of their indices.
 
-        >>> import taper
-        >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
-        (2, 1)
+        Args:
+            memory_format: order of the dimensions in memory, row-major by default.
+
+        Returns: the tensor itself if it lies so already, else a copy.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
+            (2, 1)
         """
     def copy_(self, other: _Operand, non_blocking: _bool = False) -> Self:
-        """Write the values of another tensor into this one, broadcast and converted.
+        """Write the values of another tensor into this one.
 
-        >>> import taper
-        >>> taper.zeros(2, 2).copy_(taper.tensor([1, 2]))
-        tensor([[1., 2.],
-                [1., 2.]])
+        Args:
+            other: tensor that broadcasts to this one; its values are converted to this dtype.
+            non_blocking: has no effect on the CPU.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2, 2).copy_(taper.tensor([1, 2]))
+            tensor([[1., 2.],
+                    [1., 2.]])
         """
     def copysign(self, other: _Operand) -> Tensor:
-        """The absolute values of `input` with the signs of `other`.
+        """Give the absolute values of `input` the signs of `other`.
 
         >>> import taper
         >>> taper.copysign(taper.tensor([1.0, -2.0]), taper.tensor([-1.0, 3.0]))
@@ -876,7 +1115,7 @@ class TensorMethods:
     def copysign_(self, other: _Operand) -> Self:
         """In-place version of `copysign`."""
     def corrcoef(self) -> Tensor:
-        """The correlation coefficients of the rows; columns are observations.
+        """Compute the correlation coefficients of the rows; columns are observations.
 
         >>> import taper
         >>> taper.corrcoef(taper.tensor([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
@@ -884,11 +1123,20 @@ class TensorMethods:
                 [-1.,  1.]])
         """
     def cos(self) -> Tensor:
-        """Cosine of every element, in radians.
+        """Take the cosine of every element.
 
-        >>> import taper
-        >>> taper.cos(taper.tensor([0.0, 1.0]))
-        tensor([1.0000, 0.5403])
+        result = cos x for each x of `input`, in radians
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.cos(taper.tensor([0.0, 1.0]))
+            tensor([1.0000, 0.5403])
         """
     def cos_(self) -> Self:
         """In-place version of `cos`.
@@ -898,7 +1146,7 @@ class TensorMethods:
         tensor([1.0000, 0.5403])
         """
     def cosh(self) -> Tensor:
-        """Hyperbolic cosine of every element.
+        """Take the hyperbolic cosine of every element.
 
         >>> import taper
         >>> taper.cosh(taper.tensor([0.0, 1.0]))
@@ -912,14 +1160,14 @@ class TensorMethods:
         tensor([1.0000, 1.5431])
         """
     def count_nonzero(self, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor:
-        """How many elements are not zero, of all or along dimensions.
+        """Count the elements that are not zero, of all or along dimensions.
 
         >>> import taper
         >>> taper.count_nonzero(taper.tensor([0, 3, 0, 4]))
         tensor(2)
         """
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-        """The covariances of the rows; columns are observations, which may have weights.
+        """Compute the covariances of the rows; columns are observations, which may have weights.
 
         >>> import taper
         >>> taper.cov(taper.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
@@ -927,32 +1175,57 @@ class TensorMethods:
                 [2., 4.]])
         """
     def cpu(self, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor on the CPU: itself."""
+        """Move the tensor to the CPU, where it is already.
+
+        Args:
+            memory_format: has no effect.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> taper.ones(2).cpu()
+            tensor([1., 1.])
+        """
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
-        """The cross product of vectors of length 3; without `dim` along the first such dimension.
+        """Compute the cross product of vectors of length 3, by default along the first such dimension.
 
         >>> import taper
         >>> taper.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]), dim=0)
         tensor([0, 0, 1])
         """
     def cuda(self, device: _Device | None = None, non_blocking: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-        """Raises: there is no CUDA."""
+        """Raise PyTorch's error of a machine without CUDA: taper computes on the CPU.
+
+        Args:
+            device: number or name of a CUDA device.
+            non_blocking: has no effect.
+            memory_format: has no effect.
+
+        Returns: never; `tensor.to(device)` works with any device that a program may choose.
+
+        Example:
+            >>> import taper
+            >>> taper.ones(2).cuda()
+            Traceback (most recent call last):
+            AssertionError: Torch not compiled with CUDA enabled
+        """
     def cummax(self, dim: _int) -> _return_types.cummax:
-        """The largest element up to each one along a dimension, and where it is.
+        """Find the largest element up to each one along a dimension, and where it is.
 
         >>> import taper
         >>> taper.cummax(taper.tensor([1.0, 3.0, 2.0]), dim=0).indices
         tensor([0, 1, 1])
         """
     def cummin(self, dim: _int) -> _return_types.cummin:
-        """The smallest element up to each one along a dimension, and where it is.
+        """Find the smallest element up to each one along a dimension, and where it is.
 
         >>> import taper
         >>> taper.cummin(taper.tensor([2.0, 3.0, 1.0]), dim=0).values
         tensor([2., 2., 1.])
         """
     def cumprod(self, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
-        """The product of the elements up to each one along a dimension; of integers in int64.
+        """Multiply the elements up to each one along a dimension; integers in int64.
 
         >>> import taper
         >>> taper.cumprod(taper.tensor([1.0, 2.0, 3.0]), dim=0)
@@ -961,11 +1234,22 @@ class TensorMethods:
     def cumprod_(self, dim: _int, *, dtype: _dtype | None = None) -> Self:
         """In-place version of `cumprod`."""
     def cumsum(self, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
-        """The sum of the elements up to each one along a dimension; of integers in int64.
+        """Add up the elements from the first to each one, along a dimension.
 
-        >>> import taper
-        >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
-        tensor([1., 3., 6.])
+        result[i] = input[0] + … + input[i]
+
+        Args:
+            input: a tensor; integers and bools are added in int64.
+            dim: dimension to go along.
+            dtype: dtype that `input` is converted to first.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+            tensor([1., 3., 6.])
         """
     def cumsum_(self, dim: _int, *, dtype: _dtype | None = None) -> Self:
         """In-place version of `cumsum`."""
@@ -975,7 +1259,7 @@ class TensorMethods:
     @data.setter
     def data(self, value: Tensor) -> None: ...
     def deg2rad(self) -> Tensor:
-        """Degrees as radians.
+        """Convert degrees to radians.
 
         >>> import taper
         >>> taper.deg2rad(taper.tensor([180.0]))
@@ -989,30 +1273,54 @@ class TensorMethods:
         tensor([3.1416])
         """
     def det(self) -> Tensor:
-        """Another name of `linalg.det`.
+        """Compute determinants: another name of `linalg.det`.
 
         >>> import taper
         >>> taper.det(taper.eye(2))
         tensor(1.)
         """
     def detach(self) -> Tensor:
-        """The same memory and version counter without history and without tangent.
+        """Look at the same memory without history: no gradient flows through the result.
 
-        >>> import taper
-        >>> taper.ones(2, requires_grad=True).detach()
-        tensor([1., 1.])
+        Writing in place into the result changes `input` too, and autograd notices it.
+
+        Args:
+            input: a tensor.
+
+        Returns: a tensor that does not require a gradient and shares the memory of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.ones(2, requires_grad=True).detach()
+            tensor([1., 1.])
         """
     def detach_(self) -> Self:
-        """Cut this tensor from its graph, in place."""
-    def diag(self, diagonal: _int = 0) -> Tensor:
-        """A matrix with the vector on a diagonal; of a matrix, the diagonal as a vector.
+        """Cut this tensor from its graph, in place: it becomes a leaf without gradient.
 
-        >>> import taper
-        >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
-        tensor([1, 4])
+        Returns: the tensor itself; views cannot be cut in place.
+
+        Example:
+            >>> import taper
+            >>> (taper.ones(2, requires_grad=True) * 2).detach_()
+            tensor([2., 2.])
+        """
+    def diag(self, diagonal: _int = 0) -> Tensor:
+        """Put a vector on a diagonal, or take a diagonal from a matrix.
+
+        Args:
+            input: a vector or a matrix.
+            diagonal: which diagonal; positive ones lie above the main one.
+            out: tensor that receives the result.
+
+        Shape: (n,) gives (n + |diagonal|, n + |diagonal|); (n, m) gives the vector of its diagonal.
+
+        Example:
+            >>> import taper
+            >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
+            tensor([1, 4])
         """
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """Matrices with the last dimension of the tensor on a diagonal, zero elsewhere.
+        """Make matrices with the tensor's last dimension on a diagonal, zero elsewhere.
 
         >>> import taper
         >>> taper.diag_embed(taper.tensor([1, 2]))
@@ -1020,7 +1328,7 @@ class TensorMethods:
                 [0, 2]])
         """
     def diagflat(self, offset: _int = 0) -> Tensor:
-        """A matrix with all elements of the tensor on a diagonal.
+        """Make a matrix with all elements of the tensor on a diagonal.
 
         >>> import taper
         >>> taper.diagflat(taper.tensor([[1], [2]]))
@@ -1028,14 +1336,14 @@ class TensorMethods:
                 [0, 2]])
         """
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """The diagonal of two dimensions as a new last dimension; shares the memory.
+        """View the diagonal of two dimensions as a new last dimension.
 
         >>> import taper
         >>> taper.diagonal(taper.tensor([[1, 2], [3, 4]]))
         tensor([1, 4])
         """
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """A copy with `src` on a diagonal.
+        """Copy a tensor with `src` written to a diagonal.
 
         >>> import taper
         >>> taper.diagonal_scatter(taper.zeros(2, 2), taper.ones(2))
@@ -1043,7 +1351,7 @@ class TensorMethods:
                 [0., 1.]])
         """
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, axis: _int | None = None) -> Tensor:
-        """The differences of neighbours along a dimension, `n` times over.
+        """Subtract neighbours along a dimension, `n` times over.
 
         `prepend` and `append` are joined to the input first.
 
@@ -1052,7 +1360,7 @@ class TensorMethods:
         tensor([2, 4])
         """
     def digamma(self) -> Tensor:
-        """The derivative of lgamma.
+        """Compute the derivative of lgamma.
 
         >>> import taper
         >>> taper.digamma(taper.tensor([1.0, 2.0]))
@@ -1061,7 +1369,7 @@ class TensorMethods:
     def digamma_(self) -> Self:
         """In-place version of `digamma`."""
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[_int, ...]:
-        """The dimensions from the outermost in memory to the innermost.
+        """List the dimensions from the outermost in memory to the innermost.
 
         `ambiguity_check` refuses an order that lengths of 1 or repeated strides leave open; a list of
         memory formats refuses a tensor that fits several of them, or none.
@@ -1071,68 +1379,113 @@ class TensorMethods:
         (1, 0)
         """
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
-        """The norm of order `p` of the difference of two tensors.
+        """Compute the norm of order `p` of the difference of two tensors.
 
         >>> import taper
         >>> taper.dist(taper.tensor([1.0, 2.0]), taper.tensor([4.0, 6.0]))
         tensor(5.)
         """
     def div(self, other: _Operand, *, rounding_mode: str | None = ...) -> Tensor:
-        """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+        """Divide one tensor by another, element by element.
 
-        >>> import taper
-        >>> taper.div(taper.tensor([1.0, 2.0]), 4)
-        tensor([0.2500, 0.5000])
-        >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
-        tensor([-4,  3])
+        result = input / other; integers give the default floating dtype unless the quotient is rounded.
+
+        Args:
+            input: the dividend.
+            other: the divisor, a tensor or a number.
+            rounding_mode: None (exact), "trunc" (towards zero) or "floor" (down); both keep integers.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast together; the result has the broadcast shape.
+
+        Example:
+            >>> import taper
+            >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+            tensor([0.2500, 0.5000])
+            >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+            tensor([-4,  3])
         """
     def div_(self, other: _Operand, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`."""
     def divide(self, other: _Operand, *, rounding_mode: str | None = ...) -> Tensor:
-        """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+        """Divide one tensor by another, element by element.
 
-        >>> import taper
-        >>> taper.div(taper.tensor([1.0, 2.0]), 4)
-        tensor([0.2500, 0.5000])
-        >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
-        tensor([-4,  3])
+        result = input / other; integers give the default floating dtype unless the quotient is rounded.
+
+        Args:
+            input: the dividend.
+            other: the divisor, a tensor or a number.
+            rounding_mode: None (exact), "trunc" (towards zero) or "floor" (down); both keep integers.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast together; the result has the broadcast shape.
+
+        Example:
+            >>> import taper
+            >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+            tensor([0.2500, 0.5000])
+            >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+            tensor([-4,  3])
         """
     def divide_(self, other: _Operand, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`."""
     def dot(self, tensor: Tensor) -> Tensor:
-        """Sum of the products of the elements of two vectors.
+        """Sum the products of the elements of two vectors.
 
         >>> import taper
         >>> taper.dot(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
         tensor(11.)
         """
     def double(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.float64; itself if it is that already."""
+        """Convert the tensor to torch.float64.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).double().dtype
+            torch.float64
+        """
     def dsplit(self, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Parts along the third dimension.
+        """Cut along the third dimension.
 
         >>> import taper
         >>> taper.dsplit(taper.zeros(2, 2, 4), 2)[0].shape
         torch.Size([2, 2, 2])
         """
     def eq(self, other: _Operand) -> Tensor:
-        """Whether two elements are equal.
+        """Compare two tensors for equality, element by element.
 
-        >>> import taper
-        >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
-        tensor([False,  True])
+        result = (input == other)
+
+        Args:
+            input: first tensor.
+            other: a tensor or a number.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+            shape.
+
+        Example:
+            >>> import taper
+            >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
+            tensor([False,  True])
         """
     def eq_(self, other: _Operand) -> Self:
         """In-place version of `eq`."""
     def equal(self, other: _Operand) -> _bool:
-        """Whether two tensors have the same shape and elements.
+        """Tell whether two tensors have the same shape and elements.
 
         >>> import taper
         >>> taper.equal(taper.tensor([1, 2]), taper.tensor([1, 2]))
         True
         """
     def erf(self) -> Tensor:
-        """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
+        """Compute the error function: the probability that a normal deviate of variance 1/2 is in +-x.
 
         >>> import taper
         >>> taper.erf(taper.tensor([0.0, 1.0]))
@@ -1146,7 +1499,7 @@ class TensorMethods:
         tensor([0.0000, 0.8427])
         """
     def erfc(self) -> Tensor:
-        """1 - erf(x), accurate where that is small.
+        """Compute 1 - erf(x), accurately where that is small.
 
         >>> import taper
         >>> taper.erfc(taper.tensor([0.0, 1.0]))
@@ -1160,7 +1513,7 @@ class TensorMethods:
         tensor([1.0000, 0.1573])
         """
     def erfinv(self) -> Tensor:
-        """The inverse of the error function.
+        """Invert the error function.
 
         >>> import taper
         >>> taper.erfinv(taper.tensor([0.0, 0.5]))
@@ -1169,14 +1522,23 @@ class TensorMethods:
     def erfinv_(self) -> Self:
         """In-place version of `erfinv`."""
     def exp(self) -> Tensor:
-        """e to the power of every element.
+        """Raise e to the power of every element.
 
-        >>> import taper
-        >>> taper.exp(taper.tensor([0.0, 1.0]))
-        tensor([1.0000, 2.7183])
+        result = eˣ for each x of `input`
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.exp(taper.tensor([0.0, 1.0]))
+            tensor([1.0000, 2.7183])
         """
     def exp2(self) -> Tensor:
-        """2 to the power of every element.
+        """Raise 2 to the power of every element.
 
         >>> import taper
         >>> taper.exp2(taper.tensor([0.0, 3.0]))
@@ -1197,17 +1559,38 @@ class TensorMethods:
         tensor([1.0000, 2.7183])
         """
     def expand(self, *sizes_given: _Ints, size: _Ints | None = None, implicit: _bool = False) -> Tensor:
-        """Dimensions of length 1 seen as longer ones, and new leading ones; shares the memory.
+        """Repeat dimensions of length 1 without copying.
 
-        >>> import taper
-        >>> taper.tensor([[1], [2]]).expand(2, 3)
-        tensor([[1, 1, 1],
-                [2, 2, 2]])
+        Args:
+            sizes_given: the new lengths, one by one or as one tuple; -1 keeps a length, and more
+                lengths than there are dimensions add leading ones.
+            size: the new lengths, as a keyword.
+            implicit: has no effect.
+
+        Returns: a view in which all repetitions share memory; `clone` it before writing in place.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([[1], [2]]).expand(2, 3)
+            tensor([[1, 1, 1],
+                    [2, 2, 2]])
         """
     def expand_as(self, other: Tensor) -> Tensor:
-        """`expand` to the shape of another tensor."""
+        """Repeat dimensions of length 1 until the shape is that of another tensor.
+
+        Args:
+            other: tensor whose shape is taken.
+
+        Returns: `self.expand(other.size())`, a view.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1, 2]).expand_as(taper.zeros(2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
     def expm1(self) -> Tensor:
-        """exp(x) - 1 of every element, accurate near zero.
+        """Compute exp(x) - 1 of every element, accurately near zero.
 
         >>> import taper
         >>> taper.expm1(taper.tensor([0.0, 1.0]))
@@ -1229,14 +1612,21 @@ class TensorMethods:
         tensor([1.7542, 0.6152])
         """
     def fill_(self, value: _Operand) -> Self:
-        """Write `value`, a number or a 0-d tensor, into every element.
+        """Write one value into every element, in place.
 
-        >>> import taper
-        >>> taper.fill_(taper.zeros(2), 3)
-        tensor([3., 3.])
+        Args:
+            input: the tensor that is changed.
+            value: a number or a 0-d tensor.
+
+        Returns: `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.fill_(taper.zeros(2), 3)
+            tensor([3., 3.])
         """
     def fill_diagonal_(self, fill_value: _Number, wrap: _bool = False) -> Self:
-        """Write a number on the main diagonal; with `wrap` it goes on below it in a tall matrix.
+        """Write a number on the main diagonal; with `wrap` it continues below in a tall matrix.
 
         >>> import taper
         >>> taper.zeros(2, 2).fill_diagonal_(1)
@@ -1244,7 +1634,7 @@ class TensorMethods:
                 [0., 1.]])
         """
     def fix(self) -> Tensor:
-        """The element without its fraction.
+        """Cut off the fraction of every element.
 
         >>> import taper
         >>> taper.trunc(taper.tensor([1.5, -1.5]))
@@ -1258,22 +1648,38 @@ class TensorMethods:
         tensor([ 1., -1.])
         """
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-        """The dimensions from `start_dim` to `end_dim` as one.
+        """Merge the dimensions from `start_dim` to `end_dim` into one.
 
-        >>> import taper
-        >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
-        torch.Size([2, 12])
+        Args:
+            input: a tensor.
+            start_dim: first dimension to merge.
+            end_dim: last dimension to merge.
+
+        Shape: (*, a, b, c, *) gives (*, a·b·c, *); the result is a view where strides allow one.
+
+        Example:
+            >>> import taper
+            >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
+            torch.Size([2, 12])
         """
     def flip(self, *order: _Ints, dims: _Ints | None = None) -> Tensor:
-        """The order of elements reversed along the given dimensions.
+        """Reverse the order of the elements along dimensions.
 
-        >>> import taper
-        >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
-        tensor([[3, 4],
-                [1, 2]])
+        Args:
+            input: a tensor.
+            order: dimensions to reverse, one by one or as one tuple.
+            dims: the dimensions, as a keyword.
+
+        Shape: the result has the shape of `input`; it is a copy.
+
+        Example:
+            >>> import taper
+            >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
+            tensor([[3, 4],
+                    [1, 2]])
         """
     def fliplr(self) -> Tensor:
-        """The columns in reverse order.
+        """Reverse the order of the columns.
 
         >>> import taper
         >>> taper.fliplr(taper.tensor([[1, 2], [3, 4]]))
@@ -1281,7 +1687,7 @@ class TensorMethods:
                 [4, 3]])
         """
     def flipud(self) -> Tensor:
-        """The rows in reverse order.
+        """Reverse the order of the rows.
 
         >>> import taper
         >>> taper.flipud(taper.tensor([[1, 2], [3, 4]]))
@@ -1289,9 +1695,21 @@ class TensorMethods:
                 [1, 2]])
         """
     def float(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.float32; itself if it is that already."""
+        """Convert the tensor to torch.float32.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).float().dtype
+            torch.float32
+        """
     def float_power(self, exponent: _Operand) -> Tensor:
-        """`input` to the power of `exponent`, computed in double precision.
+        """Raise `input` to the power of `exponent`, computed in double precision.
 
         >>> import taper
         >>> taper.float_power(taper.tensor([2, 3]), -1)
@@ -1300,7 +1718,7 @@ class TensorMethods:
     def float_power_(self, exponent: _Operand) -> Self:
         """In-place version of `float_power`; the tensor must be of double precision."""
     def floor(self) -> Tensor:
-        """The largest whole number that is not above the element.
+        """Round every element down to a whole number.
 
         >>> import taper
         >>> taper.floor(taper.tensor([1.5, -1.5]))
@@ -1314,7 +1732,7 @@ class TensorMethods:
         tensor([ 1., -2.])
         """
     def floor_divide(self, other: _Operand) -> Tensor:
-        """Quotient of two tensors, rounded downwards.  Differentiating it fails, as in PyTorch.
+        """Divide two tensors and round down. Differentiating it fails, as in PyTorch.
 
         >>> import taper
         >>> taper.floor_divide(taper.tensor([-7, 7]), 2)
@@ -1323,21 +1741,21 @@ class TensorMethods:
     def floor_divide_(self, other: _Operand) -> Self:
         """In-place version of `floor_divide`."""
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger of two elements; nan only if both are nan.
+        """Take the larger of two elements; nan only if both are nan.
 
         >>> import taper
         >>> taper.fmax(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
         tensor([3., 2.])
         """
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller of two elements; nan only if both are nan.
+        """Take the smaller of two elements; nan only if both are nan.
 
         >>> import taper
         >>> taper.fmin(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
         tensor([1., 2.])
         """
     def fmod(self, other: _Operand) -> Tensor:
-        """Remainder of the division, with the sign of the dividend, as C's `fmod`.
+        """Take the remainder of the division, with the sign of the dividend, as C's `fmod`.
 
         >>> import taper
         >>> taper.fmod(taper.tensor([-7.0, 7.0]), 3)
@@ -1346,7 +1764,7 @@ class TensorMethods:
     def fmod_(self, other: _Operand) -> Self:
         """In-place version of `fmod`."""
     def frac(self) -> Tensor:
-        """The fraction of the element, with its sign.
+        """Keep the fraction of every element, with its sign.
 
         >>> import taper
         >>> taper.frac(taper.tensor([1.5, -1.25]))
@@ -1360,22 +1778,35 @@ class TensorMethods:
         tensor([ 0.5000, -0.2500])
         """
     def frexp(self) -> _return_types.frexp:
-        """Numbers as mantissa * 2**exponent, the mantissa's size from 1/2 to below 1.
+        """Split numbers into mantissa * 2**exponent, with a mantissa of size 1/2 to below 1.
 
         >>> import taper
         >>> taper.frexp(taper.tensor([3.0])).exponent
         tensor([2], dtype=torch.int32)
         """
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
-        """The elements along `dim` that `index` points at, one for each of its places.
+        """Take elements along a dimension at the places in `index`.
 
-        >>> import taper
-        >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
-        tensor([[1, 1],
-                [4, 3]])
+        result[i, j] = input[index[i, j], j] for dim = 0, input[i, index[i, j]] for dim = 1, and so on
+
+        Args:
+            input: a tensor.
+            dim: dimension that `index` counts along.
+            index: int64 tensor with as many dimensions as `input`; other lengths at most those of
+                `input`.
+            sparse_grad: whether the gradient is sparse; only False is provided.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `index`.
+
+        Example:
+            >>> import taper
+            >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
+            tensor([[1, 1],
+                    [4, 3]])
         """
     def gcd(self, other: Tensor) -> Tensor:
-        """The greatest common divisor of two whole numbers.
+        """Find the greatest common divisor of two whole numbers.
 
         >>> import taper
         >>> taper.gcd(taper.tensor([12, 18]), taper.tensor([8, 27]))
@@ -1389,7 +1820,7 @@ class TensorMethods:
         tensor([4, 9])
         """
     def ge(self, other: _Operand) -> Tensor:
-        """Whether the first element is not smaller.
+        """Tell where the first tensor is larger than or equal to the second.
 
         >>> import taper
         >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
@@ -1406,14 +1837,14 @@ class TensorMethods:
         tensor([1., 1., 2.])
         """
     def geqrf(self) -> _return_types.geqrf:
-        """R and the reflectors whose product is Q, as LAPACK stores them: for `ormqr`.
+        """Compute R and the reflectors whose product is Q, as LAPACK stores them, for `ormqr`.
 
         >>> import taper
         >>> taper.geqrf(taper.tensor([[3.0], [4.0]])).a[0].abs()
         tensor([5.])
         """
     def ger(self, vec2: Tensor) -> Tensor:
-        """Another name of `outer`.
+        """Multiply each element of one vector with each of another: another name of `outer`.
 
         >>> import taper
         >>> taper.ger(taper.tensor([1., 2.]), taper.tensor([3.]))
@@ -1421,7 +1852,7 @@ class TensorMethods:
                 [6.]])
         """
     def get_device(self) -> _int:
-        """-1: the tensor is on the CPU.
+        """Return -1: the tensor is on the CPU.
 
         >>> import taper
         >>> taper.get_device(taper.ones(2))
@@ -1443,7 +1874,7 @@ class TensorMethods:
     @grad_fn.setter
     def grad_fn(self, value: _Node | None) -> None: ...
     def greater(self, other: _Operand) -> Tensor:
-        """Whether the first element is larger.
+        """Tell where the first tensor is larger than the second.
 
         >>> import taper
         >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
@@ -1452,7 +1883,7 @@ class TensorMethods:
     def greater_(self, other: _Operand) -> Self:
         """In-place version of `gt`."""
     def greater_equal(self, other: _Operand) -> Tensor:
-        """Whether the first element is not smaller.
+        """Tell where the first tensor is larger than or equal to the second.
 
         >>> import taper
         >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
@@ -1461,7 +1892,7 @@ class TensorMethods:
     def greater_equal_(self, other: _Operand) -> Self:
         """In-place version of `ge`."""
     def gt(self, other: _Operand) -> Tensor:
-        """Whether the first element is larger.
+        """Tell where the first tensor is larger than the second.
 
         >>> import taper
         >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
@@ -1470,23 +1901,45 @@ class TensorMethods:
     def gt_(self, other: _Operand) -> Self:
         """In-place version of `gt`."""
     def half(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.float16; itself if it is that already."""
-    def hardshrink(self, lambd: _Number = 0.5) -> Tensor:
-        """x, but zero where its absolute value is at most `lambd`.
+        """Convert the tensor to torch.float16.
 
-        >>> import taper
-        >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
-        tensor([0.0000, 0.6000])
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).half().dtype
+            torch.float16
+        """
+    def hardshrink(self, lambd: _Number = 0.5) -> Tensor:
+        """Replace small elements by zero.
+
+        result = x where |x| > lambd, else 0
+
+        Args:
+            input: a tensor.
+            lambd: bound that |x| must exceed.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
+            tensor([0.0000, 0.6000])
         """
     def hash_tensor(self, dim: _Ints | None = ..., *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
-        """A hash of the elements along dimensions, or of all: the exclusive or of their bits.
+        """Hash the elements along dimensions, or all: the exclusive or of their bits.
 
         >>> import taper
         >>> taper.hash_tensor(taper.tensor([1, 2, 4]))
         tensor(7, dtype=torch.uint64)
         """
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 below zero, 1 above, `values` at zero.  Differentiating it fails, as in PyTorch.
+        """Return 0 below zero, 1 above, `values` at zero. Differentiating it fails, as in PyTorch.
 
         >>> import taper
         >>> taper.heaviside(taper.tensor([-1.0, 0.0, 2.0]), taper.tensor([0.5]))
@@ -1495,33 +1948,33 @@ class TensorMethods:
     def heaviside_(self, values: Tensor) -> Self:
         """In-place version of `heaviside`."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
-        """How many elements fall into each of `bins` equal parts of the range from `min` to `max`.
+        """Count the elements in each of `bins` equal parts of the range from `min` to `max`.
 
-        Elements outside are not counted.  With `min == max` the range is that of the elements.
+        Elements outside are not counted. With `min == max` the range is that of the elements.
 
         >>> import taper
         >>> taper.histc(taper.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=2)
         tensor([0., 3.])
         """
     def histogram(self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> _return_types.histogram:
-        """How many elements, or how much weight, falls into each bin, and the edges of the bins.
+        """Count the elements, or add up their weights, in each bin; also return the edges.
 
         `bins` is a tensor of edges, or a number of bins of one width in `range` (by default that of the
-        elements).  Elements outside are not counted.  With `density` the integral is 1.
+        elements). Elements outside are not counted. With `density` the integral is 1.
 
         >>> import taper
         >>> taper.histogram(taper.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
         tensor([0., 3.])
         """
     def hsplit(self, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Parts along the second dimension, of a vector along its only one.
+        """Cut along the second dimension; a vector along its only one.
 
         >>> import taper
         >>> taper.hsplit(taper.arange(4), 2)
         (tensor([0, 1]), tensor([2, 3]))
         """
     def hypot(self, other: Tensor) -> Tensor:
-        """The longest side of the right-angled triangle with these other sides.
+        """Compute the longest side of a right-angled triangle from the other two.
 
         >>> import taper
         >>> taper.hypot(taper.tensor([3.0]), taper.tensor([4.0]))
@@ -1530,7 +1983,7 @@ class TensorMethods:
     def hypot_(self, other: Tensor) -> Self:
         """In-place version of `hypot`."""
     def i0(self) -> Tensor:
-        """The modified Bessel function of the first kind of order 0.
+        """Compute the modified Bessel function of the first kind of order 0.
 
         >>> import taper
         >>> taper.i0(taper.tensor([0.0, 1.0]))
@@ -1544,7 +1997,7 @@ class TensorMethods:
         tensor([1.0000, 1.2661])
         """
     def igamma(self, other: Tensor) -> Tensor:
-        """The regularised lower incomplete gamma function of parameter `input` at `other`.
+        """Compute the regularised lower incomplete gamma function of parameter `input` at `other`.
 
         >>> import taper
         >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
@@ -1553,7 +2006,7 @@ class TensorMethods:
     def igamma_(self, other: Tensor) -> Self:
         """In-place version of `igamma`."""
     def igammac(self, other: Tensor) -> Tensor:
-        """The regularised upper incomplete gamma function: one minus `igamma`.
+        """Compute the regularised upper incomplete gamma function: one minus `igamma`.
 
         >>> import taper
         >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
@@ -1563,7 +2016,7 @@ class TensorMethods:
         """In-place version of `igammac`."""
     @property
     def imag(self) -> Tensor:
-        """The imaginary part of a complex tensor as a view.
+        """View the imaginary part of a complex tensor.
 
         >>> import taper
         >>> taper.imag(taper.tensor([1 + 2j]))
@@ -1572,14 +2025,14 @@ class TensorMethods:
     @imag.setter
     def imag(self, value: Tensor) -> None: ...
     def index(self, positions: Any, dims: _Ints) -> Tensor:
-        """The tensor indexed in some dimensions: `index((0, 2), (i, j))` is `self[i, :, j]`.
+        """Index the tensor in some dimensions: `index((0, 2), (i, j))` is `self[i, :, j]`.
 
         >>> import taper
         >>> taper.arange(6).view(2, 3).index(1, 2)
         tensor([2, 5])
         """
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
-        """A copy with the slices of `source`, times `alpha`, added at the places `index` along `dim`.
+        """Copy a tensor and add slices of `source`, times `alpha`, at `index` along `dim`.
 
         >>> import taper
         >>> taper.index_add(taper.zeros(3), 0, taper.tensor([0, 0]), taper.tensor([1.0, 2.0]))
@@ -1588,7 +2041,7 @@ class TensorMethods:
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Self:
         """In-place version of `index_add`."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-        """A copy with the slices of `source` written at the places `index` along `dim`.
+        """Copy a tensor and write slices of `source` at `index` along `dim`.
 
         >>> import taper
         >>> taper.index_copy(taper.zeros(3), 0, taper.tensor([2, 0]), taper.tensor([1.0, 2.0]))
@@ -1597,7 +2050,7 @@ class TensorMethods:
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self:
         """In-place version of `index_copy`."""
     def index_fill(self, dim: _int, index: _Operand, value: _Operand) -> Tensor:
-        """A copy with `value`, a number or 0-d tensor, in the slices at `index` along `dim`.
+        """Copy a tensor and write `value`, a number or 0-d tensor, to the slices at `index`.
 
         >>> import taper
         >>> taper.index_fill(taper.zeros(3), 0, taper.tensor([1]), 5)
@@ -1606,7 +2059,7 @@ class TensorMethods:
     def index_fill_(self, dim: _int, index: Tensor, value: _Operand) -> Self:
         """In-place version of `index_fill`."""
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy with `values` written, or added, at the places `indices`.
+        """Copy a tensor and write, or add, `values` at the places `indices`.
 
         >>> import taper
         >>> taper.index_put(taper.zeros(3), (taper.tensor([0, 2]),), taper.tensor([1.0, 2.0]))
@@ -1620,7 +2073,7 @@ class TensorMethods:
         tensor([2., 0., 0.])
         """
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """A copy with slices of `source` combined by `reduce` where `index` points along `dim`.
+        """Copy a tensor and combine slices of `source` by `reduce` where `index` points along `dim`.
 
         >>> import taper
         >>> index = taper.tensor([0, 0])
@@ -1630,24 +2083,45 @@ class TensorMethods:
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Self:
         """In-place version of `index_reduce`."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
-        """The slices along `dim` at the places in the vector `index`.
+        """Take slices along a dimension at the places in a vector.
 
-        >>> import taper
-        >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
-        tensor([[3, 4],
-                [3, 4]])
+        Args:
+            input: a tensor.
+            dim: dimension that `index` counts along.
+            index: int32 or int64 vector; a place may occur several times.
+            out: tensor that receives the result.
+
+        Shape: `input` with the length of `index` along `dim`; the result is a copy.
+
+        Example:
+            >>> import taper
+            >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
+            tensor([[3, 4],
+                    [3, 4]])
         """
     def inner(self, other: Tensor) -> Tensor:
-        """Sum of products over the last dimension of both tensors.
+        """Sum products over the last dimension of both tensors.
 
         >>> import taper
         >>> taper.inner(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
         tensor(11.)
         """
     def int(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.int32; itself if it is that already."""
+        """Convert the tensor to torch.int32.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).int().dtype
+            torch.int32
+        """
     def inverse(self) -> Tensor:
-        """Another name of `linalg.inv`.
+        """Invert matrices: another name of `linalg.inv`.
 
         >>> import taper
         >>> taper.inverse(taper.tensor([[2.0]]))
@@ -1656,77 +2130,83 @@ class TensorMethods:
     def is_coalesced(self) -> _bool:
         """Refused: no tensor is sparse."""
     def is_complex(self) -> _bool:
-        """Whether the elements are complex numbers.
+        """Tell whether the elements are complex numbers.
 
         >>> import taper
         >>> taper.is_complex(taper.tensor([1j]))
         True
         """
     def is_conj(self) -> _bool:
-        """Whether the tensor is a conjugate view, which shows memory conjugated.
+        """Tell whether the tensor is a conjugate view, which shows memory conjugated.
 
         >>> import taper
         >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
         True
         """
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
-        """Whether the elements lie in the order of the memory format without gaps.
+        """Tell whether the elements lie in memory in the order of their indices, without gaps.
 
-        >>> import taper
-        >>> taper.zeros(2, 3).t().is_contiguous()
-        False
+        Args:
+            memory_format: order of the dimensions in memory, row-major by default.
+
+        Returns: True or False.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2, 3).t().is_contiguous()
+            False
         """
     def is_distributed(self) -> _bool:
-        """False: every tensor is in this process.
+        """Return False: every tensor is in this process.
 
         >>> import taper
         >>> taper.is_distributed(taper.ones(2))
         False
         """
     def is_floating_point(self) -> _bool:
-        """Whether the elements are floating point numbers.
+        """Tell whether the elements are floating point numbers.
 
         >>> import taper
         >>> taper.is_floating_point(taper.ones(2))
         True
         """
     def is_inference(self) -> _bool:
-        """Whether this tensor was made in inference mode."""
+        """Return whether this tensor was made in inference mode."""
     @property
     def is_leaf(self) -> _bool:
         """Whether no recorded operation made this tensor."""
     @is_leaf.setter
     def is_leaf(self, value: _bool) -> None: ...
     def is_neg(self) -> _bool:
-        """Whether the tensor is a negative view, which shows memory negated.
+        """Tell whether the tensor is a negative view, which shows memory negated.
 
         >>> import taper
         >>> taper.is_neg(taper.tensor([1 + 2j]).conj().imag)
         True
         """
     def is_nonzero(self) -> _bool:
-        """Whether the only element is not zero.
+        """Tell whether the only element is not zero.
 
         >>> import taper
         >>> taper.is_nonzero(taper.tensor([0.0]))
         False
         """
     def is_pinned(self, device: _Device | None = None) -> _bool:
-        """False: there is no accelerator to pin memory for.
+        """Return False: there is no accelerator to pin memory for.
 
         >>> import taper
         >>> taper.ones(2).is_pinned()
         False
         """
     def is_same_size(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape.
+        """Tell whether two tensors have the same shape.
 
         >>> import taper
         >>> taper.is_same_size(taper.ones(2, 3), taper.ones(3, 2))
         False
         """
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether two tensors are the same view of the same memory.
+        """Tell whether two tensors are the same view of the same memory.
 
         >>> import taper
         >>> x = taper.ones(2)
@@ -1734,70 +2214,76 @@ class TensorMethods:
         (True, False)
         """
     def is_shared(self) -> _bool:
-        """Whether other processes see the same memory, or can be shown it.
+        """Tell whether other processes see the same memory, or can be shown it.
 
         >>> import taper
         >>> taper.ones(2).is_shared()
         False
         """
     def is_signed(self) -> _bool:
-        """Whether the dtype has negative numbers.
+        """Tell whether the dtype has negative numbers.
 
         >>> import taper
         >>> taper.is_signed(taper.tensor([1], dtype=taper.uint8))
         False
         """
     def isclose(self, other: _Operand, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
-        """Whether two elements differ by at most `atol + rtol * abs(other)`.
+        """Tell where two tensors differ by at most `atol + rtol * abs(other)`.
 
         >>> import taper
         >>> taper.isclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.1]))
         tensor([ True, False])
         """
     def isfinite(self) -> Tensor:
-        """Whether an element is neither infinite nor nan.
+        """Tell which elements are neither infinite nor nan.
 
         >>> import taper
         >>> taper.isfinite(taper.tensor([1.0, float("inf")]))
         tensor([ True, False])
         """
     def isinf(self) -> Tensor:
-        """Whether an element is infinite.
+        """Tell which elements are infinite.
 
         >>> import taper
         >>> taper.isinf(taper.tensor([1.0, float("inf")]))
         tensor([False,  True])
         """
     def isnan(self) -> Tensor:
-        """Whether an element is nan.
+        """Tell which elements are nan.
 
-        >>> import taper
-        >>> taper.isnan(taper.tensor([1.0, float("nan")]))
-        tensor([False,  True])
+        Args:
+            input: a tensor; a complex element is nan if either of its parts is.
+
+        Shape: the result is a bool tensor with the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.isnan(taper.tensor([1.0, float("nan")]))
+            tensor([False,  True])
         """
     def isneginf(self) -> Tensor:
-        """Whether an element is -inf.
+        """Tell which elements are -inf.
 
         >>> import taper
         >>> taper.isneginf(taper.tensor([float("inf"), -float("inf")]))
         tensor([False,  True])
         """
     def isposinf(self) -> Tensor:
-        """Whether an element is +inf.
+        """Tell which elements are +inf.
 
         >>> import taper
         >>> taper.isposinf(taper.tensor([float("inf"), -float("inf")]))
         tensor([ True, False])
         """
     def isreal(self) -> Tensor:
-        """Whether the imaginary part of an element is zero.
+        """Tell which elements have the imaginary part zero.
 
         >>> import taper
         >>> taper.isreal(taper.tensor([1 + 0j, 1j]))
         tensor([ True, False])
         """
     def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
-        """The signal whose `stft` this is, or comes closest to it in the sense of least squares.
+        """Find the signal whose `stft` this is, or comes closest to it by least squares.
 
         >>> import taper
         >>> signal, window = taper.arange(8.0), taper.ones(4)
@@ -1805,28 +2291,31 @@ class TensorMethods:
         tensor([0., 1., 2., 3., 4., 5., 6., 7.])
         """
     def item(self) -> _bool | _int | _float:
-        """The only element, as a Python number.
+        """Return the only element as a Python number.
 
-        >>> import taper
-        >>> taper.tensor([[2.5]]).item()
-        2.5
+        Returns: a bool, int, float or complex; a tensor with more or fewer elements is an error.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([[2.5]]).item()
+            2.5
         """
     def kron(self, other: Tensor) -> Tensor:
-        """Kronecker's product: `other` times each element of `input`, in the place of the element.
+        """Replace each element of `input` by `other` times that element: Kronecker's product.
 
         >>> import taper
         >>> taper.kron(taper.tensor([1, 10]), taper.tensor([1, 2]))
         tensor([ 1,  2, 10, 20])
         """
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _return_types.kthvalue:
-        """The `k`-th smallest element along a dimension, counted from 1, and where it is.
+        """Find the `k`-th smallest element along a dimension, counted from 1, and where it is.
 
         >>> import taper
         >>> taper.kthvalue(taper.tensor([3.0, 1.0, 2.0]), 2).values
         tensor(2.)
         """
     def lcm(self, other: Tensor) -> Tensor:
-        """The least common multiple of two whole numbers.
+        """Find the least common multiple of two whole numbers.
 
         >>> import taper
         >>> taper.lcm(taper.tensor([4, 6]), taper.tensor([6, 9]))
@@ -1840,7 +2329,7 @@ class TensorMethods:
         tensor([12, 18])
         """
     def ldexp(self, other: Tensor) -> Tensor:
-        """`input` times 2 to the power of `other`.
+        """Multiply `input` by 2 to the power of `other`.
 
         >>> import taper
         >>> taper.ldexp(taper.tensor([1.5]), taper.tensor([3]))
@@ -1854,16 +2343,27 @@ class TensorMethods:
         tensor([12.])
         """
     def le(self, other: _Operand) -> Tensor:
-        """Whether the first element is not larger.
+        """Tell where the first tensor is less than or equal to the second.
 
-        >>> import taper
-        >>> taper.le(taper.tensor([1.0, 2.0]), 1)
-        tensor([ True, False])
+        result = (input ≤ other)
+
+        Args:
+            input: first tensor.
+            other: a tensor or a number.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+            shape.
+
+        Example:
+            >>> import taper
+            >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+            tensor([ True, False])
         """
     def le_(self, other: _Operand) -> Self:
         """In-place version of `le`."""
     def lerp(self, end: _Operand, weight: _Operand) -> Tensor:
-        """The points between `input` and `end`, `weight` of the way.
+        """Go `weight` of the way from `input` to `end`: input + weight (end - input).
 
         >>> import taper
         >>> taper.lerp(taper.tensor([0.0, 10.0]), taper.tensor([1.0, 20.0]), 0.25)
@@ -1872,7 +2372,7 @@ class TensorMethods:
     def lerp_(self, end: _Operand, weight: _Operand) -> Self:
         """In-place version of `lerp`."""
     def less(self, other: _Operand) -> Tensor:
-        """Whether the first element is smaller.
+        """Tell where the first tensor is smaller than the second.
 
         >>> import taper
         >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
@@ -1881,16 +2381,27 @@ class TensorMethods:
     def less_(self, other: _Operand) -> Self:
         """In-place version of `lt`."""
     def less_equal(self, other: _Operand) -> Tensor:
-        """Whether the first element is not larger.
+        """Tell where the first tensor is less than or equal to the second.
 
-        >>> import taper
-        >>> taper.le(taper.tensor([1.0, 2.0]), 1)
-        tensor([ True, False])
+        result = (input ≤ other)
+
+        Args:
+            input: first tensor.
+            other: a tensor or a number.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+            shape.
+
+        Example:
+            >>> import taper
+            >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+            tensor([ True, False])
         """
     def less_equal_(self, other: _Operand) -> Self:
         """In-place version of `le`."""
     def lgamma(self) -> Tensor:
-        """The logarithm of the absolute value of the gamma function.
+        """Take the logarithm of the absolute value of the gamma function.
 
         >>> import taper
         >>> taper.lgamma(taper.tensor([1.0, 4.0]))
@@ -1899,14 +2410,23 @@ class TensorMethods:
     def lgamma_(self) -> Self:
         """In-place version of `lgamma`."""
     def log(self) -> Tensor:
-        """Natural logarithm of every element.
+        """Take the natural logarithm of every element.
 
-        >>> import taper
-        >>> taper.log(taper.tensor([1.0, 2.0]))
-        tensor([0.0000, 0.6931])
+        result = ln x for each x of `input`; -inf at 0 and nan below it.
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.log(taper.tensor([1.0, 2.0]))
+            tensor([0.0000, 0.6931])
         """
     def log10(self) -> Tensor:
-        """Logarithm of every element to the base 10.
+        """Take the logarithm of every element to the base 10.
 
         >>> import taper
         >>> taper.log10(taper.tensor([1.0, 100.0]))
@@ -1920,11 +2440,20 @@ class TensorMethods:
         tensor([0., 2.])
         """
     def log1p(self) -> Tensor:
-        """log(1 + x) of every element, accurate near zero.
+        """Take the logarithm of 1 + x for every element, accurately near zero.
 
-        >>> import taper
-        >>> taper.log1p(taper.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.6931])
+        result = ln(1 + x) for each x of `input`
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.log1p(taper.tensor([0.0, 1.0]))
+            tensor([0.0000, 0.6931])
         """
     def log1p_(self) -> Self:
         """In-place version of `log1p`.
@@ -1934,7 +2463,7 @@ class TensorMethods:
         tensor([0.0000, 0.6931])
         """
     def log2(self) -> Tensor:
-        """Logarithm of every element to the base 2.
+        """Take the logarithm of every element to the base 2.
 
         >>> import taper
         >>> taper.log2(taper.tensor([1.0, 8.0]))
@@ -1963,42 +2492,54 @@ class TensorMethods:
         tensor([59.2634,  1.5116])
         """
     def log_softmax(self, dim: _int = ..., dtype: _dtype | None = None, *, axis: _int = ...) -> Tensor:
-        """The logarithm of softmax along a dimension, computed without overflow.
+        """Take the logarithm of softmax along a dimension, without overflow.
 
-        >>> import taper
-        >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-        tensor([-0.6931, -0.6931])
+        result[i] = input[i] - ln Σⱼ exp(input[j])
+
+        Args:
+            input: a floating point tensor.
+            dim: dimension along which the exponentials of the results sum to 1.
+            dtype: dtype that `input` is converted to first.
+            out: tensor that receives the result.
+            axis: NumPy's name for `dim`.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+            tensor([-0.6931, -0.6931])
         """
     def logaddexp(self, other: Tensor) -> Tensor:
-        """log(exp(x) + exp(y)), without overflow.
+        """Compute log(exp(x) + exp(y)) without overflow.
 
         >>> import taper
         >>> taper.logaddexp(taper.tensor([0.0]), taper.tensor([0.0]))
         tensor([0.6931])
         """
     def logaddexp2(self, other: Tensor) -> Tensor:
-        """log2(2**x + 2**y), without overflow.
+        """Compute log2(2**x + 2**y) without overflow.
 
         >>> import taper
         >>> taper.logaddexp2(taper.tensor([1.0]), taper.tensor([1.0]))
         tensor([2.])
         """
     def logcumsumexp(self, dim: _int) -> Tensor:
-        """The logarithm of the running sum of exponentials along a dimension, without overflow.
+        """Take the logarithm of the running sum of exponentials along a dimension, without overflow.
 
         >>> import taper
         >>> taper.logcumsumexp(taper.tensor([0.0, 0.0, 0.0]), dim=0)
         tensor([0.0000, 0.6931, 1.0986])
         """
     def logdet(self) -> Tensor:
-        """The logarithm of each determinant; nan where it is negative.
+        """Compute the logarithm of each determinant; nan where it is negative.
 
         >>> import taper
         >>> taper.logdet(taper.tensor([[2.0, 0.0], [0.0, 0.5]]))
         tensor(0.)
         """
     def logical_and(self, other: Tensor) -> Tensor:
-        """Whether both elements are not zero.
+        """Tell where both tensors are not zero.
 
         >>> import taper
         >>> taper.logical_and(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
@@ -2007,7 +2548,7 @@ class TensorMethods:
     def logical_and_(self, other: Tensor) -> Self:
         """In-place version of `logical_and`, unrecorded."""
     def logical_not(self) -> Tensor:
-        """Whether an element is zero.
+        """Tell which elements are zero.
 
         >>> import taper
         >>> taper.logical_not(taper.tensor([1.0, 0.0]))
@@ -2016,7 +2557,7 @@ class TensorMethods:
     def logical_not_(self) -> Self:
         """In-place version of `logical_not`, unrecorded."""
     def logical_or(self, other: Tensor) -> Tensor:
-        """Whether one of the elements is not zero.
+        """Tell where at least one of two tensors is not zero.
 
         >>> import taper
         >>> taper.logical_or(taper.tensor([1.0, 0.0]), taper.tensor([False, False]))
@@ -2025,7 +2566,7 @@ class TensorMethods:
     def logical_or_(self, other: Tensor) -> Self:
         """In-place version of `logical_or`, unrecorded."""
     def logical_xor(self, other: Tensor) -> Tensor:
-        """Whether exactly one of the elements is not zero.
+        """Tell where exactly one of two tensors is not zero.
 
         >>> import taper
         >>> taper.logical_xor(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
@@ -2034,7 +2575,7 @@ class TensorMethods:
     def logical_xor_(self, other: Tensor) -> Self:
         """In-place version of `logical_xor`, unrecorded."""
     def logit(self, eps: _float | None = None) -> Tensor:
-        """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
+        """Compute log(x / (1 - x)), with x first moved into [eps, 1 - eps] if `eps` is given.
 
         >>> import taper
         >>> taper.logit(taper.tensor([0.5, 0.75]))
@@ -2048,16 +2589,40 @@ class TensorMethods:
         tensor([0.0000, 1.0986])
         """
     def logsumexp(self, dim: _Ints | None = ..., keepdim: _bool = False, *, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-        """The logarithm of the sum of exponentials along dimensions, without overflow.
+        """Take the logarithm of the sum of exponentials along dimensions, without overflow.
 
-        >>> import taper
-        >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
-        tensor(1000.6932)
+        result = ln Σ eˣ
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            dim: dimension or dimensions to reduce.
+            keepdim: keep the reduced dimensions, with length 1.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
+            tensor(1000.6932)
         """
     def long(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.int64; itself if it is that already."""
+        """Convert the tensor to torch.int64.
+
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).long().dtype
+            torch.int64
+        """
     def lt(self, other: _Operand) -> Tensor:
-        """Whether the first element is smaller.
+        """Tell where the first tensor is smaller than the second.
 
         >>> import taper
         >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
@@ -2066,9 +2631,9 @@ class TensorMethods:
     def lt_(self, other: _Operand) -> Self:
         """In-place version of `lt`."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Tensor:
-        """As the function, in a plain tuple."""
+        """Factor as the function does, into a plain tuple."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """`linalg.lu_solve` with other names of the arguments, in another order.
+        """Solve A X = B with LU factors: `linalg.lu_solve` with its arguments in another order.
 
         >>> import taper, warnings
         >>> warnings.simplefilter("ignore")
@@ -2078,35 +2643,55 @@ class TensorMethods:
         """
     @property
     def mH(self) -> Tensor:
-        """The conjugate transpose of a matrix or of a batch of matrices; `name` is for errors."""
+        """Conjugate and transpose a matrix or a batch of matrices; `name` is for errors."""
     @property
     def mT(self) -> Tensor:
-        """The transpose of a matrix or of a batch of matrices."""
+        """Transpose a matrix or a batch of matrices."""
     def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self:
-        """Replace each element by what a Python function makes of it and of two others; slow.
+        """Replace each element by what a Python function returns for it and two partners; slow.
 
         >>> import taper
         >>> taper.tensor([1]).map2_(taper.tensor([3]), taper.tensor([4]), max)
         tensor([4])
         """
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Self:
-        """Replace each element by what a Python function makes of it and of one of `other`; slow.
+        """Replace each element by what a Python function returns for it and its partner; slow.
 
         >>> import taper
         >>> taper.tensor([1, 2]).map_(taper.tensor([3, 4]), max)
         tensor([3, 4])
         """
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
-        """A copy with `value`, a number or a 0-d tensor, where `mask` is true.
+        """Replace the elements where a mask is True.
 
-        >>> import taper
-        >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
-        tensor([0., 2.])
+        Args:
+            input: a tensor.
+            mask: bool tensor that broadcasts with `input`.
+            value: a number or a 0-d tensor.
+
+        Shape: the broadcast shape of `input` and `mask`.
+
+        Example:
+            >>> import taper
+            >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
+            tensor([0., 2.])
         """
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
-        """Write `value`, a number or a 0-d tensor, where `mask` is true."""
+        """Write a value where a mask is True, in place.
+
+        Args:
+            mask: bool tensor that broadcasts to the tensor.
+            value: a number or a 0-d tensor.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> taper.ones(2).masked_fill_(taper.tensor([True, False]), 7)
+            tensor([7., 1.])
+        """
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy with the elements of `source`, one after the other, where the mask is true.
+        """Copy a tensor, with the elements of `source` one after the other where the mask is true.
 
         >>> import taper
         >>> mask = taper.tensor([True, False, True])
@@ -2116,28 +2701,41 @@ class TensorMethods:
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """Write the elements of `source`, one after the other, where the mask is true."""
     def masked_select(self, mask: Tensor) -> Tensor:
-        """The elements where the mask is true, as a vector.
+        """Take the elements where the mask is true, as a vector.
 
         >>> import taper
         >>> taper.masked_select(taper.tensor([1, 2, 3]), taper.tensor([True, False, True]))
         tensor([1, 3])
         """
     def matmul(self, other: _Operand) -> Tensor:
-        """Product of two matrices, vectors, or stacks of matrices, which broadcast.
+        """Multiply matrices, vectors or stacks of matrices.
 
-        >>> import taper
-        >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
-        torch.Size([5, 2])
+        Two vectors give their dot product, a matrix and a vector a vector. With more than two
+        dimensions
+        the last two are the matrices and those before them broadcast.
+
+        Args:
+            input: left factor, with at least one dimension.
+            other: right factor, with at least one dimension.
+            out: tensor that receives the result.
+
+        Shape: (*, n, k) and (*, k, m) give (*, n, m). A vector counts as (1, k) on the left and (k, 1)
+            on the right, and the added dimension is dropped from the result.
+
+        Example:
+            >>> import taper
+            >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
+            torch.Size([5, 2])
         """
     def matrix_exp(self) -> Tensor:
-        """Another name of `linalg.matrix_exp`.
+        """Compute the exponential of matrices: another name of `linalg.matrix_exp`.
 
         >>> import taper
         >>> taper.matrix_exp(taper.zeros(1, 1))
         tensor([[1.]])
         """
     def matrix_power(self, n: _int) -> Tensor:
-        """Another name of `linalg.matrix_power`.
+        """Raise matrices to a power: another name of `linalg.matrix_power`.
 
         >>> import taper
         >>> taper.matrix_power(taper.tensor([[2]]), 3)
@@ -2145,61 +2743,148 @@ class TensorMethods:
         """
     @overload
     def max(self) -> Tensor:
-        """The largest element; with `dim` also where it is; with another tensor `maximum`.
+        """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-        >>> import taper
-        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-        torch.return_types.max(
-        values=tensor(3.),
-        indices=tensor(1))
+        `max(input, other)` with a second tensor is `maximum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+            evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+        Example:
+            >>> import taper
+            >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+            torch.return_types.max(
+            values=tensor(3.),
+            indices=tensor(1))
         """
     @overload
     def max(self, dim: _int, keepdim: _bool = False) -> _return_types.max:
-        """The largest element; with `dim` also where it is; with another tensor `maximum`.
+        """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-        >>> import taper
-        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-        torch.return_types.max(
-        values=tensor(3.),
-        indices=tensor(1))
+        `max(input, other)` with a second tensor is `maximum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+            evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+        Example:
+            >>> import taper
+            >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+            torch.return_types.max(
+            values=tensor(3.),
+            indices=tensor(1))
         """
     @overload
     def max(self, *, axis: _int, keepdims: _bool = False) -> _return_types.max:
-        """The largest element; with `dim` also where it is; with another tensor `maximum`.
+        """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-        >>> import taper
-        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-        torch.return_types.max(
-        values=tensor(3.),
-        indices=tensor(1))
+        `max(input, other)` with a second tensor is `maximum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+            evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+        Example:
+            >>> import taper
+            >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+            torch.return_types.max(
+            values=tensor(3.),
+            indices=tensor(1))
         """
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """The largest element; with `dim` also where it is; with another tensor `maximum`.
+        """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-        >>> import taper
-        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-        torch.return_types.max(
-        values=tensor(3.),
-        indices=tensor(1))
+        `max(input, other)` with a second tensor is `maximum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+            evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+        Example:
+            >>> import taper
+            >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+            torch.return_types.max(
+            values=tensor(3.),
+            indices=tensor(1))
         """
     def maximum(self, other: Tensor) -> Tensor:
-        """The larger of two elements; nan if one is nan.
+        """Take the larger of two elements, place by place; nan if either is nan.
 
-        >>> import taper
-        >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-        tensor([3., 4.])
+        The gradient of equal elements is halved between the two.
+
+        Args:
+            input: first tensor.
+            other: second tensor.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+            tensor([3., 4.])
         """
     def mean(self, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-        """The mean of all elements, or along dimensions.
+        """Average all elements, or those along dimensions.
 
-        >>> import taper
-        >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-        tensor([2., 3.])
+        result = (1/n) Σ x
+
+        Args:
+            input: a floating point or complex tensor.
+            dim: dimension or dimensions to reduce; all of them by default.
+            keepdim: keep the reduced dimensions, with length 1.
+            dtype: dtype that `input` is converted to first.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+            tensor([2., 3.])
         """
     @overload
     def median(self) -> Tensor:
-        """The median; of an even number of elements the lower one; with `dim` also where it is.
+        """Find the median, the lower of two middle elements; with `dim` also where it is.
 
         >>> import taper
         >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -2207,7 +2892,7 @@ class TensorMethods:
         """
     @overload
     def median(self, dim: _int, keepdim: _bool = False) -> _return_types.median:
-        """The median; of an even number of elements the lower one; with `dim` also where it is.
+        """Find the median, the lower of two middle elements; with `dim` also where it is.
 
         >>> import taper
         >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -2215,7 +2900,7 @@ class TensorMethods:
         """
     @overload
     def median(self, *, axis: _int, keepdims: _bool = False) -> _return_types.median:
-        """The median; of an even number of elements the lower one; with `dim` also where it is.
+        """Find the median, the lower of two middle elements; with `dim` also where it is.
 
         >>> import taper
         >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -2223,53 +2908,143 @@ class TensorMethods:
         """
     @overload
     def min(self) -> Tensor:
-        """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+        """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-        >>> import taper
-        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-        tensor([1., 0.])
+        `min(input, other)` with a second tensor is `minimum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+            shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+            with it.
+
+        Example:
+            >>> import taper
+            >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+            tensor([1., 0.])
         """
     @overload
     def min(self, dim: _int, keepdim: _bool = False) -> _return_types.min:
-        """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+        """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-        >>> import taper
-        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-        tensor([1., 0.])
+        `min(input, other)` with a second tensor is `minimum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+            shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+            with it.
+
+        Example:
+            >>> import taper
+            >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+            tensor([1., 0.])
         """
     @overload
     def min(self, *, axis: _int, keepdims: _bool = False) -> _return_types.min:
-        """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+        """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-        >>> import taper
-        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-        tensor([1., 0.])
+        `min(input, other)` with a second tensor is `minimum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+            shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+            with it.
+
+        Example:
+            >>> import taper
+            >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+            tensor([1., 0.])
         """
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+        """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-        >>> import taper
-        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-        tensor([1., 0.])
+        `min(input, other)` with a second tensor is `minimum`.
+
+        Args:
+            input: a tensor.
+            dim: dimension to search along; by default all elements are searched.
+            keepdim: keep the reduced dimensions, with length 1.
+            other: a tensor to compare with instead, element by element.
+            out: tensor, or pair of tensors, that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+            shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+            with it.
+
+        Example:
+            >>> import taper
+            >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+            tensor([1., 0.])
         """
     def minimum(self, other: Tensor) -> Tensor:
-        """The smaller of two elements; nan if one is nan.
+        """Take the smaller of two elements, place by place; nan if either is nan.
 
-        >>> import taper
-        >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-        tensor([1., 2.])
+        The gradient of equal elements is halved between the two.
+
+        Args:
+            input: first tensor.
+            other: second tensor.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+            tensor([1., 2.])
         """
     def mm(self, mat2: Tensor) -> Tensor:
-        """Product of two matrices.
+        """Multiply two matrices; nothing broadcasts.
 
-        >>> import taper
-        >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
-        tensor([[3., 2.],
-                [7., 4.]])
+        result[i, j] = Σₖ input[i, k] · mat2[k, j]
+
+        Args:
+            input: left matrix.
+            mat2: right matrix.
+            out: tensor that receives the result.
+
+        Shape: (n, k) and (k, m) give (n, m).
+
+        Example:
+            >>> import taper
+            >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
+            tensor([[3., 2.],
+                    [7., 4.]])
         """
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> _return_types.mode:
-        """The most frequent element along a dimension, the smallest of several, and where it is last.
+        """Find the most frequent element along a dimension, and where it is last.
+
+        Of equally frequent elements the smallest counts.
 
         >>> import taper
         >>> taper.mode(taper.tensor([1, 2, 2, 3]))
@@ -2278,7 +3053,7 @@ class TensorMethods:
         indices=tensor(2))
         """
     def module_load(self, other: _Operand, assign: _bool = False) -> Tensor:
-        """What `load_state_dict` puts in the place of `self`: itself with the values of `other`.
+        """Return what `load_state_dict` replaces `self` by: itself with the values of `other`.
 
         With `assign` it is `other`.
 
@@ -2287,21 +3062,21 @@ class TensorMethods:
         tensor([1., 1.])
         """
     def moveaxis(self, source: _Ints, destination: _Ints) -> Tensor:
-        """`movedim` under NumPy's name.
+        """Move dimensions: NumPy's name of `movedim`.
 
         >>> import taper
         >>> taper.moveaxis(taper.zeros(2, 3, 4), 0, -1).shape
         torch.Size([3, 4, 2])
         """
     def movedim(self, source: _Ints, destination: _Ints) -> Tensor:
-        """The dimensions `source` moved to the places `destination`, the others in order.
+        """Move the dimensions `source` to the places `destination`; the others stay in order.
 
         >>> import taper
         >>> taper.movedim(taper.zeros(2, 3, 4), 0, -1).shape
         torch.Size([3, 4, 2])
         """
     def msort(self) -> Tensor:
-        """The elements in order along the first dimension.
+        """Sort the elements along the first dimension.
 
         >>> import taper
         >>> taper.msort(taper.tensor([[3, 1], [2, 4]]))
@@ -2309,40 +3084,80 @@ class TensorMethods:
                 [3, 4]])
         """
     def mul(self, other: _Operand) -> Tensor:
-        """Product of two tensors, element by element.
+        """Multiply two tensors element by element.
 
-        >>> import taper
-        >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
-        tensor([3., 6.])
+        result = input · other
+
+        Args:
+            input: first factor.
+            other: second factor, a tensor or a number.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+            tensor([3., 6.])
         """
     def mul_(self, other: _Operand) -> Self:
         """In-place version of `mul`."""
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor:
-        """Indices of categories, `num_samples` for each row, drawn with the row's weights.
+        """Draw indices of categories, weighted.
 
-        >>> import taper
-        >>> generator = taper.manual_seed(0)
-        >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
-        tensor([1, 2])
+        Args:
+            input: weights of the categories, not negative; they need not sum to 1.
+            num_samples: how many indices are drawn for each row.
+            replacement: whether an index may be drawn again.
+            generator: source of random numbers; by default the one that `manual_seed` seeds.
+            out: tensor that receives the result.
+
+        Shape: (c,) gives (num_samples,), (n, c) gives (n, num_samples); the result is int64.
+
+        Example:
+            >>> import taper
+            >>> generator = taper.manual_seed(0)
+            >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
+            tensor([1, 2])
         """
     def multiply(self, other: _Operand) -> Tensor:
-        """Product of two tensors, element by element.
+        """Multiply two tensors element by element.
 
-        >>> import taper
-        >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
-        tensor([3., 6.])
+        result = input · other
+
+        Args:
+            input: first factor.
+            other: second factor, a tensor or a number.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+            tensor([3., 6.])
         """
     def multiply_(self, other: _Operand) -> Self:
         """In-place version of `mul`."""
     def mv(self, vec: Tensor) -> Tensor:
-        """Product of a matrix and a vector.
+        """Multiply a matrix and a vector.
 
-        >>> import taper
-        >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
-        tensor([3., 7.])
+        result[i] = Σₖ input[i, k] · vec[k]
+
+        Args:
+            input: the matrix.
+            vec: the vector.
+            out: tensor that receives the result.
+
+        Shape: (n, k) and (k,) give (n,).
+
+        Example:
+            >>> import taper
+            >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
+            tensor([3., 7.])
         """
     def mvlgamma(self, p: _int) -> Tensor:
-        """The logarithm of the gamma function of dimension `p`, without its constant sign.
+        """Take the logarithm of the gamma function of dimension `p`, without its constant sign.
 
         >>> import taper
         >>> taper.mvlgamma(taper.tensor([3.0]), 2)
@@ -2351,7 +3166,7 @@ class TensorMethods:
     def mvlgamma_(self, p: _int) -> Self:
         """In-place version of `mvlgamma`."""
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
-        """The tensor with nan replaced by `nan` (0), inf by `posinf` and -inf by `neginf` (the limits).
+        """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the dtype's limits).
 
         >>> import taper
         >>> taper.nan_to_num(taper.tensor([float("nan"), 1.0]))
@@ -2365,7 +3180,7 @@ class TensorMethods:
         tensor([0., 1.])
         """
     def nanmean(self, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-        """The mean of the elements that are no NaN, of all or along dimensions.
+        """Average the elements that are not NaN, of all or along dimensions.
 
         >>> import taper
         >>> taper.nanmean(taper.tensor([1.0, float("nan"), 2.0]))
@@ -2373,7 +3188,7 @@ class TensorMethods:
         """
     @overload
     def nanmedian(self) -> Tensor:
-        """The median of the elements that are no NaN; see `median`.
+        """Find the median of the elements that are not NaN; see `median`.
 
         >>> import taper
         >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
@@ -2381,7 +3196,7 @@ class TensorMethods:
         """
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> _return_types.nanmedian:
-        """The median of the elements that are no NaN; see `median`.
+        """Find the median of the elements that are not NaN; see `median`.
 
         >>> import taper
         >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
@@ -2389,42 +3204,52 @@ class TensorMethods:
         """
     @overload
     def nanmedian(self, *, axis: _int, keepdims: _bool = False) -> _return_types.nanmedian:
-        """The median of the elements that are no NaN; see `median`.
+        """Find the median of the elements that are not NaN; see `median`.
 
         >>> import taper
         >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
         tensor(2.)
         """
     def nanquantile(self, q: _Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-        """The `q`-quantiles of the elements that are no NaN; see `quantile`.
+        """Compute the `q`-quantiles of the elements that are not NaN; see `quantile`.
 
         >>> import taper
         >>> taper.nanquantile(taper.tensor([1.0, float("nan"), 3.0]), 0.5)
         tensor(2.)
         """
     def nansum(self, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-        """The sum of all elements, or along dimensions, with NaN counted as zero.
+        """Sum all elements, or along dimensions, counting NaN as zero.
 
         >>> import taper
         >>> taper.nansum(taper.tensor([1.0, float("nan"), 2.0]))
         tensor(3.)
         """
     def narrow(self, dim: _Ints | None = ..., start: _Operand = ..., length: Any = ..., *, axis: _Ints | None = ...) -> Tensor:
-        """`length` slices along `dim` from `start` on; shares the memory.
+        """Take `length` slices along a dimension, beginning at `start`.
 
-        >>> import taper
-        >>> taper.narrow(taper.arange(5), 0, 1, 3)
-        tensor([1, 2, 3])
+        Args:
+            input: a tensor.
+            dim: dimension to cut.
+            start: index of the first slice; may be negative, or a 0-d integer tensor.
+            length: how many slices.
+            axis: NumPy's name for `dim`.
+
+        Shape: `input` with `length` along `dim`; the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.narrow(taper.arange(5), 0, 1, 3)
+            tensor([1, 2, 3])
         """
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
-        """A copy of `length` slices along `dim` from `start` on.
+        """Copy `length` slices along `dim` from `start` on.
 
         >>> import taper
         >>> taper.narrow_copy(taper.arange(5), 0, 1, 2)
         tensor([1, 2])
         """
     def ne(self, other: _Operand) -> Tensor:
-        """Whether two elements differ.
+        """Tell where two tensors differ.
 
         >>> import taper
         >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
@@ -2433,11 +3258,20 @@ class TensorMethods:
     def ne_(self, other: _Operand) -> Self:
         """In-place version of `ne`."""
     def neg(self) -> Tensor:
-        """The negative of every element.
+        """Change the sign of every element.
 
-        >>> import taper
-        >>> taper.neg(taper.tensor([1.0, -2.0]))
-        tensor([-1.,  2.])
+        result = -input
+
+        Args:
+            input: a tensor; bool is refused.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape and dtype of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.neg(taper.tensor([1.0, -2.0]))
+            tensor([-1.,  2.])
         """
     def neg_(self) -> Self:
         """In-place version of `neg`.
@@ -2447,11 +3281,20 @@ class TensorMethods:
         tensor([-1.,  2.])
         """
     def negative(self) -> Tensor:
-        """The negative of every element.
+        """Change the sign of every element.
 
-        >>> import taper
-        >>> taper.neg(taper.tensor([1.0, -2.0]))
-        tensor([-1.,  2.])
+        result = -input
+
+        Args:
+            input: a tensor; bool is refused.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape and dtype of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.neg(taper.tensor([1.0, -2.0]))
+            tensor([-1.,  2.])
         """
     def negative_(self) -> Self:
         """In-place version of `neg`.
@@ -2461,56 +3304,77 @@ class TensorMethods:
         tensor([-1.,  2.])
         """
     def new(self, *arguments: Any, size: _Ints | None = None, device: _Device | None = None) -> Tensor:
-        """A new tensor of this tensor's dtype, by the rules of the old constructors.
+        """Make a tensor of this tensor's dtype, by the rules of the old constructors.
 
         >>> import taper
         >>> taper.tensor([1]).new([2.5, 3.5])
         tensor([2, 3])
         """
     def new_empty(self, *sizes: _Ints, size: _Ints | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-        """An uninitialised tensor of a given size in the dtype of this one.
+        """Make an uninitialised tensor in the dtype of this one.
 
         >>> import taper
         >>> taper.tensor([1, 2]).new_empty(3).dtype
         torch.int64
         """
     def new_empty_strided(self, size: _Ints, stride: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-        """An uninitialised tensor with the given strides in the dtype of this one.
+        """Make an uninitialised tensor with the given strides in the dtype of this one.
 
         >>> import taper
         >>> taper.tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
         """
     def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-        """A tensor of a given size with one number everywhere, in the dtype of this tensor.
+        """Make a tensor with one number everywhere, in the dtype of this tensor.
 
         >>> import taper
         >>> taper.tensor([1.0]).new_full((2,), 7)
         tensor([7., 7.])
         """
     def new_ones(self, *sizes: _Ints, size: _Ints | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-        """Ones of a given size in the dtype of this tensor.
+        """Make a tensor of ones in the dtype of this tensor.
 
         >>> import taper
         >>> taper.tensor([1, 2]).new_ones(3)
         tensor([1, 1, 1])
         """
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-        """A new tensor with the elements of `data` in the dtype of this tensor.
+        """Make a tensor with a copy of the given data in the dtype of this tensor.
 
-        >>> import taper
-        >>> taper.tensor([1.0]).new_tensor([2, 3])
-        tensor([2., 3.])
+        Args:
+            data: a number, a nested sequence of numbers, a NumPy array or a tensor.
+            dtype: dtype of the result; by default that of this tensor.
+            device, pin_memory: only ordinary CPU memory is provided.
+            requires_grad: whether autograd records what is computed from the result.
+
+        Returns: a new leaf tensor without history.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1.0]).new_tensor([2, 3])
+            tensor([2., 3.])
         """
     def new_zeros(self, *sizes: _Ints, size: _Ints | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-        """Zeros of a given size in the dtype of this tensor.
+        """Make a tensor of zeros in the dtype of this tensor.
 
-        >>> import taper
-        >>> taper.tensor([1, 2]).new_zeros(3)
-        tensor([0, 0, 0])
+        Args:
+            sizes: the lengths, one by one or as one tuple.
+            size: the lengths, as a keyword.
+            dtype: dtype of the result; by default that of this tensor.
+            layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+            requires_grad: whether autograd records what is computed from the result.
+
+        Shape: the given lengths.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1, 2]).new_zeros(3)
+            tensor([0, 0, 0])
         """
     def nextafter(self, other: Tensor) -> Tensor:
-        """The next floating point number from `input` towards `other`; it moves with `input`.
+        """Step from `input` to the next floating point number towards `other`.
+
+        The gradient passes to `input` where the two differ.
 
         >>> import taper
         >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
@@ -2520,24 +3384,40 @@ class TensorMethods:
         """In-place version of `nextafter`."""
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
-        """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+        """Find the coordinates of all elements that are not zero.
 
-        >>> import taper
-        >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
-        tensor([[0, 1],
-                [1, 0]])
+        Args:
+            input: a tensor with d dimensions and n nonzero elements.
+            out: tensor that receives the result.
+            as_tuple: whether to return one vector for each dimension, ready to index with.
+
+        Returns: an int64 matrix (n, d) with a row for each element, or a tuple of d vectors (n,).
+
+        Example:
+            >>> import taper
+            >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+            tensor([[0, 1],
+                    [1, 0]])
         """
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+        """Find the coordinates of all elements that are not zero.
 
-        >>> import taper
-        >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
-        tensor([[0, 1],
-                [1, 0]])
+        Args:
+            input: a tensor with d dimensions and n nonzero elements.
+            out: tensor that receives the result.
+            as_tuple: whether to return one vector for each dimension, ready to index with.
+
+        Returns: an int64 matrix (n, d) with a row for each element, or a tuple of d vectors (n,).
+
+        Example:
+            >>> import taper
+            >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+            tensor([[0, 1],
+                    [1, 0]])
         """
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
-        """The coordinates of the first `size` elements that are not zero; the rest is `fill_value`.
+        """Find the coordinates of the first `size` nonzero elements; the rest is `fill_value`.
 
         >>> import taper
         >>> taper.nonzero_static(taper.tensor([0, 5, 6]), size=3)
@@ -2546,24 +3426,44 @@ class TensorMethods:
                 [-1]])
         """
     def norm(self, p: _float | str | None = 'fro', dim: _Ints | None = None, keepdim: _bool = False, dtype: _dtype | None = None) -> Tensor:
-        """The norm of all elements, or along dimensions: `p` is its order, "fro" means 2.
+        """Compute a norm of all elements, or along dimensions.
 
-        "nuc" is the sum of the singular values, of matrices.
+        result = (Σ |x|ᵖ)^(1/p); `linalg.vector_norm` and `linalg.matrix_norm` are the newer functions.
 
-        >>> import taper
-        >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
-        tensor([ 5., 10.])
+        Args:
+            input: a floating point or complex tensor.
+            p: order of the norm; "fro" means 2, inf the largest |x|, 0 the number of nonzero elements,
+                "nuc" the sum of the singular values of matrices.
+            dim: dimension or dimensions to reduce; all of them by default.
+            keepdim: keep the reduced dimensions, with length 1.
+            out: tensor that receives the result.
+            dtype: dtype that `input` is converted to first.
+
+        Shape: `input` without the dimensions in `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+            tensor([ 5., 10.])
         """
     def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Self:
-        """Fill with normally distributed numbers.
+        """Fill the tensor with normally distributed numbers, in place.
 
-        >>> import taper
-        >>> generator = taper.manual_seed(0)
-        >>> taper.empty(2).normal_(mean=10, std=0.5)
-        tensor([10.7705,  9.8533])
+        Args:
+            mean: mean of the distribution.
+            std: standard deviation.
+            generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> generator = taper.manual_seed(0)
+            >>> taper.empty(2).normal_(mean=10, std=0.5)
+            tensor([10.7705,  9.8533])
         """
     def not_equal(self, other: _Operand) -> Tensor:
-        """Whether two elements differ.
+        """Tell where two tensors differ.
 
         >>> import taper
         >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
@@ -2572,16 +3472,20 @@ class TensorMethods:
     def not_equal_(self, other: _Operand) -> Self:
         """In-place version of `ne`."""
     def numpy(self, *, force: _bool = False) -> _np.ndarray:
-        """The elements as an array on the same memory, which it keeps alive.
+        """Return the elements as a NumPy array that shares the tensor's memory.
 
-        `force` also accepts a tensor that requires a gradient.
+        Args:
+            force: also accept a tensor that requires a gradient; its history is left behind.
 
-        >>> import taper
-        >>> taper.tensor([1, 2]).numpy()
-        array([1, 2])
+        Returns: an array of the same shape and dtype; bfloat16, which NumPy lacks, is an error.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1, 2]).numpy()
+            array([1, 2])
         """
     def orgqr(self, input2: Tensor) -> Tensor:
-        """Another name of `linalg.householder_product`.
+        """Compute Q from reflectors: another name of `linalg.householder_product`.
 
         >>> import taper
         >>> taper.orgqr(*taper.geqrf(taper.tensor([[3.0], [4.0]]))).abs()
@@ -2589,7 +3493,7 @@ class TensorMethods:
                 [0.8000]])
         """
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
-        """The third argument times Q, or its adjoint, where Q is what `geqrf` returns.
+        """Multiply the third argument by Q or its adjoint, where Q is what `geqrf` returns.
 
         >>> import taper
         >>> A = taper.tensor([[3.0], [4.0]])
@@ -2598,12 +3502,22 @@ class TensorMethods:
                 [0.]])
         """
     def outer(self, vec2: Tensor) -> Tensor:
-        """The products of each element of one vector with each of another.
+        """Multiply each element of one vector with each element of another.
 
-        >>> import taper
-        >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
-        tensor([[3., 4.],
-                [6., 8.]])
+        result[i, j] = input[i] · vec2[j]
+
+        Args:
+            input: first vector.
+            vec2: second vector.
+            out: tensor that receives the result.
+
+        Shape: (n,) and (m,) give (n, m).
+
+        Example:
+            >>> import taper
+            >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+            tensor([[3., 4.],
+                    [6., 8.]])
         """
     @property
     def output_nr(self) -> _int:
@@ -2611,59 +3525,109 @@ class TensorMethods:
     @output_nr.setter
     def output_nr(self, value: _int) -> None: ...
     def permute(self, *order: _Ints, dims: _Ints | None = None) -> Tensor:
-        """The dimensions in another order; shares the memory.
+        """Put the dimensions into another order.
 
-        >>> import taper
-        >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
-        torch.Size([4, 2, 3])
+        Args:
+            input: a tensor.
+            order: numbers of the dimensions in their new order, one by one or as one tuple.
+            dims: the order, as a keyword.
+
+        Shape: length i of the result is length `dims[i]` of `input`; the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
+            torch.Size([4, 2, 3])
         """
     def pin_memory(self, device: _Device | None = None) -> Tensor:
-        """Refused: there is no accelerator to pin memory for."""
+        """Raise PyTorch's error of a machine without accelerator: there is none to pin memory for.
+
+        Args:
+            device: the accelerator.
+
+        Returns: never.
+
+        Example:
+            >>> import taper
+            >>> taper.ones(2).pin_memory()
+            Traceback (most recent call last):
+            RuntimeError: Cannot access accelerator device when none is available.
+        """
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
-        """`linalg.pinv` with a fixed relative tolerance.
+        """Compute the pseudo-inverse as `linalg.pinv` does, with a fixed relative tolerance.
 
         >>> import taper
         >>> taper.pinverse(taper.tensor([[2.0], [0.0]]))
         tensor([[0.5000, 0.0000]])
         """
     def polygamma(self, n: _int) -> Tensor:
-        """The derivative of order `n` of digamma."""
+        """Compute the derivative of order `n` of digamma."""
     def polygamma_(self, n: _int) -> Self:
         """In-place version of `polygamma`."""
     def positive(self) -> Tensor:
-        """The tensor itself.
+        """Return the tensor itself; bool is refused.
 
         >>> import taper
         >>> taper.positive(taper.tensor([1.0, -2.0]))
         tensor([ 1., -2.])
         """
     def pow(self, exponent: _Operand) -> Tensor:
-        """`input` to the power of `exponent`; one of them may be a number.
+        """Raise one tensor to the power of another; one of the two may be a number.
 
-        >>> import taper
-        >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
-        tensor([1., 4., 9.])
-        >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
-        tensor([2., 4., 8.])
+        result = input ^ exponent
+
+        Args:
+            input: the base, a tensor or a number.
+            exponent: a tensor or a number; integers cannot be raised to a negative integer.
+            out: tensor that receives the result.
+
+        Shape: `input` and `exponent` broadcast together; the result has the broadcast shape.
+
+        Example:
+            >>> import taper
+            >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
+            tensor([1., 4., 9.])
+            >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
+            tensor([2., 4., 8.])
         """
     def pow_(self, exponent: _Operand) -> Self:
         """In-place version of `pow`."""
     def prelu(self, weight: _Operand) -> Tensor:
-        """x where it is above zero, else x times the weight, one for all or one for each channel.
+        """Scale negative elements by a learnable weight.
 
-        >>> import taper
-        >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
-        tensor([-0.2500,  2.0000])
+        result = x where x > 0, else weight · x
+
+        Args:
+            input: a tensor; its second dimension are the channels.
+            weight: one number for all, or a vector with one for each channel.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
+            tensor([-0.2500,  2.0000])
         """
     def prod(self, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-        """The product of all elements, or along one dimension; of integers in int64.
+        """Multiply all elements, or those along a dimension.
 
-        >>> import taper
-        >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
-        tensor([ 2., 12.])
+        Args:
+            input: a tensor; integers and bools are multiplied in int64.
+            dim: dimension to reduce; all of them by default.
+            keepdim: keep the reduced dimensions, with length 1.
+            dtype: dtype that `input` is converted to first.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimension `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+            tensor([ 2., 12.])
         """
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy with `source` written, or added, at the places `index` of the flattened tensor.
+        """Copy a tensor and write, or add, `source` at places `index` of the flattened tensor.
 
         >>> import taper
         >>> taper.put(taper.zeros(2, 2), taper.tensor([0, 3]), taper.tensor([1.0, 2.0]))
@@ -2673,7 +3637,7 @@ class TensorMethods:
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
         """In-place version of `put`."""
     def qr(self, some: _bool = True) -> _return_types.qr:
-        """Q and R of A = Q R; `linalg.qr` is the name to use.
+        """Factor A = Q R; `linalg.qr` is the name to use.
 
         >>> import taper, warnings
         >>> warnings.simplefilter("ignore")
@@ -2681,7 +3645,7 @@ class TensorMethods:
         tensor([[5.]])
         """
     def quantile(self, q: _Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool = False) -> Tensor:
-        """The `q`-quantiles of all elements, or along a dimension; NaN if one is among them.
+        """Compute the `q`-quantiles of all elements, or along a dimension; NaN if one is NaN.
 
         `q` is a number between 0 and 1, or a 1-d tensor of them, which adds a first dimension.
 
@@ -2690,7 +3654,7 @@ class TensorMethods:
         tensor(2.5000)
         """
     def rad2deg(self) -> Tensor:
-        """Radians as degrees.
+        """Convert radians to degrees.
 
         >>> import taper
         >>> taper.rad2deg(taper.tensor([1.0]))
@@ -2704,15 +3668,25 @@ class TensorMethods:
         tensor([57.2958])
         """
     def random_(self, *bounds: Any, to: Any = None, generator: Generator | None = None, **start: _int) -> Self:
-        """Fill with integers: `random_(from, to)` below `to`, `random_(to)` from 0, `random_()` all.
+        """Fill the tensor with integers drawn evenly, in place.
 
-        >>> import taper
-        >>> generator = taper.manual_seed(0)
-        >>> taper.empty(3).random_(2, 5)
-        tensor([4., 2., 4.])
+        Args:
+            bounds: `from, to`, or only `to` to begin at 0; without bounds all integers that the dtype
+                can tell apart, from 0 on.
+            to: integer above the highest, as a keyword.
+            generator: source of random numbers; by default the one that `manual_seed` seeds.
+            start: lowest integer, by the keyword `from`.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> generator = taper.manual_seed(0)
+            >>> taper.empty(3).random_(2, 5)
+            tensor([4., 2., 4.])
         """
     def ravel(self) -> Tensor:
-        """All elements in one dimension; a view if the tensor is contiguous.
+        """Flatten all elements into one dimension; a view if the tensor is contiguous.
 
         >>> import taper
         >>> taper.ravel(taper.tensor([[1, 2], [3, 4]]))
@@ -2720,7 +3694,7 @@ class TensorMethods:
         """
     @property
     def real(self) -> Tensor:
-        """The real part of a tensor as a view; a real tensor is returned as it is.
+        """View the real part of a tensor; return a real tensor as it is.
 
         >>> import taper
         >>> taper.real(taper.tensor([1 + 2j]))
@@ -2729,7 +3703,7 @@ class TensorMethods:
     @real.setter
     def real(self, value: Tensor) -> None: ...
     def reciprocal(self) -> Tensor:
-        """1 / x of every element.
+        """Compute 1 / x of every element.
 
         >>> import taper
         >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
@@ -2743,15 +3717,37 @@ class TensorMethods:
         tensor([0.5000, 0.2500])
         """
     def register_hook(self, hook: Callable[[Tensor], Any]) -> _RemovableHandle:
-        """Call `hook(grad)` when this tensor's gradient is computed; it may return a replacement."""
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> _RemovableHandle:
-        """Call `hook(self)` after a gradient was added to this leaf's `.grad`."""
-    def relu(self) -> Tensor:
-        """The positive part: x where it is above zero, else zero.
+        """Call a function whenever this tensor's gradient is computed.
 
-        >>> import taper
-        >>> taper.relu(taper.tensor([-1.0, 2.0]))
-        tensor([0., 2.])
+        Args:
+            hook: called as `hook(grad)`; what it returns, unless None, replaces the gradient.
+
+        Returns: a handle whose `remove()` takes the hook away.
+
+        Example:
+            >>> import taper
+            >>> x = taper.ones(1, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: grad * 10)
+            >>> (x * 3).backward()
+            >>> x.grad
+            tensor([30.])
+        """
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> _RemovableHandle:
+        """Call `hook(self)` after a pass has added a gradient to this leaf's `.grad`."""
+    def relu(self) -> Tensor:
+        """Replace negative elements by zero.
+
+        result = max(0, x) for each x of `input`
+
+        Args:
+            input: a tensor; bool is refused.
+
+        Shape: the result has the shape and dtype of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.relu(taper.tensor([-1.0, 2.0]))
+            tensor([0., 2.])
         """
     def relu_(self) -> Self:
         """In-place version of `relu`.
@@ -2761,7 +3757,7 @@ class TensorMethods:
         tensor([0., 2.])
         """
     def remainder(self, other: _Operand) -> Tensor:
-        """Remainder of the division, with the sign of the divisor, as Python's `%`.
+        """Take the remainder of the division, with the sign of the divisor, as Python's `%`.
 
         >>> import taper
         >>> taper.remainder(taper.tensor([-7.0, 7.0]), 3)
@@ -2770,7 +3766,7 @@ class TensorMethods:
     def remainder_(self, other: _Operand) -> Self:
         """In-place version of `remainder`."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-        """The slices along `dim` whose norm is larger than `maxnorm`, made that long.
+        """Scale down slices along `dim` whose norm is larger than `maxnorm`.
 
         >>> import taper
         >>> taper.renorm(taper.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 2.0)
@@ -2780,18 +3776,26 @@ class TensorMethods:
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Self:
         """In-place version of `renorm`."""
     def repeat(self, *times: _Ints, repeats: _Operand | None = None) -> Tensor:
-        """The tensor so many times along each dimension; further numbers in front are new dimensions.
+        """Copy the tensor so many times along each dimension.
 
-        >>> import taper
-        >>> taper.tensor([1, 2]).repeat(2, 2)
-        tensor([[1, 2, 1, 2],
-                [1, 2, 1, 2]])
+        Args:
+            times: repetitions of each dimension, one by one or as one tuple; more numbers than there
+                are dimensions stand for new leading dimensions.
+            repeats: the repetitions, as a keyword.
+
+        Shape: each length is multiplied by its number of repetitions.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1, 2]).repeat(2, 2)
+            tensor([[1, 2, 1, 2],
+                    [1, 2, 1, 2]])
         """
     def repeat_interleave(self, repeats: Tensor | _int | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = None) -> Tensor:
-        """Each slice along `dim` so many times; `repeats` is a number or one number for each.
+        """Repeat each slice along `dim`; `repeats` is a number, or one number for each slice.
 
-        Without `dim` the flattened tensor is used.  With one argument it is the numbers, and the
-        result says for each place which slice stands there.
+        Without `dim` the flattened tensor is used. A single argument is taken as the numbers; the
+        result then says for each place which slice stands there.
 
         >>> import taper
         >>> taper.repeat_interleave(taper.tensor([1, 2]), 2)
@@ -2803,24 +3807,38 @@ class TensorMethods:
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Self:
-        """Set `requires_grad` in place and return the tensor.
+        """Set whether autograd records what is computed from this leaf, in place.
 
-        >>> import taper
-        >>> taper.ones(2).requires_grad_()
-        tensor([1., 1.], requires_grad=True)
+        Args:
+            requires_grad: True or False.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> taper.ones(2).requires_grad_()
+            tensor([1., 1.], requires_grad=True)
         """
     def reshape(self, *dims: _Ints, shape: _Ints | None = None) -> Tensor:
-        """The same elements in another shape; a view where strides allow it, else a copy.
+        """Give a tensor another shape; the elements keep their row-major order.
 
-        >>> import taper
-        >>> taper.reshape(taper.arange(4), (2, 2))
-        tensor([[0, 1],
-                [2, 3]])
+        Args:
+            input: a tensor.
+            dims: the new lengths, one by one or as one tuple; one of them may be -1 and is computed.
+            shape: the new lengths, as a keyword.
+
+        Returns: a view of `input` where its strides allow one, else a copy.
+
+        Example:
+            >>> import taper
+            >>> taper.reshape(taper.arange(4), (2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
         """
     def reshape_as(self, other: Tensor) -> Tensor:
-        """`reshape` to the shape of another tensor."""
+        """Give the tensor the shape of another; a view where strides allow it, else a copy."""
     def resize(self, *sizes: _Ints) -> Tensor:
-        """The tensor in another shape; deprecated: use `reshape`."""
+        """Return the tensor in another shape; deprecated: use `reshape`."""
     def resize_(self, *shape: _Ints, size: _Ints | None = None, memory_format: _memory_format | None = None) -> Self:
         """Change the shape in place; a larger tensor has undefined elements at its end.
 
@@ -2830,7 +3848,7 @@ class TensorMethods:
                 [2, 3]])
         """
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """The tensor in the shape of another; deprecated: use `reshape`."""
+        """Return the tensor in the shape of another; deprecated: use `reshape`."""
     def resize_as_(self, the_template: Tensor, memory_format: _memory_format | None = None) -> Self:
         """Give a tensor the shape of another, in place.
 
@@ -2840,7 +3858,7 @@ class TensorMethods:
                 [2, 3]])
         """
     def resolve_conj(self) -> Tensor:
-        """The tensor with conjugation done: a copy of a conjugate view, other tensors as they are.
+        """Carry out the conjugation of a conjugate view; return other tensors as they are.
 
         >>> import taper
         >>> x = taper.tensor([1 + 2j])
@@ -2850,7 +3868,7 @@ class TensorMethods:
         False
         """
     def resolve_neg(self) -> Tensor:
-        """The tensor with negation done: a copy of a negative view, other tensors as they are.
+        """Carry out the negation of a negative view; return other tensors as they are.
 
         >>> import taper
         >>> x = taper.tensor([1 + 2j])
@@ -2860,14 +3878,26 @@ class TensorMethods:
         False
         """
     def retain_grad(self) -> None:
-        """Keep the gradient of a non-leaf tensor in its `.grad`."""
+        """Keep the gradient of a computed tensor in its `.grad`, as leaves do.
+
+        Returns: nothing; a leaf keeps its gradient anyway.
+
+        Example:
+            >>> import taper
+            >>> x = taper.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> y.retain_grad()
+            >>> (y * 3).backward()
+            >>> y.grad
+            tensor([3.])
+        """
     @property
     def retains_grad(self) -> _bool:
         """Whether the gradient of this non-leaf tensor is kept."""
     @retains_grad.setter
     def retains_grad(self, value: _bool) -> None: ...
     def roll(self, shifts: _Ints, dims: _Ints = ...) -> Tensor:
-        """Elements moved along dimensions; what leaves at the end comes in at the front.
+        """Move elements along dimensions; what leaves at the end comes in at the front.
 
         Without `dims` the flattened tensor is rolled.
 
@@ -2876,7 +3906,7 @@ class TensorMethods:
         tensor([3, 1, 2])
         """
     def rot90(self, k: _int = 1, dims: _Ints = ...) -> Tensor:
-        """A quarter turn `k` times in the plane of two dimensions.
+        """Turn by 90 degrees, `k` times, in the plane of two dimensions.
 
         >>> import taper
         >>> taper.rot90(taper.tensor([[1, 2], [3, 4]]))
@@ -2884,7 +3914,7 @@ class TensorMethods:
                 [1, 3]])
         """
     def round(self, *, decimals: _int | None = None) -> Tensor:
-        """The nearest whole number, or number with so many decimals; the even one of two.
+        """Round to the nearest whole number, or to `decimals` places; halves to the even one.
 
         >>> import taper
         >>> taper.round(taper.tensor([0.5, 1.5, -2.7]))
@@ -2898,11 +3928,20 @@ class TensorMethods:
         tensor([ 0.,  2., -3.])
         """
     def rsqrt(self) -> Tensor:
-        """1 / sqrt(x) of every element.
+        """Take one over the square root of every element.
 
-        >>> import taper
-        >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
-        tensor([0.5000, 0.2500])
+        result = 1 / √x for each x of `input`
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
+            tensor([0.5000, 0.2500])
         """
     def rsqrt_(self) -> Self:
         """In-place version of `rsqrt`.
@@ -2912,25 +3951,57 @@ class TensorMethods:
         tensor([0.5000, 0.2500])
         """
     def scatter(self, dim: _int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: str | None = None) -> Tensor:
-        """A copy with elements of `src`, or a number, written where `index` points along `dim`.
+        """Copy a tensor and write elements of `src`, or a number, where `index` points along `dim`.
 
         >>> import taper
         >>> taper.scatter(taper.zeros(1, 3), 1, taper.tensor([[2, 0]]), 1.0)
         tensor([[1., 0., 1.]])
         """
     def scatter_(self, dim: _int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: str | None = None) -> Self:
-        """In-place version of `scatter`."""
+        """Write elements along a dimension at the places in `index`, in place.
+
+        self[index[i, j], j] = src[i, j] for dim = 0, self[i, index[i, j]] = src[i, j] for dim = 1
+
+        Args:
+            dim: dimension that `index` counts along.
+            index: int64 tensor with as many dimensions as the tensor.
+            src: tensor of values, no smaller than `index`, or a number.
+            value: a number, as a keyword.
+            reduce: "add" or "multiply" to combine with what is there; None overwrites.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(3).scatter_(0, taper.tensor([2, 0]), taper.tensor([5.0, 6.0]))
+            tensor([6., 0., 5.])
+        """
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """A copy with elements of `src` added where `index` points along `dim`.
+        """Copy a tensor and add elements of `src` where `index` points along `dim`.
 
         >>> import taper
         >>> taper.scatter_add(taper.zeros(1, 3), 1, taper.tensor([[0, 0]]), taper.ones(1, 2))
         tensor([[2., 0., 0.]])
         """
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
-        """In-place version of `scatter_add`."""
+        """Add elements along a dimension at the places in `index`, in place.
+
+        self[index[i, j], j] += src[i, j] for dim = 0, self[i, index[i, j]] += src[i, j] for dim = 1
+
+        Args:
+            dim: dimension that `index` counts along.
+            index: int64 tensor with as many dimensions as the tensor.
+            src: tensor of values, no smaller than `index`.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> taper.zeros(2).scatter_add_(0, taper.tensor([1, 1]), taper.tensor([5.0, 6.0]))
+            tensor([ 0., 11.])
+        """
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """A copy with elements of `src` combined by `reduce` where `index` points along `dim`.
+        """Copy a tensor and combine elements of `src` by `reduce` where `index` points along `dim`.
 
         `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
         elements do not count where something is written.
@@ -2943,14 +4014,23 @@ class TensorMethods:
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Self:
         """In-place version of `scatter_reduce`."""
     def select(self, dim: _Ints | None = ..., index: _Operand = ..., *, axis: _Ints | None = ...) -> Tensor:
-        """The slice at `index` along `dim`, without that dimension; shares the memory.
+        """Take the slice at one index along a dimension.
 
-        >>> import taper
-        >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
-        tensor([1, 3])
+        Args:
+            input: a tensor.
+            dim: dimension that disappears.
+            index: which slice.
+            axis: NumPy's name for `dim`.
+
+        Shape: `input` without `dim`; the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
+            tensor([1, 3])
         """
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """A copy with `src` in the place of `select(dim, index)`.
+        """Copy a tensor with `src` written to `select(dim, index)`.
 
         >>> import taper
         >>> taper.select_scatter(taper.zeros(2, 2), taper.ones(2), 0, 1)
@@ -2958,14 +4038,14 @@ class TensorMethods:
                 [1., 1.]])
         """
     def set_(self, source: Any = None, storage_offset: _int = 0, size: _Ints | None = None, stride: _Ints | None = None) -> Self:
-        """Let a tensor look at the memory of another tensor, or of a storage.
+        """Let a tensor view the memory of another tensor, or of a storage.
 
         >>> import taper
         >>> taper.zeros(3).set_(taper.tensor([1.0, 2.0]))
         tensor([1., 2.])
         """
     def sgn(self) -> Tensor:
-        """The sign of real elements; complex ones divided by their absolute value, zero at zero.
+        """Return the sign of real elements; divide complex ones by their absolute value, zero at zero.
 
         >>> import taper
         >>> taper.sgn(taper.tensor([3 + 4j]))
@@ -2974,23 +4054,46 @@ class TensorMethods:
     def sgn_(self) -> Self:
         """In-place version of `sgn`."""
     def share_memory_(self) -> Self:
-        """Move the elements into memory that other processes see when the tensor is handed to them.
+        """Move the elements into memory that other processes can see.
 
-        Those that are forked from now on do, and those that get it as an argument or through a queue
-        of multiprocessing.  Differs: views and other tensors made before stay on the old memory.
+        Processes that are forked from now on see it, and those that get the tensor as an argument or
+        through a queue of multiprocessing.
+
+        Differs from PyTorch: views and other tensors made before stay on the old memory.
 
         >>> import taper
         >>> taper.ones(2).share_memory_().is_shared()
         True
         """
     def short(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor as torch.int16; itself if it is that already."""
-    def sigmoid(self) -> Tensor:
-        """The logistic function 1 / (1 + exp(-x)) of every element.
+        """Convert the tensor to torch.int16.
 
-        >>> import taper
-        >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-        tensor([0.5000, 0.7311])
+        Args:
+            more: no positional arguments are taken.
+            memory_format: order of the dimensions in memory; by default that of the tensor.
+
+        Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([True]).short().dtype
+            torch.int16
+        """
+    def sigmoid(self) -> Tensor:
+        """Apply the logistic function to every element.
+
+        result = 1 / (1 + e⁻ˣ) for each x of `input`
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+            tensor([0.5000, 0.7311])
         """
     def sigmoid_(self) -> Self:
         """In-place version of `sigmoid`.
@@ -3000,7 +4103,7 @@ class TensorMethods:
         tensor([0.5000, 0.7311])
         """
     def sign(self) -> Tensor:
-        """-1, 0 or 1 for every element, as its sign is.
+        """Return the sign of every element: -1, 0 or 1.
 
         >>> import taper
         >>> taper.sign(taper.tensor([-3.0, 0.0, 2.0]))
@@ -3009,18 +4112,27 @@ class TensorMethods:
     def sign_(self) -> Self:
         """In-place version of `sign`."""
     def signbit(self) -> Tensor:
-        """Whether an element has a minus sign; -0.0 has.
+        """Tell which elements have a minus sign; -0.0 has one.
 
         >>> import taper
         >>> taper.signbit(taper.tensor([-0.0, 1.0]))
         tensor([ True, False])
         """
     def sin(self) -> Tensor:
-        """Sine of every element, in radians.
+        """Take the sine of every element.
 
-        >>> import taper
-        >>> taper.sin(taper.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.8415])
+        result = sin x for each x of `input`, in radians
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.sin(taper.tensor([0.0, 1.0]))
+            tensor([0.0000, 0.8415])
         """
     def sin_(self) -> Self:
         """In-place version of `sin`.
@@ -3030,7 +4142,7 @@ class TensorMethods:
         tensor([0.0000, 0.8415])
         """
     def sinc(self) -> Tensor:
-        """sin(pi x) / (pi x) of every element, 1 at zero.
+        """Compute sin(pi x) / (pi x) of every element; 1 at zero.
 
         >>> import taper
         >>> taper.sinc(taper.tensor([0.0, 0.5]))
@@ -3044,7 +4156,7 @@ class TensorMethods:
         tensor([1.0000, 0.6366])
         """
     def sinh(self) -> Tensor:
-        """Hyperbolic sine of every element.
+        """Take the hyperbolic sine of every element.
 
         >>> import taper
         >>> taper.sinh(taper.tensor([0.0, 1.0]))
@@ -3058,7 +4170,7 @@ class TensorMethods:
         tensor([0.0000, 1.1752])
         """
     def slice_inverse(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-        """The tensor that `self` is a slice of: its memory, seen with the shape and strides of `src`.
+        """Recover the tensor that `self` is a slice of: its memory in shape and strides of `src`.
 
         >>> import taper
         >>> whole = taper.arange(5)
@@ -3066,52 +4178,94 @@ class TensorMethods:
         tensor([0, 1, 2, 3, 4])
         """
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-        """A copy with `src` in the place of every `step`-th slice from `start` up to `end`.
+        """Copy a tensor with `src` written to every `step`-th slice from `start` up to `end`.
 
         >>> import taper
         >>> taper.slice_scatter(taper.zeros(4), taper.ones(2), 0, 1, 3)
         tensor([0., 1., 1., 0.])
         """
     def slogdet(self) -> _return_types.slogdet:
-        """Another name of `linalg.slogdet`.
+        """Compute sign and logarithm of determinants: another name of `linalg.slogdet`.
 
         >>> import taper
         >>> taper.slogdet(taper.eye(2)).sign
         tensor(1.)
         """
     def softmax(self, dim: _int = ..., dtype: _dtype | None = None, *, axis: _int = ...) -> Tensor:
-        """Exponentials along a dimension, divided by their sum.
+        """Turn numbers into probabilities along a dimension.
 
-        `dtype` is what the input is converted to first.
+        result[i] = exp(input[i]) / Σⱼ exp(input[j])
 
-        >>> import taper
-        >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
-        tensor([0.5000, 0.5000])
+        Args:
+            input: a floating point tensor.
+            dim: dimension along which the results sum to 1.
+            dtype: dtype that `input` is converted to first.
+            out: tensor that receives the result.
+            axis: NumPy's name for `dim`.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
+            tensor([0.5000, 0.5000])
         """
     def sort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool | None = None, axis: _int | None = None) -> _return_types.sort:
-        """The elements in order along a dimension, and where they were; equal ones keep their order.
+        """Sort the elements along a dimension; nan counts as larger than any number.
 
-        >>> import taper
-        >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
-        torch.return_types.sort(
-        values=tensor([1., 2., 3.]),
-        indices=tensor([1, 2, 0]))
+        Args:
+            input: a tensor.
+            dim: dimension to sort along.
+            descending: whether the largest element comes first.
+            stable: whether equal elements keep their order; here they always do.
+            out: pair of tensors that receives the result.
+            axis: NumPy's name for `dim`.
+
+        Returns: a named tuple (values, indices), both with the shape of `input`; indices are int64.
+
+        Example:
+            >>> import taper
+            >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
+            torch.return_types.sort(
+            values=tensor([1., 2., 3.]),
+            indices=tensor([1, 2, 0]))
         """
     def split(self, split_size: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`split`, as the method calls its arguments."""
+        """Cut the tensor into consecutive parts along a dimension.
+
+        Args:
+            split_size: length of each part (the last may be shorter), or a list of lengths.
+            dim: dimension to cut.
+
+        Returns: a tuple of views.
+
+        Example:
+            >>> import taper
+            >>> taper.arange(5).split([4, 1])
+            (tensor([0, 1, 2, 3]), tensor([4]))
+        """
     def split_with_sizes(self, split_sizes: _Ints, dim: _int = 0, *, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """Consecutive parts of given lengths along `dim`; they share the memory.
+        """Cut into consecutive parts of given lengths along `dim`, as views.
 
         >>> import taper
         >>> taper.split_with_sizes(taper.arange(3), (1, 2))
         (tensor([0]), tensor([1, 2]))
         """
     def sqrt(self) -> Tensor:
-        """Square root of every element.
+        """Take the square root of every element.
 
-        >>> import taper
-        >>> taper.sqrt(taper.tensor([4.0, 9.0]))
-        tensor([2., 3.])
+        result = √x for each x of `input`; nan below 0.
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.sqrt(taper.tensor([4.0, 9.0]))
+            tensor([2., 3.])
         """
     def sqrt_(self) -> Self:
         """In-place version of `sqrt`.
@@ -3121,11 +4275,20 @@ class TensorMethods:
         tensor([2., 3.])
         """
     def square(self) -> Tensor:
-        """The square of every element.
+        """Square every element.
 
-        >>> import taper
-        >>> taper.square(taper.tensor([1.0, -3.0]))
-        tensor([1., 9.])
+        result = x² for each x of `input`
+
+        Args:
+            input: a tensor.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape and dtype of `input`; bool gives int64.
+
+        Example:
+            >>> import taper
+            >>> taper.square(taper.tensor([1.0, -3.0]))
+            tensor([1., 9.])
         """
     def square_(self) -> Self:
         """In-place version of `square`.
@@ -3135,27 +4298,49 @@ class TensorMethods:
         tensor([1., 9.])
         """
     def squeeze(self, dim: _Ints | None = None, *, axis: _Ints | None = None) -> Tensor:
-        """Without its dimensions of length 1, or without those in `dim`; shares the memory.
+        """Drop dimensions of length 1.
 
-        >>> import taper
-        >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
-        torch.Size([2])
+        Args:
+            input: a tensor.
+            dim: dimension or dimensions to drop if their length is 1; by default all that can be.
+            axis: NumPy's name for `dim`.
+
+        Shape: `input` without those dimensions; the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
+            torch.Size([2])
         """
     def squeeze_(self, dim: _Ints | None = None) -> Self:
         """In-place version of `squeeze`."""
     def std(self, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-        """The standard deviation of all elements, or along dimensions; see `var`.
+        """Compute the standard deviation of all elements, or along dimensions.
 
-        >>> import taper
-        >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
-        tensor(1.)
+        result = √(Σ (x - mean)² / max(0, n - correction)), n elements in each sum
+
+        Args:
+            input: a floating point or complex tensor.
+            dim: dimension or dimensions to reduce; all of them by default.
+            unbiased: old form of `correction`: True means 1, False means 0.
+            keepdim: keep the reduced dimensions, with length 1.
+            correction: what is subtracted from the number of elements; 1 by default.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.std(taper.tensor([1.0, 2.0, 3.0]))
+            tensor(1.)
         """
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
-        """The Fourier transforms of overlapping pieces of a signal: frequencies by pieces.
+        """Transform overlapping pieces of a signal: frequencies by pieces.
 
         A piece of `n_fft` points begins every `hop_length` (a quarter of it) points and is multiplied
-        by `window`.  With `center` the signal gets a border, so that piece k has its middle at point
-        k * hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
+        by `window`. With `center` the signal gets a border, so that piece k has its middle at point k *
+        hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
         where the signal does.
 
         >>> import taper
@@ -3165,55 +4350,88 @@ class TensorMethods:
                 [0., 0., 0., 0., 0., 0., 0., 0., 0.]])
         """
     def storage(self) -> _TypedStorage:
-        """The memory that the tensor and its views look at, as elements; deprecated."""
+        """Return the memory that the tensor and its views look at, as elements; deprecated."""
     def storage_type(self) -> _LegacyStorage:
-        """The class of the tensor's storage.
+        """Return the class of the tensor's storage.
 
         >>> import taper
         >>> taper.ones(2).storage_type() is taper.FloatStorage
         True
         """
     def sub(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
-        """Difference of two tensors, the second multiplied by `alpha`.
+        """Subtract from one tensor another, multiplied by `alpha`.
 
-        >>> import taper
-        >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
-        tensor([0., 1.])
+        result = input - alpha · other
+
+        Args:
+            input: the minuend.
+            other: the subtrahend, a tensor or a number.
+            alpha: number that multiplies `other`.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+            tensor([0., 1.])
         """
     def sub_(self, other: _Operand, *, alpha: _Number = 1) -> Self:
         """In-place version of `sub`."""
     def subtract(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
-        """Difference of two tensors, the second multiplied by `alpha`.
+        """Subtract from one tensor another, multiplied by `alpha`.
 
-        >>> import taper
-        >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
-        tensor([0., 1.])
+        result = input - alpha · other
+
+        Args:
+            input: the minuend.
+            other: the subtrahend, a tensor or a number.
+            alpha: number that multiplies `other`.
+            out: tensor that receives the result.
+
+        Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+        Example:
+            >>> import taper
+            >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+            tensor([0., 1.])
         """
     def subtract_(self, other: _Operand, *, alpha: _Number = 1) -> Self:
         """In-place version of `sub`."""
     def sum(self, dim: _Ints | None = ..., keepdim: _bool = False, *, dtype: _dtype | None = None, axis: _Ints | None = ..., keepdims: _bool = False) -> Tensor:
-        """The sum of all elements, or along dimensions; of integers in int64.
+        """Add up all elements, or those along dimensions.
 
-        >>> import taper
-        >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-        tensor([4., 6.])
+        Args:
+            input: a tensor; integers and bools are added in int64.
+            dim: dimension or dimensions to reduce; all of them by default.
+            keepdim: keep the reduced dimensions, with length 1.
+            dtype: dtype that `input` is converted to first.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+            tensor([4., 6.])
         """
     def sum_to_size(self, *size: _Ints) -> Tensor:
-        """The sum over whatever broadcasting would add to `size`, so that the result has that shape.
+        """Sum over what broadcasting would add to `size`, so that the result has that shape.
 
         >>> import taper
         >>> taper.ones(2, 3).sum_to_size(1, 3)
         tensor([[2., 2., 2.]])
         """
     def svd(self, some: _bool = True, compute_uv: _bool = True) -> _return_types.svd:
-        """U, S and V of A = U diag(S) V^H; `linalg.svd` is the name to use.
+        """Factor A = U diag(S) V^H; `linalg.svd` is the name to use.
 
         >>> import taper
         >>> taper.svd(taper.tensor([[3.0, 0.0], [0.0, 4.0]])).S
         tensor([4., 3.])
         """
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
-        """`transpose` under NumPy's name.
+        """Exchange two dimensions: NumPy's name of `transpose`.
 
         >>> import taper
         >>> taper.swapaxes(taper.zeros(2, 3), 0, 1).shape
@@ -3222,7 +4440,7 @@ class TensorMethods:
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
         """In-place version of `swapaxes`."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """`transpose` under another name.
+        """Exchange two dimensions: another name of `transpose`.
 
         >>> import taper
         >>> taper.swapdims(taper.zeros(2, 3), 0, 1).shape
@@ -3231,26 +4449,33 @@ class TensorMethods:
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """In-place version of `swapdims`."""
     def t(self) -> Tensor:
-        """The transpose of a matrix; shares the memory.
+        """Transpose a matrix; vectors and 0-d tensors stay as they are.
 
-        >>> import taper
-        >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
-        tensor([[1, 3],
-                [2, 4]])
+        Args:
+            input: a tensor with at most two dimensions.
+
+        Shape: (n, m) gives (m, n); the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
+            tensor([[1, 3],
+                    [2, 4]])
         """
     def t_(self) -> Self:
         """In-place version of `t`."""
     def take(self, index: Tensor) -> Tensor:
-        """The elements of the flattened tensor at the places `index`, in the shape of `index`.
+        """Take elements of the flattened tensor at the places `index`, in the shape of `index`.
 
         >>> import taper
         >>> taper.take(taper.tensor([[1, 2], [3, 4]]), taper.tensor([0, 3]))
         tensor([1, 4])
         """
     def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
-        """`gather` with broadcasting; without `dim` from the flattened tensor.
+        """Take elements along a dimension as `gather`, with broadcasting.
 
-        Along a dimension indices are taken modulo its length.
+        Without `dim` the flattened tensor is read. Along a dimension indices are taken modulo its
+        length.
 
         >>> import taper
         >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
@@ -3258,7 +4483,7 @@ class TensorMethods:
                 [4]])
         """
     def tan(self) -> Tensor:
-        """Tangent of every element, in radians.
+        """Take the tangent of every element, in radians.
 
         >>> import taper
         >>> taper.tan(taper.tensor([0.0, 1.0]))
@@ -3272,11 +4497,20 @@ class TensorMethods:
         tensor([0.0000, 1.5574])
         """
     def tanh(self) -> Tensor:
-        """Hyperbolic tangent of every element.
+        """Take the hyperbolic tangent of every element.
 
-        >>> import taper
-        >>> taper.tanh(taper.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.7616])
+        result = (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ) for each x of `input`
+
+        Args:
+            input: a tensor; integers give the default floating dtype.
+            out: tensor that receives the result.
+
+        Shape: the result has the shape of `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.tanh(taper.tensor([0.0, 1.0]))
+            tensor([0.0000, 0.7616])
         """
     def tanh_(self) -> Self:
         """In-place version of `tanh`.
@@ -3286,63 +4520,96 @@ class TensorMethods:
         tensor([0.0000, 0.7616])
         """
     def tensor_split(self, indices_or_sections: Tensor | _Ints | None = None, dim: _int = 0, *, indices: Any = None, sections: _Ints | None = None, tensor_indices_or_sections: Any = None, axis: _int | None = None) -> tuple[Tensor, ...]:
-        """Parts along `dim`: so many, of lengths that differ by at most 1, or cut at given places.
+        """Cut into so many parts of lengths that differ by at most 1, or at given places.
 
         >>> import taper
         >>> taper.tensor_split(taper.arange(5), (1, 3))
         (tensor([0]), tensor([1, 2]), tensor([3, 4]))
         """
     def tile(self, *times: _Ints, dims: _Ints | None = None) -> Tensor:
-        """The tensor so many times along its last dimensions.
+        """Repeat the tensor along its last dimensions.
 
         >>> import taper
         >>> taper.tile(taper.tensor([[1, 2]]), (2,))
         tensor([[1, 2, 1, 2]])
         """
     def to(self, *args: Any, device: _Device | None = None, dtype: _dtype | None = None, non_blocking: _bool = False, copy: _bool = False, other: _Operand | None = None, memory_format: _memory_format | None = None) -> Tensor:
-        """The tensor in the dtype, on the device or as another tensor; itself if nothing changes.
+        """Convert the tensor to a dtype or move it to a device.
 
-        `to(dtype)`, `to(device, dtype)` and `to(other)`, each with `non_blocking` and `copy` behind.
+        Called as `to(dtype)`, `to(device, dtype)` or `to(other)`.
 
-        >>> import taper
-        >>> taper.tensor([1.5]).to(taper.int64)
-        tensor([1])
+        Args:
+            args: a dtype, a device (and a dtype), or a tensor to imitate; then `non_blocking` and
+                `copy`.
+            device: only the CPU is provided.
+            dtype: dtype of the result.
+            non_blocking: has no effect on the CPU.
+            copy: whether to copy even if nothing changes.
+            other: tensor whose dtype and device are taken.
+            memory_format: order of the dimensions in memory; by default that of the input.
+
+        Returns: the tensor itself if nothing changes, else a copy that autograd records.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1.5]).to(taper.int64)
+            tensor([1])
         """
     def tolist(self) -> list[Any]:
-        """The elements as nested lists of Python numbers; one number for a tensor without dimensions.
+        """Return the elements as nested lists of Python numbers.
 
-        >>> import taper
-        >>> taper.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
+        Returns: a list for each dimension; a plain number for a 0-d tensor.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([[1, 2], [3, 4]]).tolist()
+            [[1, 2], [3, 4]]
         """
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _return_types.topk:
-        """The `k` largest (or smallest) elements along a dimension, and where they are.
+        """Find the `k` largest (or smallest) elements along a dimension.
 
-        They are in order also without `sorted`.
+        Args:
+            input: a tensor.
+            k: how many elements.
+            dim: dimension to search along.
+            largest: whether the largest are wanted; else the smallest.
+            sorted: whether they come in order; here they always do.
+            out: pair of tensors that receives the result.
 
-        >>> import taper
-        >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
-        tensor([3., 2.])
+        Returns: a named tuple (values, indices), shaped as `input` with length `k` along `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
+            tensor([3., 2.])
         """
     def trace(self) -> Tensor:
-        """The sum of the main diagonal of a matrix.
+        """Sum the main diagonal of a matrix.
 
         >>> import taper
         >>> taper.trace(taper.tensor([[1, 2], [3, 4]]))
         tensor(5)
         """
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions exchanged; shares the memory.
+        """Exchange two dimensions.
 
-        >>> import taper
-        >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
-        tensor([[1, 3],
-                [2, 4]])
+        Args:
+            input: a tensor.
+            dim0: first dimension.
+            dim1: second dimension.
+
+        Shape: `input` with the lengths `dim0` and `dim1` exchanged; the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
+            tensor([[1, 3],
+                    [2, 4]])
         """
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """In-place version of `transpose`."""
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _return_types.triangular_solve:
-        """X of A X = B with a triangular A, and a copy of A; `linalg.solve_triangular` is newer.
+        """Solve A X = B with a triangular A, and copy A; `linalg.solve_triangular` is newer.
 
         >>> import taper, warnings
         >>> warnings.simplefilter("ignore")
@@ -3351,27 +4618,47 @@ class TensorMethods:
                 [0.5000]])
         """
     def tril(self, diagonal: _int = 0) -> Tensor:
-        """The lower triangle of a matrix or of a batch of matrices, zero elsewhere.
+        """Keep the lower triangle of a matrix; set the rest to zero.
 
-        >>> import taper
-        >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
-        tensor([[1, 0],
-                [3, 4]])
+        result[i, j] = input[i, j] where j ≤ i + diagonal, else 0
+
+        Args:
+            input: a matrix or a batch of matrices.
+            diagonal: which diagonal ends the triangle; positive ones lie above the main one.
+            out: tensor that receives the result.
+
+        Shape: (*, n, m) gives (*, n, m).
+
+        Example:
+            >>> import taper
+            >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
+            tensor([[1, 0],
+                    [3, 4]])
         """
     def tril_(self, diagonal: _int = 0) -> Self:
         """In-place version of `tril`."""
     def triu(self, diagonal: _int = 0) -> Tensor:
-        """The upper triangle of a matrix or of a batch of matrices, zero elsewhere.
+        """Keep the upper triangle of a matrix; set the rest to zero.
 
-        >>> import taper
-        >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
-        tensor([[1, 2],
-                [0, 4]])
+        result[i, j] = input[i, j] where j ≥ i + diagonal, else 0
+
+        Args:
+            input: a matrix or a batch of matrices.
+            diagonal: which diagonal begins the triangle; positive ones lie above the main one.
+            out: tensor that receives the result.
+
+        Shape: (*, n, m) gives (*, n, m).
+
+        Example:
+            >>> import taper
+            >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
+            tensor([[1, 2],
+                    [0, 4]])
         """
     def triu_(self, diagonal: _int = 0) -> Self:
         """In-place version of `triu`."""
     def true_divide(self, other: _Operand) -> Tensor:
-        """Quotient of two tensors, never rounded.
+        """Divide two tensors, never rounding.
 
         >>> import taper
         >>> taper.true_divide(taper.tensor([1, 2]), 4)
@@ -3380,7 +4667,7 @@ class TensorMethods:
     def true_divide_(self, other: _Operand) -> Self:
         """In-place version of `true_divide`."""
     def trunc(self) -> Tensor:
-        """The element without its fraction.
+        """Cut off the fraction of every element.
 
         >>> import taper
         >>> taper.trunc(taper.tensor([1.5, -1.5]))
@@ -3395,38 +4682,70 @@ class TensorMethods:
         """
     @overload
     def type(self) -> str:
-        """Without argument the name of the tensor's type, else the tensor in the given type.
+        """Tell the name of the tensor's type or, given a type, convert to it.
 
-        >>> import taper
-        >>> taper.tensor([1.0]).type()
-        'torch.FloatTensor'
+        Args:
+            dtype: a dtype, or a name such as "torch.DoubleTensor"; None asks for the name.
+            non_blocking: has no effect on the CPU.
+
+        Returns: a name as text, or the tensor in that type (itself if nothing changes).
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1.0]).type()
+            'torch.FloatTensor'
         """
     @overload
     def type(self, dtype: str | type | _dtype, non_blocking: _bool = False) -> Tensor:
-        """Without argument the name of the tensor's type, else the tensor in the given type.
+        """Tell the name of the tensor's type or, given a type, convert to it.
 
-        >>> import taper
-        >>> taper.tensor([1.0]).type()
-        'torch.FloatTensor'
+        Args:
+            dtype: a dtype, or a name such as "torch.DoubleTensor"; None asks for the name.
+            non_blocking: has no effect on the CPU.
+
+        Returns: a name as text, or the tensor in that type (itself if nothing changes).
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1.0]).type()
+            'torch.FloatTensor'
         """
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype of another."""
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
-        """All slices along a dimension, without it; they share the memory.
+        """Convert the tensor to the dtype of another.
 
-        >>> import taper
-        >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
-        (tensor([1, 2]), tensor([3, 4]))
+        Args:
+            other: tensor whose dtype is taken.
+
+        Returns: the tensor itself if it has that dtype already, else a copy.
+
+        Example:
+            >>> import taper
+            >>> taper.tensor([1, 2]).type_as(taper.tensor(0.5))
+            tensor([1., 2.])
+        """
+    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Take a tensor apart into its slices along a dimension.
+
+        Args:
+            input: a tensor.
+            dim: dimension to take apart.
+
+        Returns: a tuple of views without `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
+            (tensor([1, 2]), tensor([3, 4]))
         """
     def unflatten(self, dim: _int, sizes: _Ints) -> Tensor:
-        """One dimension as several, whose product is its length.
+        """Cut one dimension into several, whose product is its length.
 
         >>> import taper
         >>> taper.unflatten(taper.zeros(4, 3), 0, (2, -1)).shape
         torch.Size([2, 2, 3])
         """
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """All windows of length `size` along a dimension, as a new last dimension; shares the memory.
+        """View all windows of length `size` along a dimension as a new last dimension.
 
         >>> import taper
         >>> taper.arange(4).unfold(0, 2, 1)
@@ -3435,18 +4754,26 @@ class TensorMethods:
                 [2, 3]])
         """
     def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None, **start: _float) -> Self:
-        """Fill with numbers evenly distributed over [from, to).
+        """Fill the tensor with numbers drawn evenly from an interval, in place.
 
-        >>> import taper
-        >>> generator = taper.manual_seed(0)
-        >>> taper.empty(2).uniform_(-1, 1)
-        tensor([-0.0075,  0.5364])
+        Args:
+            from_, start: lower bound; `from` as a keyword.
+            to: upper bound, which is not reached.
+            generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+        Returns: the tensor itself.
+
+        Example:
+            >>> import taper
+            >>> generator = taper.manual_seed(0)
+            >>> taper.empty(2).uniform_(-1, 1)
+            tensor([-0.0075,  0.5364])
         """
     @overload
     def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
-        """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+        """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-        Every NaN is distinct.  The inverse tells where each element is in the result.
+        Every NaN is distinct. The inverse tells where each element is in the result.
 
         >>> import taper
         >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -3454,9 +4781,9 @@ class TensorMethods:
         """
     @overload
     def unique(self, sorted: _bool = True, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None) -> tuple[Tensor, Tensor]:
-        """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+        """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-        Every NaN is distinct.  The inverse tells where each element is in the result.
+        Every NaN is distinct. The inverse tells where each element is in the result.
 
         >>> import taper
         >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -3464,9 +4791,9 @@ class TensorMethods:
         """
     @overload
     def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor]:
-        """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+        """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-        Every NaN is distinct.  The inverse tells where each element is in the result.
+        Every NaN is distinct. The inverse tells where each element is in the result.
 
         >>> import taper
         >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -3474,9 +4801,9 @@ class TensorMethods:
         """
     @overload
     def unique(self, sorted: _bool = True, *, return_inverse: Literal[True], return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+        """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-        Every NaN is distinct.  The inverse tells where each element is in the result.
+        Every NaN is distinct. The inverse tells where each element is in the result.
 
         >>> import taper
         >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -3484,7 +4811,7 @@ class TensorMethods:
         """
     @overload
     def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
-        """The elements, or slices along `dim`, without those equal to the one before.
+        """Drop elements, or slices along `dim`, that equal the one before.
 
         >>> import taper
         >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
@@ -3492,7 +4819,7 @@ class TensorMethods:
         """
     @overload
     def unique_consecutive(self, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None) -> tuple[Tensor, Tensor]:
-        """The elements, or slices along `dim`, without those equal to the one before.
+        """Drop elements, or slices along `dim`, that equal the one before.
 
         >>> import taper
         >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
@@ -3500,7 +4827,7 @@ class TensorMethods:
         """
     @overload
     def unique_consecutive(self, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor]:
-        """The elements, or slices along `dim`, without those equal to the one before.
+        """Drop elements, or slices along `dim`, that equal the one before.
 
         >>> import taper
         >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
@@ -3508,93 +4835,146 @@ class TensorMethods:
         """
     @overload
     def unique_consecutive(self, *, return_inverse: Literal[True], return_counts: Literal[True], dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """The elements, or slices along `dim`, without those equal to the one before.
+        """Drop elements, or slices along `dim`, that equal the one before.
 
         >>> import taper
         >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))
         tensor([1, 2, 1])
         """
     def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`chunk` without the check that parts which are written in place stand alone.
+        """Cut as `chunk`, without the check that parts written in place stand alone.
 
         >>> import taper
         >>> taper.unsafe_chunk(taper.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`split` without the check that parts which are written in place stand alone.
+        """Cut as `split`, without the check that parts written in place stand alone.
 
         >>> import taper
         >>> taper.unsafe_split(taper.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split_with_sizes(self, split_sizes: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
-        """`split_with_sizes` without the check that parts which are written in place stand alone.
+        """Cut as `split_with_sizes`, without the check that parts written in place stand alone.
 
         >>> import taper
         >>> taper.unsafe_split_with_sizes(taper.arange(3), (1, 2))
         (tensor([0]), tensor([1, 2]))
         """
     def unsqueeze(self, dim: _int) -> Tensor:
-        """A new dimension of length 1 at position `dim`; shares the memory.
+        """Insert a dimension of length 1.
 
-        >>> import taper
-        >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
-        tensor([[1],
-                [2]])
+        Args:
+            input: a tensor with d dimensions.
+            dim: position of the new dimension in the result, from -(d + 1) to d.
+
+        Shape: (*) gives (*, 1, *); the result is a view.
+
+        Example:
+            >>> import taper
+            >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
+            tensor([[1],
+                    [2]])
         """
     def unsqueeze_(self, dim: _int) -> Self:
         """In-place version of `unsqueeze`."""
     def untyped_storage(self) -> _UntypedStorage:
-        """The memory that the tensor and its views look at, as bytes.
+        """Return the memory that the tensor and its views look at, as bytes.
 
         >>> import taper
         >>> taper.zeros(4)[2:].untyped_storage().nbytes()
         16
         """
     def var(self, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
-        """The variance of all elements, or along dimensions.
+        """Compute the variance of all elements, or along dimensions.
 
-        The sum of squares is divided by the number of elements less `correction`, which is 1 by
-        default; `unbiased=False` means `correction=0`.
+        result = Σ (x - mean)² / max(0, n - correction), n elements in each sum
 
-        >>> import taper
-        >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
-        tensor(1.)
+        Args:
+            input: a floating point or complex tensor.
+            dim: dimension or dimensions to reduce; all of them by default.
+            unbiased: old form of `correction`: True means 1, False means 0.
+            keepdim: keep the reduced dimensions, with length 1.
+            correction: what is subtracted from the number of elements; 1 by default.
+            out: tensor that receives the result.
+            axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+        Shape: `input` without the dimensions in `dim`.
+
+        Example:
+            >>> import taper
+            >>> taper.var(taper.tensor([1.0, 2.0, 3.0]))
+            tensor(1.)
         """
     def vdot(self, other: Tensor) -> Tensor:
-        """As `dot`, with the conjugate of the first vector.
+        """Multiply two vectors as `dot` does, with the first one conjugated.
 
         >>> import taper
         >>> taper.vdot(taper.tensor([1j, 2.]), taper.tensor([1j, 1.]))
         tensor(3.+0.j)
         """
     def view(self, *shape: _Ints | _dtype, size: _Ints | None = None, dtype: _dtype | None = None) -> Tensor:
-        """The same elements in another shape, or their bytes as another dtype; shares the memory.
+        """Look at the same memory in another shape or, byte by byte, as another dtype.
 
-        A view as another dtype has no history, as in PyTorch.
+        A shape that the strides do not allow is an error: `reshape` copies instead. A view as another
+        dtype has no history.
 
-        >>> import taper
-        >>> taper.arange(6).view(2, -1)
-        tensor([[0, 1, 2],
-                [3, 4, 5]])
+        Args:
+            shape: the new lengths, one by one or as one tuple, of which one may be -1 and is computed;
+                or a dtype.
+            size: the new lengths, as a keyword.
+            dtype: the new dtype, as a keyword.
+
+        Returns: a view; another dtype changes the last length by the ratio of the element sizes.
+
+        Example:
+            >>> import taper
+            >>> taper.arange(6).view(2, -1)
+            tensor([[0, 1, 2],
+                    [3, 4, 5]])
         """
     def view_as(self, other: Tensor) -> Tensor:
-        """`view` with the shape of another tensor."""
+        """Look at the same memory in the shape of another tensor.
+
+        Args:
+            other: tensor whose shape is taken.
+
+        Returns: `self.view(other.size())`.
+
+        Example:
+            >>> import taper
+            >>> taper.arange(4).view_as(taper.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
     @property
     def volatile(self) -> _bool:
-        """False; the attribute of an old PyTorch has no effect any more."""
+        """False: the attribute of an old PyTorch, without effect."""
     def vsplit(self, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """Parts along the first dimension.
+        """Cut along the first dimension.
 
         >>> import taper
         >>> taper.vsplit(taper.tensor([[1, 2], [3, 4]]), 2)
         (tensor([[1, 2]]), tensor([[3, 4]]))
         """
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
-        """The tensor where the condition holds, else `other`."""
+        """Keep the tensor's elements where a condition holds, take others elsewhere.
+
+        Args:
+            condition: a bool tensor.
+            other: tensor or number taken where the condition is False.
+
+        Shape: the three broadcast together; the result has the broadcast shape.
+
+        Example:
+            >>> import taper
+            >>> x = taper.tensor([1.0, -2.0])
+            >>> x.where(x > 0, 0)
+            tensor([1., 0.])
+        """
     def xlogy(self, other: _Operand) -> Tensor:
-        """x log(y), zero where x is zero; one of them may be a number.
+        """Compute x log(y); zero where x is zero. One of the two may be a number.
 
         >>> import taper
         >>> taper.xlogy(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))
@@ -3608,9 +4988,15 @@ class TensorMethods:
         tensor([0., 0.])
         """
     def zero_(self) -> Self:
-        """Write zero into every element.
+        """Write zero into every element, in place.
 
-        >>> import taper
-        >>> taper.zero_(taper.ones(2))
-        tensor([0., 0.])
+        Args:
+            input: the tensor that is changed.
+
+        Returns: `input`.
+
+        Example:
+            >>> import taper
+            >>> taper.zero_(taper.ones(2))
+            tensor([0., 0.])
         """

@@ -2,140 +2,62 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+from taper.absent import devices
+from taper.absent.answers import dummy, not_compiled, not_in_c, own, refused
+
 default_generators: tuple[Any, ...] = ()
+is_available = devices.is_available
+is_initialized = devices.is_initialized
+is_bf16_supported = devices.is_bf16_supported
+is_tf32_supported = devices.is_tf32_supported
+device_count = devices.device_count
+get_arch_list = devices.get_arch_list
+manual_seed = devices.manual_seed
+manual_seed_all = devices.manual_seed_all
+seed = devices.seed
+seed_all = devices.seed_all
+get_rng_state_all = devices.get_rng_state_all
+set_rng_state_all = devices.set_rng_state_all
+empty_cache = devices.empty_cache
+memory_allocated = devices.memory_allocated
+max_memory_allocated = devices.max_memory_allocated
+memory_reserved = devices.memory_reserved
+max_memory_reserved = devices.max_memory_reserved
+memory_stats = devices.memory_stats
 
 
-def is_available() -> bool:
-    """False: there is no accelerator."""
-    return False
+def _no_xpu() -> NoReturn:
+    not_compiled("XPU")
 
 
-def device_count() -> int:
-    """The number of devices: 0."""
-    return 0
-
-
-def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
-    return False
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: there is no device that could."""
-    return False
-
-
-def is_tf32_supported() -> bool:
-    """False: there is no device that could."""
-    return False
-
-
-def get_arch_list() -> list[str]:
-    """The architectures that kernels are compiled for: none."""
-    return []
-
-
-def manual_seed(seed: int) -> None:
-    """Nothing to do: there is no device generator."""
-
-
-def manual_seed_all(seed: int) -> None:
-    """Nothing to do: there are no device generators."""
-
-
-def seed() -> None:
-    """Nothing to do: there is no device generator."""
-
-
-def seed_all() -> None:
-    """Nothing to do: there are no device generators."""
-
-
-def get_rng_state_all() -> list[Any]:
-    """The states of all device generators: none."""
-    return []
-
-
-def set_rng_state_all(new_states: Iterable[Any]) -> None:
-    """Nothing to do: there are no device generators."""
-
-
-def empty_cache() -> None:
-    """Nothing to do: no device memory is cached."""
-
-
-def memory_allocated(device: Any = None) -> int:
-    """Bytes of device memory in use: 0."""
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of device memory in use: 0."""
-    return 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """Bytes of device memory kept: 0."""
-    return 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes of device memory kept: 0."""
-    return 0
-
-
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """What is known of device memory: nothing."""
-    return OrderedDict()
-
-
-# --- what needs a device ---------------------------------------------------------------------
-
-
-def init() -> NoReturn:
-    """Refused: there is no GPU of Intel's."""
-    raise AssertionError("Torch not compiled with XPU enabled")
-
-
-def _needs_device(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        init()
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no GPU of Intel's."
-    return refuse
-
-
-current_device = _needs_device("current_device")
-current_stream = _needs_device("current_stream")
-get_device_capability = _needs_device("get_device_capability")
-get_device_name = _needs_device("get_device_name")
-get_device_properties = _needs_device("get_device_properties")
-get_rng_state = _needs_device("get_rng_state")
-initial_seed = _needs_device("initial_seed")
-mem_get_info = _needs_device("mem_get_info")
-set_device = _needs_device("set_device")
-synchronize = _needs_device("synchronize")
-
-
-def reset_peak_memory_stats(device: Any = None) -> NoReturn:
-    """Refused: there is no GPU of Intel's."""
-    raise AttributeError("module 'torch._C' has no attribute '_xpu_resetPeakMemoryStats'")
+init = refused(lambda: _no_xpu())
+current_device = refused(lambda: _no_xpu())
+current_stream = refused(lambda device=None: _no_xpu())
+get_device_capability = refused(lambda device=None: _no_xpu())
+get_device_name = refused(lambda device=None: _no_xpu())
+get_device_properties = refused(lambda device=None: _no_xpu())
+get_rng_state = refused(lambda device="xpu": _no_xpu())
+initial_seed = refused(lambda: _no_xpu())
+mem_get_info = refused(lambda device=None: _no_xpu())
+set_device = refused(lambda device: _no_xpu())
+synchronize = refused(lambda device=None: _no_xpu())
+reset_peak_memory_stats = refused(lambda device=None: not_in_c("_xpu_resetPeakMemoryStats"))
 
 
 class Stream:
     """Refused: there is no GPU of Intel's."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
-        raise RuntimeError("Tried to instantiate dummy base class Stream")
+        dummy("Stream")
 
 
 class Event:
     """Refused: there is no GPU of Intel's."""
 
     def __init__(self, enable_timing: bool = False) -> None:
-        raise RuntimeError("Tried to instantiate dummy base class Event")
+        dummy("Event")
+
+
+own(globals())

@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 from taper._dynamo import backends, config, eval_frame, exc, utils
 from taper._dynamo.backends import list_backends
 from taper._dynamo.eval_frame import OptimizedModule, disable, optimized
+from taper.absent import compilers
+from taper.absent.answers import own, refused
 
 __all__ = [
     "OptimizedModule",
@@ -38,24 +40,14 @@ __all__ = [
     "utils",
 ]
 
-
-def is_compiling() -> bool:
-    """False: nothing is compiled."""
-    return False
-
-
-def is_dynamo_supported() -> bool:
-    """False: there is no compiler."""
-    return False
-
-
-def is_inductor_supported() -> bool:
-    """False: there is no compiler."""
-    return False
-
-
-def reset() -> None:
-    """Nothing to do: nothing was compiled."""
+is_compiling = compilers.not_at_work
+is_dynamo_supported = compilers.not_at_work
+is_inductor_supported = compilers.not_at_work
+reset = compilers.nothing
+allow_in_graph = compilers.itself
+disallow_in_graph = compilers.itself
+forbid_in_graph = compilers.itself
+assume_constant_result = compilers.constant
 
 
 def graph_break(msg: str = "") -> None:
@@ -85,27 +77,6 @@ def run(fn: Any = None) -> Any:
     return fn if fn is not None else run
 
 
-def allow_in_graph(fn: Any) -> Any:
-    """The function itself."""
-    return fn
-
-
-def disallow_in_graph(fn: Any) -> Any:
-    """The function itself."""
-    return fn
-
-
-def forbid_in_graph(fn: Any) -> Any:
-    """The function itself."""
-    return fn
-
-
-def assume_constant_result(fn: Any) -> Any:
-    """The function itself, marked as in PyTorch."""
-    fn._dynamo_marked_constant = True
-    return fn
-
-
 def mark_dynamic(
     t: Any, index: Any, *, min: int | None = None, max: int | None = None, hint: Any = None
 ) -> None:
@@ -124,15 +95,19 @@ def mark_static_address(t: Any, guard: bool = False) -> None:
     """Nothing to do: nothing is replayed."""
 
 
-def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> NoReturn:
-    """Refused: there is no compiler to explain."""
-    raise NotImplementedError(
-        "torch._dynamo.explain: nothing is compiled. Use taper.viz.make_dot to see the graph."
-    )
+def _refuse(name: str, instead: str) -> NoReturn:
+    raise NotImplementedError(f"torch._dynamo.{name}: {instead}")
 
 
-def export(f: Any, *extra_args: Any, **extra_kwargs: Any) -> NoReturn:
-    """Refused: there is no captured program."""
-    raise NotImplementedError(
-        "torch._dynamo.export: programs are not captured. Save the state_dict and the source."
+explain = refused(
+    lambda f, *extra_args, **extra_kwargs: _refuse(
+        "explain", "nothing is compiled. Use taper.viz.make_dot to see the graph."
     )
+)
+export = refused(
+    lambda f, *extra_args, **extra_kwargs: _refuse(
+        "export", "programs are not captured. Save the state_dict and the source."
+    )
+)
+
+own(globals())

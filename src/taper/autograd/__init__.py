@@ -1,6 +1,5 @@
 """`taper.autograd`: recording and differentiating."""
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from taper.autograd import (
@@ -38,9 +37,7 @@ from taper.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from taper.autograd.saved import SavedTensor
 from taper.autograd.state import local
 from taper.autograd.variable import Variable
-
-# Imported when it is first used.
-_ON_DEMAND = ("_functions", "functional", "profiler", "profiler_util")
+from taper.first_use import on_first_use
 
 if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
     from taper.autograd import _functions as _functions
@@ -48,11 +45,8 @@ if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every nam
     from taper.autograd import profiler as profiler
     from taper.autograd import profiler_util as profiler_util
 else:
-
-    def __getattr__(name: str) -> Any:
-        if name in _ON_DEMAND:
-            return importlib.import_module(f"taper.autograd.{name}")
-        raise AttributeError(f"module 'taper.autograd' has no attribute {name!r}")
+    _MODULES = ("_functions", "functional", "profiler", "profiler_util")
+    __getattr__, __dir__ = on_first_use(globals(), _MODULES)
 
 
 def variable(*args: Any, **kwargs: Any) -> None:
@@ -64,7 +58,7 @@ variable.Variable = Variable  # type: ignore[attr-defined]
 
 
 def kineto_available() -> bool:
-    """Whether `profile` works; it always does.
+    """Return whether `profile` works; it always does.
 
     >>> import taper
     >>> taper.autograd.kineto_available()
@@ -74,12 +68,12 @@ def kineto_available() -> bool:
 
 
 def _get_sequence_nr() -> int:
-    """The sequence number that the next node recorded on this thread will have."""
+    """Return the sequence number that the next node recorded on this thread will have."""
     return local.state.sequence
 
 
 def _is_checkpoint_valid() -> bool:
-    """Whether a checkpoint of the reentrant kind may run now: not below `grad`, nor with inputs.
+    """Return whether a reentrant checkpoint may run now: not below `grad`, nor with inputs.
 
     >>> import taper
     >>> taper.autograd._is_checkpoint_valid()
@@ -89,7 +83,7 @@ def _is_checkpoint_valid() -> bool:
 
 
 def _profiler_enabled() -> bool:
-    """Whether a profiler records on this thread."""
+    """Return whether a profiler records on this thread."""
     return local.state.recorder is not None
 
 

@@ -1,6 +1,6 @@
-"""`taper.backends.cpu`."""
+"""`taper.backends.cpu`: which instructions the kernels use."""
 
 
 def get_cpu_capability() -> str:
-    """'DEFAULT': kernels are NumPy's, which chooses instructions by itself."""
+    """Return 'DEFAULT': kernels are NumPy's, which chooses instructions by itself."""
     return "DEFAULT"

@@ -11,7 +11,9 @@ from enum import Enum
 from typing import Any
 
 from taper import settings
-from taper.backends.switches import of_bool, of_precision
+from taper.absent import devices
+from taper.absent.answers import own
+from taper.absent.switches import of_bool, of_precision
 from taper.userwarning import warn_user
 
 _REDUCTIONS = (
@@ -65,9 +67,8 @@ sdp_allowed = {
 }
 
 
-def is_built() -> bool:
-    """False: there is no CUDA."""
-    return False
+is_built = devices.is_built
+is_flash_attention_available = devices.is_available  # a question about CUDA
 
 
 def _switch(name: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:
@@ -132,11 +133,6 @@ def _allowing(**ways: bool) -> Iterator[dict[str, Any]]:
         sdp_allowed.update(before)
 
 
-def is_flash_attention_available() -> bool:
-    """False: that is a question about CUDA."""
-    return False
-
-
 class _LinalgBackend(Enum):
     Default = 0
     Cusolver = 1
@@ -191,3 +187,6 @@ def preferred_blas_library(backend: str | _BlasBackend | None = None) -> Enum:
     <_BlasBackend.Cublas: 1>
     """
     return _preferred(backend, _BLAS, _BlasBackend)
+
+
+own(globals())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
-from taper.backends.switches import Precision, SwitchModule, of_bool, of_precision
+from taper.absent import devices
+from taper.absent.answers import own
+from taper.absent.switches import Precision, SwitchModule, of_bool, of_precision, put, put_for_block
 
 enabled: bool = True
 benchmark: bool = False
@@ -26,30 +27,14 @@ _CHECKS = {
     "allow_tf32": of_bool("set_allow_tf32_cublas"),
     "fp32_precision": of_precision("cuda"),
 }
-_FLAGS = (
-    "enabled",
-    "benchmark",
-    "benchmark_limit",
-    "deterministic",
-    "allow_tf32",
-    "fp32_precision",
-    "depthwise_kernel",
-)
 
-
-def is_available() -> bool:
-    """False: there is no CUDA."""
-    return False
+is_available = devices.is_available
+version = devices.version
 
 
 def is_acceptable(tensor: Any) -> bool:
     """False: there is no tensor on a GPU."""
     return False
-
-
-def version() -> int | None:
-    """None: there is no cuDNN."""
-    return None
 
 
 def set_flags(
@@ -62,16 +47,11 @@ def set_flags(
     _depthwise_kernel: str | None = None,
 ) -> tuple[Any, ...]:
     """Set the switches that are not None; returns all as they were."""
-    module = sys.modules[__name__]
-    before = tuple(getattr(module, name) for name in _FLAGS)
-    values = (_enabled, _benchmark, None, _deterministic, _allow_tf32, None, _depthwise_kernel)
-    for name, value in zip(_FLAGS, values, strict=True):
-        if value is not None:
-            setattr(module, name, value)
-    return before
+    values = {"enabled": _enabled, "benchmark": _benchmark, "benchmark_limit": None}
+    values |= {"deterministic": _deterministic, "allow_tf32": _allow_tf32, "fp32_precision": None}
+    return put(__name__, values | {"depthwise_kernel": _depthwise_kernel})
 
 
-@contextmanager
 def flags(
     enabled: bool = False,
     benchmark: bool = False,
@@ -80,13 +60,10 @@ def flags(
     allow_tf32: bool = True,
     fp32_precision: str = "none",
     depthwise_kernel: str = "auto",
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Set the switches for a block."""
-    before = set_flags(enabled, benchmark, None, deterministic, allow_tf32)
-    try:
-        yield
-    finally:
-        set_flags(*before)
+    return put_for_block(set_flags, enabled, benchmark, None, deterministic, allow_tf32)
 
 
+own(globals())
 sys.modules[__name__].__class__ = SwitchModule

@@ -1,13 +1,9 @@
 """`taper.backends.cusparselt`: there is none."""
 
-from __future__ import annotations
+from taper.absent import devices
+from taper.absent.answers import own
 
+is_available = devices.is_available
+version = devices.version
 
-def is_available() -> bool:
-    """False: cuSPARSELt is not used."""
-    return False
-
-
-def version() -> int | None:
-    """None: there is no cuSPARSELt."""
-    return None
+own(globals())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
-from taper.backends.switches import Precision, SwitchModule, of_bool, of_precision
+from taper.absent import devices
+from taper.absent.answers import Block, own
+from taper.absent.switches import Precision, SwitchModule, of_bool, of_precision, put, put_for_block
 
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
@@ -27,28 +28,15 @@ _CHECKS = {
     "fp32_precision": of_precision("mkldnn"),
 }
 
-
-def is_available() -> bool:
-    """False: oneDNN is not used."""
-    return False
+is_available = devices.is_available
+is_acl_available = devices.is_available
 
 
-def is_acl_available() -> bool:
-    """False: Arm's library is not used."""
-    return False
-
-
-class verbose:
+class verbose(Block):
     """A block in which oneDNN would tell what it does."""
 
     def __init__(self, level: int) -> None:
         self.level = level
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *raised: object) -> None:
-        return None
 
 
 def set_flags(
@@ -58,28 +46,19 @@ def set_flags(
     _fp32_precision: str = "none",
 ) -> tuple[Any, ...]:
     """Set the switches that are not None; returns all as they were."""
-    module: Any = sys.modules[__name__]
-    before = (module.enabled, module.deterministic, module.allow_tf32, module.fp32_precision)
-    if _enabled is not None:
-        module.enabled = _enabled
-    if _deterministic is not None:
-        module.deterministic = _deterministic
-    return before
+    switches = {"enabled": _enabled, "deterministic": _deterministic}
+    return put(__name__, switches | {"allow_tf32": None, "fp32_precision": None})
 
 
-@contextmanager
 def flags(
     enabled: bool = False,
     deterministic: bool = False,
     allow_tf32: bool = True,
     fp32_precision: str = "none",
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Set the switches for a block."""
-    before = set_flags(enabled, deterministic, allow_tf32, fp32_precision)
-    try:
-        yield
-    finally:
-        set_flags(*before)
+    return put_for_block(set_flags, enabled, deterministic, allow_tf32, fp32_precision)
 
 
+own(globals())
 sys.modules[__name__].__class__ = SwitchModule

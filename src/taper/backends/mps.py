@@ -1,25 +1,11 @@
 """`taper.backends.mps`: there is none."""
 
-from __future__ import annotations
+from taper.absent import devices
+from taper.absent.answers import own, refused, without_backend
 
-from typing import NoReturn
+is_available = devices.is_available
+is_built = devices.is_built
+is_macos13_or_newer = refused(lambda minor=0: without_backend("isOnMacOSorNewer", "MPS"))
+is_macos_or_newer = refused(lambda major, minor: without_backend("isOnMacOSorNewer", "MPS"))
 
-
-def is_available() -> bool:
-    """False: there is no accelerator."""
-    return False
-
-
-def is_built() -> bool:
-    """False: there is no accelerator."""
-    return False
-
-
-def is_macos13_or_newer(minor: int = 0) -> NoReturn:
-    """Refused: only the backend knows."""
-    is_macos_or_newer(13, minor)
-
-
-def is_macos_or_newer(major: int, minor: int) -> NoReturn:
-    """Refused: only the backend knows."""
-    raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")
+own(globals())

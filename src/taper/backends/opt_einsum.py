@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
+
+from taper.absent import devices
+from taper.absent.answers import own
+from taper.absent.switches import put, put_for_block
 
 enabled: bool = False
 strategy: str | None = None
 
-
-def is_available() -> bool:
-    """False: opt_einsum is not used."""
-    return False
+is_available = devices.is_available
 
 
 def get_opt_einsum() -> Any:
@@ -20,22 +20,14 @@ def get_opt_einsum() -> Any:
     return None
 
 
-def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[Any, Any]:
+def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple[Any, ...]:
     """Set the switches that are not None; returns both as they were."""
-    switches = globals()
-    before = switches["enabled"], switches["strategy"]
-    if _enabled is not None:
-        switches["enabled"] = _enabled
-    if _strategy is not None:
-        switches["strategy"] = _strategy
-    return before
+    return put(__name__, {"enabled": _enabled, "strategy": _strategy})
 
 
-@contextmanager
-def flags(enabled: bool | None = None, strategy: str | None = None) -> Iterator[None]:
+def flags(enabled: bool | None = None, strategy: str | None = None) -> AbstractContextManager[None]:
     """Set the switches for a block."""
-    before = set_flags(enabled, strategy)
-    try:
-        yield
-    finally:
-        set_flags(*before)
+    return put_for_block(set_flags, enabled, strategy)
+
+
+own(globals())

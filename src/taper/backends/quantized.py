@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
-from taper.backends.switches import SwitchModule
+from taper.absent.switches import SwitchModule
 
 supported_engines = ["qnnpack", "onednn", "x86", "fbgemm"]
 engine: str = "x86"

@@ -13,6 +13,8 @@ from typing import Any, Self, TypeVar, overload
 
 from taper._dynamo.backends import list_backends, looked_up
 from taper._dynamo.eval_frame import disable, optimized
+from taper.absent import compilers
+from taper.absent.answers import own
 from taper.compiler import config
 
 __all__ = [
@@ -119,36 +121,17 @@ def compile(
 
 # --- questions -------------------------------------------------------------------------------
 
-
-def is_compiling() -> bool:
-    """False: nothing is compiled.
-
-    >>> import taper
-    >>> taper.compiler.is_compiling()
-    False
-    """
-    return False
-
-
-def is_dynamo_compiling() -> bool:
-    """False: nothing is compiled."""
-    return False
-
-
-def is_exporting() -> bool:
-    """False: nothing is exported."""
-    return False
+is_compiling = compilers.not_at_work
+is_dynamo_compiling = compilers.not_at_work
+is_exporting = compilers.not_at_work
 
 
 # --- instructions to a compiler --------------------------------------------------------------
 
-
-def reset() -> None:
-    """Nothing to do: nothing was compiled."""
-
-
-def cudagraph_mark_step_begin() -> None:
-    """Nothing to do: nothing is replayed."""
+reset = compilers.nothing
+cudagraph_mark_step_begin = compilers.nothing
+assume_constant_result = compilers.constant
+wrap_numpy = compilers.itself
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -157,12 +140,6 @@ def allow_in_graph(fn: Any) -> Any:
         return [allow_in_graph(each) for each in fn]
     if not callable(fn):
         raise AssertionError("allow_in_graph expects a callable")
-    return fn
-
-
-def assume_constant_result(fn: Any) -> Any:
-    """The function itself, marked as in PyTorch."""
-    fn._dynamo_marked_constant = True
     return fn
 
 
@@ -181,11 +158,6 @@ def nested_compile_region(
 ) -> Any:
     """The function itself, or without one a decorator."""
     return fn if fn is not None else lambda function: function
-
-
-def wrap_numpy(fn: Any) -> Any:
-    """The function itself: NumPy functions are called as they are."""
-    return fn
 
 
 class set_stance(contextlib.ContextDecorator):
@@ -232,9 +204,11 @@ def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
     _default_backend[0] = "inductor" if backend is None else backend
 
 
-def save_cache_artifacts() -> None:
-    """None: there is nothing in a cache."""
+save_cache_artifacts = compilers.nothing  # in a cache
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
     """None: nothing is read."""
+
+
+own(globals())

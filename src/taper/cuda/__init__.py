@@ -5,219 +5,119 @@ Questions give the answers of PyTorch without CUDA; what would need a device rai
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from typing import Any, NoReturn
 
-from taper import dtypes
+from taper import dtypes, errors
+from taper.absent import devices
+from taper.absent.answers import Block, dummy, not_compiled, not_in_c, own, refused
 from taper.cuda import memory, random, streams
-from taper.cuda.absent import init, missing, not_compiled
-from taper.cuda.memory import (
-    caching_allocator_alloc,
-    caching_allocator_delete,
-    empty_cache,
-    get_allocator_backend,
-    list_gpu_processes,
-    max_memory_allocated,
-    max_memory_cached,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_cached,
-    memory_reserved,
-    memory_snapshot,
-    memory_stats,
-    memory_stats_as_nested_dict,
-    memory_summary,
-    reset_accumulated_memory_stats,
-    reset_max_memory_allocated,
-    reset_max_memory_cached,
-    reset_peak_memory_stats,
-    set_per_process_memory_fraction,
-)
-from taper.cuda.random import (
-    get_rng_state,
-    get_rng_state_all,
-    initial_seed,
-    manual_seed,
-    manual_seed_all,
-    seed,
-    seed_all,
-    set_rng_state,
-    set_rng_state_all,
-)
-from taper.cuda.streams import Event, ExternalStream, Stream, StreamContext, set_stream, stream
 from taper.device import device as Device
-from taper.errors import AcceleratorError, OutOfMemoryError
+from taper.first_use import on_first_use
 from taper.tensor import Tensor
-
-__all__ = [
-    "AcceleratorError",
-    "CUDAGraph",
-    "Event",
-    "ExternalStream",
-    "OutOfMemoryError",
-    "Stream",
-    "StreamContext",
-    "caching_allocator_alloc",
-    "caching_allocator_delete",
-    "empty_cache",
-    "get_allocator_backend",
-    "get_rng_state",
-    "get_rng_state_all",
-    "init",
-    "initial_seed",
-    "list_gpu_processes",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "max_memory_cached",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory",
-    "memory_allocated",
-    "memory_cached",
-    "memory_reserved",
-    "memory_snapshot",
-    "memory_stats",
-    "memory_stats_as_nested_dict",
-    "memory_summary",
-    "random",
-    "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated",
-    "reset_max_memory_cached",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
-    "set_per_process_memory_fraction",
-    "set_rng_state",
-    "set_rng_state_all",
-    "set_stream",
-    "stream",
-    "streams",
-]
 
 default_generators: tuple[Any, ...] = ()
 has_half = True
 has_magma = False
 _initialized = False
 
-# What few programs use is imported when they do.
-_ON_DEMAND = frozenset({"amp", "nccl", "nvtx", "profiler"})
+__getattr__, __dir__ = on_first_use(globals(), ("amp", "nccl", "nvtx", "profiler"))
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# --- what the modules below have -------------------------------------------------------------
+
+AcceleratorError = errors.AcceleratorError
+OutOfMemoryError = errors.OutOfMemoryError
+caching_allocator_alloc = memory.caching_allocator_alloc
+caching_allocator_delete = memory.caching_allocator_delete
+empty_cache = memory.empty_cache
+get_allocator_backend = memory.get_allocator_backend
+list_gpu_processes = memory.list_gpu_processes
+max_memory_allocated = memory.max_memory_allocated
+max_memory_cached = memory.max_memory_cached
+max_memory_reserved = memory.max_memory_reserved
+mem_get_info = memory.mem_get_info
+memory_allocated = memory.memory_allocated
+memory_cached = memory.memory_cached
+memory_reserved = memory.memory_reserved
+memory_snapshot = memory.memory_snapshot
+memory_stats = memory.memory_stats
+memory_stats_as_nested_dict = memory.memory_stats_as_nested_dict
+memory_summary = memory.memory_summary
+reset_accumulated_memory_stats = memory.reset_accumulated_memory_stats
+reset_max_memory_allocated = memory.reset_max_memory_allocated
+reset_max_memory_cached = memory.reset_max_memory_cached
+reset_peak_memory_stats = memory.reset_peak_memory_stats
+set_per_process_memory_fraction = memory.set_per_process_memory_fraction
+get_rng_state = random.get_rng_state
+get_rng_state_all = random.get_rng_state_all
+initial_seed = random.initial_seed
+manual_seed = random.manual_seed
+manual_seed_all = random.manual_seed_all
+seed = random.seed
+seed_all = random.seed_all
+set_rng_state = random.set_rng_state
+set_rng_state_all = random.set_rng_state_all
+Stream = streams.Stream
+ExternalStream = streams.ExternalStream
+Event = streams.Event
 
 
 # --- questions -------------------------------------------------------------------------------
 
-
-def is_available() -> bool:
-    """False: there is no CUDA.
-
-    >>> import taper
-    >>> taper.cuda.is_available()
-    False
-    """
-    return False
-
-
-def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
-    return False
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: there is no device that could."""
-    return False
-
-
-def is_tf32_supported() -> bool:
-    """False: there is no device that could."""
-    return False
-
-
-def device_count() -> int:
-    """The number of CUDA devices: 0."""
-    return 0
-
-
-def get_arch_list() -> list[str]:
-    """The architectures that kernels are compiled for: none."""
-    return []
+is_available = devices.is_available
+is_initialized = devices.is_initialized
+is_bf16_supported = devices.is_bf16_supported
+is_tf32_supported = devices.is_tf32_supported
+device_count = devices.device_count
+get_arch_list = devices.get_arch_list
+_is_compiled = _is_in_bad_fork = devices.is_available
 
 
 def get_gencode_flags() -> str:
-    """The flags that kernels are compiled with: none."""
+    """The flags that kernels are compiled with: none.
+
+    >>> import taper
+    >>> taper.cuda.get_gencode_flags(), taper.cuda.is_available()
+    ('', False)
+    """
     return ""
-
-
-def _is_compiled() -> bool:
-    return False
-
-
-def _is_in_bad_fork() -> bool:
-    return False
-
-
-def is_current_stream_capturing() -> NoReturn:
-    """Refused: there is no CUDA."""
-    raise RuntimeError("Tried to instantiate dummy base class _cuda_isCurrentStreamCapturing")
-
-
-def graph_pool_handle() -> NoReturn:
-    """Refused: there is no CUDA."""
-    raise RuntimeError("Tried to instantiate dummy base class _graph_pool_handle")
 
 
 # --- what needs a device ---------------------------------------------------------------------
 
 
-def _needs_device(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        not_compiled()
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no CUDA."
-    return refuse
+def _no_cuda() -> NoReturn:
+    not_compiled("CUDA")
 
 
-_lazy_init = init
-can_device_access_peer = _needs_device("can_device_access_peer")
-cudart = _needs_device("cudart")
-current_blas_handle = _needs_device("current_blas_handle")
-current_device = _needs_device("current_device")
-current_stream = _needs_device("current_stream")
-default_stream = _needs_device("default_stream")
-get_device_capability = _needs_device("get_device_capability")
-get_device_name = _needs_device("get_device_name")
-get_device_properties = _needs_device("get_device_properties")
-get_sync_debug_mode = _needs_device("get_sync_debug_mode")
-ipc_collect = _needs_device("ipc_collect")
-set_sync_debug_mode = _needs_device("set_sync_debug_mode")
-synchronize = _needs_device("synchronize")
+init = _lazy_init = refused(lambda: _no_cuda())
+can_device_access_peer = refused(lambda device, peer_device: _no_cuda())
+cudart = refused(lambda: _no_cuda())
+current_blas_handle = refused(lambda: _no_cuda())
+current_device = refused(lambda: _no_cuda())
+current_stream = refused(lambda device=None: _no_cuda())
+default_stream = refused(lambda device=None: _no_cuda())
+get_device_capability = refused(lambda device=None: _no_cuda())
+get_device_name = refused(lambda device=None: _no_cuda())
+get_device_properties = refused(lambda device=None: _no_cuda())
+get_sync_debug_mode = refused(lambda: _no_cuda())
+ipc_collect = refused(lambda: _no_cuda())
+set_sync_debug_mode = refused(lambda debug_mode: _no_cuda())
+synchronize = refused(lambda device=None: _no_cuda())
+is_current_stream_capturing = refused(lambda: dummy("_cuda_isCurrentStreamCapturing"))
+graph_pool_handle = refused(lambda: dummy("_graph_pool_handle"))
 
 
-def _needs_driver(name: str) -> Callable[[Any], NoReturn]:
-    def refuse(device: Any = None) -> NoReturn:
-        raise ModuleNotFoundError(
-            "nvidia-ml-py does not seem to be installed or it can't be imported."
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no CUDA driver to ask."
-    return refuse
+def _no_driver() -> NoReturn:
+    raise ModuleNotFoundError("nvidia-ml-py does not seem to be installed or it can't be imported.")
 
 
-clock_rate = _needs_driver("clock_rate")
-device_memory_used = _needs_driver("device_memory_used")
-memory_usage = _needs_driver("memory_usage")
-power_draw = _needs_driver("power_draw")
-temperature = _needs_driver("temperature")
-utilization = _needs_driver("utilization")
+clock_rate = refused(lambda device=None: _no_driver())
+device_memory_used = refused(lambda device=None: _no_driver())
+memory_usage = refused(lambda device=None: _no_driver())
+power_draw = refused(lambda device=None: _no_driver())
+temperature = refused(lambda device=None: _no_driver())
+utilization = refused(lambda device=None: _no_driver())
 
 
 def _index(device: Any) -> Any:
@@ -228,7 +128,7 @@ def _index(device: Any) -> Any:
         if device.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {device}")
         if device.index is None:
-            not_compiled()
+            _no_cuda()
         return device.index
     return device
 
@@ -236,7 +136,7 @@ def _index(device: Any) -> Any:
 def set_device(device: Any) -> None:
     """Choose a device, of which there are none; a number below 0 chooses nothing."""
     if _index(device) >= 0:
-        missing("_cuda_setDevice")
+        not_in_c("_cuda_setDevice")
 
 
 class device:
@@ -264,7 +164,29 @@ class CUDAGraph:
     """Refused: there is no CUDA."""
 
     def __init__(self, keep_graph: bool = False) -> None:
-        raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
+        dummy("CUDAGraph")
+
+
+class StreamContext(Block):
+    """A block in a stream; without streams nothing changes."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A block in a stream; without streams nothing changes.
+
+    >>> import taper
+    >>> with taper.cuda.stream(None):
+    ...     print(1)
+    1
+    """
+    return StreamContext(stream)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Nothing to do: there are no streams."""
 
 
 # --- types -----------------------------------------------------------------------------------
@@ -298,3 +220,5 @@ ShortTensor = _no_tensors(dtypes.int16)
 CharTensor = _no_tensors(dtypes.int8)
 ByteTensor = _no_tensors(dtypes.uint8)
 BoolTensor = _no_tensors(dtypes.bool_)
+
+own(globals())

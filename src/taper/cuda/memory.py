@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any, NoReturn
 
-from taper.cuda.absent import missing, not_compiled
+from taper.absent import devices
+from taper.absent.answers import not_compiled, not_in_c, own, refused
 from taper.userwarning import warn_user
 
-
-def empty_cache() -> None:
-    """Nothing to do: no device memory is cached."""
-
-
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """What is known of device memory: nothing."""
-    return OrderedDict()
+empty_cache = devices.empty_cache
+memory_stats = devices.memory_stats
+memory_allocated = devices.memory_allocated
+max_memory_allocated = devices.max_memory_allocated
+memory_reserved = devices.memory_reserved
+max_memory_reserved = devices.max_memory_reserved
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
@@ -23,41 +21,18 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     return {}
 
 
-def memory_allocated(device: Any = None) -> int:
-    """Bytes of device memory in use: 0."""
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of device memory in use: 0."""
-    return 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """Bytes of device memory kept: 0."""
-    return 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes of device memory kept: 0."""
-    return 0
-
-
 def memory_cached(device: Any = None) -> int:
     """The old name of `memory_reserved`."""
-    warn_user(
-        "`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`",
-        FutureWarning,
-    )
-    return 0
+    return _renamed("memory_cached", "memory_reserved")
 
 
 def max_memory_cached(device: Any = None) -> int:
     """The old name of `max_memory_reserved`."""
-    warn_user(
-        "`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`",
-        FutureWarning,
-    )
+    return _renamed("max_memory_cached", "max_memory_reserved")
+
+
+def _renamed(old: str, new: str) -> int:
+    warn_user(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning)
     return 0
 
 
@@ -69,66 +44,35 @@ def list_gpu_processes(device: Any = None) -> str:
 # --- what needs a device ---------------------------------------------------------------------
 
 
-def memory_summary(device: Any = None, abbreviated: bool = False) -> NoReturn:
+def memory_summary(device: Any = None, abbreviated: bool = False) -> Any:
     """Refused: there is nothing to sum up."""
     raise KeyError("allocated_bytes.all.current")
 
 
-def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> NoReturn:
-    """Refused: there is no CUDA."""
-    missing("_cuda_memorySnapshot")
-
-
-def reset_peak_memory_stats(device: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    missing("_cuda_resetPeakMemoryStats")
-
-
-def reset_accumulated_memory_stats(device: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    missing("_cuda_resetAccumulatedMemoryStats")
-
-
-def reset_max_memory_allocated(device: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    _warn_all_are_reset("reset_max_memory_allocated")
-    reset_peak_memory_stats(device)
-
-
-def reset_max_memory_cached(device: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    _warn_all_are_reset("reset_max_memory_cached")
-    reset_peak_memory_stats(device)
-
-
-def _warn_all_are_reset(name: str) -> None:
+def _reset_all(name: str) -> NoReturn:
     warn_user(
         f"torch.cuda.{name} now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak "
         "memory stats.",
         FutureWarning,
     )
+    not_in_c("_cuda_resetPeakMemoryStats")
 
 
-def get_allocator_backend() -> NoReturn:
-    """Refused: there is no CUDA."""
-    missing("_cuda_getAllocatorBackend")
+memory_snapshot = refused(
+    lambda mempool_id=None, include_traces=True: not_in_c("_cuda_memorySnapshot")
+)
+reset_peak_memory_stats = refused(lambda device=None: not_in_c("_cuda_resetPeakMemoryStats"))
+reset_accumulated_memory_stats = refused(
+    lambda device=None: not_in_c("_cuda_resetAccumulatedMemoryStats")
+)
+reset_max_memory_allocated = refused(lambda device=None: _reset_all("reset_max_memory_allocated"))
+reset_max_memory_cached = refused(lambda device=None: _reset_all("reset_max_memory_cached"))
+get_allocator_backend = refused(lambda: not_in_c("_cuda_getAllocatorBackend"))
+mem_get_info = refused(lambda device=None: not_compiled("CUDA"))
+set_per_process_memory_fraction = refused(lambda fraction, device=None: not_compiled("CUDA"))
+caching_allocator_alloc = refused(lambda size, device=None, stream=None: not_compiled("CUDA"))
+caching_allocator_delete = refused(
+    lambda mem_ptr: not_in_c("_cuda_cudaCachingAllocator_raw_delete")
+)
 
-
-def mem_get_info(device: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
-
-
-def set_per_process_memory_fraction(fraction: float, device: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
-
-
-def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
-
-
-def caching_allocator_delete(mem_ptr: int) -> NoReturn:
-    """Refused: there is no CUDA."""
-    missing("_cuda_cudaCachingAllocator_raw_delete")
+own(globals())

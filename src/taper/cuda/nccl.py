@@ -1,19 +1,19 @@
-"""`taper.cuda.nccl`: NVIDIA's library for several GPUs, which is not there."""
+"""`taper.cuda.nccl`: NVIDIA's library for several GPUs, which is missing."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from taper.cuda.absent import missing
+from taper.absent.answers import not_in_c, own, refused
 from taper.userwarning import warn_user
 
 
 def is_available(tensors: Any) -> bool:
-    """False: there is no NCCL."""
+    """Return False: there is no NCCL."""
     warn_user("PyTorch is not compiled with NCCL support")
     return False
 
 
-def version() -> NoReturn:
-    """Refused: there is no NCCL."""
-    missing("_nccl_version")
+version = refused(lambda: not_in_c("_nccl_version"))
+
+own(globals())

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from taper.absent.answers import own, refused
+
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 
 
@@ -13,29 +15,15 @@ def _refuse() -> NoReturn:
     raise RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
 
 
-def range_push(msg: str) -> NoReturn:
-    """Refused: there is no CUDA."""
-    _refuse()
+def _lacks(name: str) -> NoReturn:
+    raise AttributeError(f"'_NVTXStub' object has no attribute {name!r}")
 
 
-def range_pop() -> NoReturn:
-    """Refused: there is no CUDA."""
-    _refuse()
-
-
-def range_start(msg: str) -> NoReturn:
-    """Refused: there is no CUDA."""
-    _refuse()
-
-
-def range_end(range_id: int) -> NoReturn:
-    """Refused: there is no CUDA."""
-    _refuse()
-
-
-def mark(msg: str) -> NoReturn:
-    """Refused: there is no CUDA."""
-    _refuse()
+mark = refused(lambda msg: _refuse())
+range_push = refused(lambda msg: _refuse())
+range_pop = refused(lambda: _refuse())
+range_start = refused(lambda msg: _lacks("rangeStartA"))
+range_end = refused(lambda range_id: _lacks("rangeEnd"))
 
 
 @contextlib.contextmanager
@@ -43,3 +31,6 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     """Refused: there is no CUDA."""
     range_push(msg.format(*args, **kwargs))
     yield
+
+
+own(globals())

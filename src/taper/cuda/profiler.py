@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import NoReturn
 
-from taper.cuda.absent import not_compiled
+from taper.absent.answers import not_compiled, own, refused
 
-
-def start() -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
-
-
-def stop() -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
+start = refused(lambda: not_compiled("CUDA"))
+stop = refused(lambda: not_compiled("CUDA"))
 
 
 @contextlib.contextmanager
@@ -24,3 +16,6 @@ def profile() -> Iterator[None]:
     """Refused: there is no CUDA."""
     start()
     yield
+
+
+own(globals())

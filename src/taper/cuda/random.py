@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
-from taper.cuda.absent import not_compiled
+from taper.absent import devices
+from taper.absent.answers import not_compiled, own, refused
 from taper.tensor import Tensor
 
-
-def manual_seed(seed: int) -> None:
-    """Nothing to do: there is no device generator."""
-    int(seed)
-
-
-def manual_seed_all(seed: int) -> None:
-    """Nothing to do: there are no device generators."""
-    int(seed)
-
-
-def seed() -> None:
-    """Nothing to do: there is no device generator."""
-
-
-def seed_all() -> None:
-    """Nothing to do: there are no device generators."""
-
-
-def get_rng_state_all() -> list[Tensor]:
-    """The states of all device generators: none."""
-    return []
+manual_seed = devices.manual_seed
+manual_seed_all = devices.manual_seed_all
+seed = devices.seed
+seed_all = devices.seed_all
+get_rng_state_all = devices.get_rng_state_all
+set_rng_state_all = devices.set_rng_state_all
+get_rng_state = refused(lambda device="cuda": not_compiled("CUDA"))
+initial_seed = refused(lambda: not_compiled("CUDA"))
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     """Nothing to do: there is no device generator."""
 
 
-def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Nothing to do: there are no device generators."""
-
-
-def get_rng_state(device: Any = "cuda") -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
-
-
-def initial_seed() -> NoReturn:
-    """Refused: there is no CUDA."""
-    not_compiled()
+own(globals())

@@ -1,6 +1,6 @@
 """Probability distributions, as `torch.distributions`: samples, densities, transforms, constraints.
 
-This file is the list of names; each of them brings in its module when it is first used.
+This file is the list of names; each of them loads its module when it is first used.
 
 >>> import taper
 >>> normal = taper.distributions.Normal(0.0, 2.0)
@@ -13,8 +13,7 @@ tensor([ 3.0820, -0.5869, -4.3576])
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from taper.first_use import on_first_use
 
 # What each module provides, in the order of the public list.
 _PROVIDES = {
@@ -76,16 +75,4 @@ _MODULE_OF = {name: module for module, names in _PROVIDES.items() for name in na
 
 __all__ = list(_MODULE_OF)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _PROVIDES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _MODULE_OF:
-        value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_PROVIDES, *_MODULE_OF})
+__getattr__, __dir__ = on_first_use(globals(), _PROVIDES, _MODULE_OF)

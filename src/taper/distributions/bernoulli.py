@@ -8,25 +8,26 @@ from taper.autograd.grad_mode import no_grad
 from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Shape
 from taper.distributions.exp_family import ExponentialFamily
-from taper.distributions.parameters import Number, expanded_by_name, one_of
+from taper.distributions.parameters import Number, OfTwo, expanded_by_name, one_of
 from taper.distributions.utils import (
     broadcast_all,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from taper.ops.creation.ranges import arange
 from taper.ops.elementwise.unary import exp, log1p, logit
 from taper.ops.loss.binary_cross_entropy import binary_cross_entropy_with_logits
 from taper.ops.random.distributions import bernoulli
-from taper.size import Size
 from taper.tensor import Tensor
 
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(ExponentialFamily):
-    """Ones with probability `probs`, and zeros.
+class Bernoulli(OfTwo, ExponentialFamily):
+    """One trial: 1 with probability `probs`, else 0.
+
+    Args:
+        probs: the probability of 1.
+        logits: the log-odds of 1; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> coin = taper.distributions.Bernoulli(taper.tensor([0.25]))
@@ -57,9 +58,6 @@ class Bernoulli(ExponentialFamily):
         names = ("probs", "logits", "_param")
         return expanded_by_name(self, Bernoulli, _instance, batch_shape, *names)
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)
-
     @property
     def mean(self) -> Tensor:
         return self.probs
@@ -73,19 +71,6 @@ class Bernoulli(ExponentialFamily):
     @property
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._param.size()
 
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
         shape = self._extended_shape(sample_shape)

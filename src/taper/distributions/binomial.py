@@ -1,4 +1,4 @@
-"""Binomial: the number of successes of so many trials."""
+"""Binomial: the number of successes in several trials."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from typing import Any, ClassVar
 from taper.autograd.grad_mode import no_grad
 from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
-from taper.distributions.parameters import expanded_by_name, one_of
+from taper.distributions.parameters import OfTwo, expanded_by_name, one_of
 from taper.distributions.utils import (
     broadcast_all,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from taper.ops.creation.ranges import arange
 from taper.ops.elementwise.unary import exp, log1p
 from taper.ops.random.binomial import binomial
 from taper.ops.special.basic import lgamma
-from taper.size import Size
 from taper.tensor import Tensor
 
 __all__ = ["Binomial"]
 
 
 def _clamp_by_zero(x: Tensor) -> Tensor:
-    """`max(x, 0)` with the gradient one half at zero."""
+    """Return `max(x, 0)` with the gradient one half at zero."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
-class Binomial(Distribution):
-    """The number of successes of `total_count` trials, each of probability `probs`.
+class Binomial(OfTwo, Distribution):
+    """The number of successes in `total_count` trials, each of probability `probs`.
+
+    Args:
+        total_count: the number of trials.
+        probs: the probability of a success.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Binomial(4, taper.tensor([0.5])).log_prob(taper.tensor([2.0])).exp()
@@ -61,9 +63,6 @@ class Binomial(Distribution):
         names = ("total_count", "probs", "logits", "_param")
         return expanded_by_name(self, Binomial, _instance, batch_shape, *names)
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)
-
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
@@ -80,19 +79,6 @@ class Binomial(Distribution):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._param.size()
-
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
@@ -108,7 +94,7 @@ class Binomial(Distribution):
         return value * logits - lgamma(value + 1) - lgamma(count - value + 1) - normalizer
 
     def _common_count(self, method: str) -> int:
-        """The number of trials, which must be the same everywhere."""
+        """Return the number of trials, which must be the same everywhere."""
         total_count = int(self.total_count.max())
         if not self.total_count.min() == total_count:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")

@@ -1,4 +1,4 @@
-"""The Cauchy distribution."""
+"""The Cauchy distribution: a location, a scale, and tails so heavy that there is no mean."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ __all__ = ["Cauchy"]
 
 class Cauchy(Distribution):
     """The distribution of a ratio of normal variables; it has a median `loc` but no mean.
+
+    Args:
+        loc: the median.
+        scale: half of the width between the quartiles; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Cauchy(0.0, 1.0).cdf(taper.tensor(1.0))

@@ -1,4 +1,4 @@
-"""The continuous Bernoulli distribution."""
+"""The continuous Bernoulli distribution: on [0, 1], with series near `probs` of one half."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from taper.autograd.grad_mode import no_grad
 from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Shape
 from taper.distributions.exp_family import ExponentialFamily
-from taper.distributions.parameters import Number, expanded_by_name, one_of
+from taper.distributions.parameters import Number, OfTwo, expanded_by_name, one_of
 from taper.distributions.utils import (
     broadcast_all,
     clamp_probs,
     lazy_property,
     logits_to_probs,
-    probs_to_logits,
 )
 from taper.ops.creation.filled import ones_like, zeros_like
 from taper.ops.elementwise.blend import where
 from taper.ops.elementwise.clamping import maximum
 from taper.ops.loss.binary_cross_entropy import binary_cross_entropy_with_logits
 from taper.ops.random.draws import rand
-from taper.size import Size
 from taper.tensor import Tensor
 
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(ExponentialFamily):
+class ContinuousBernoulli(OfTwo, ExponentialFamily):
     """A distribution on [0, 1] with density proportional to `probs**x * (1 - probs)**(1 - x)`.
 
-    Its formulas divide by `1 - 2 * probs`: where `probs` lies between the two numbers of `lims`,
-    the first terms of their series are used instead.
+    Args:
+        probs: the parameter, between 0 and 1.
+        logits: its log-odds; give one of the two.
+        lims: the formulas divide by `1 - 2 * probs`; between these two numbers the first terms of
+            their series are used instead.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.ContinuousBernoulli(taper.tensor(0.3)).mean
@@ -60,7 +62,7 @@ class ContinuousBernoulli(ExponentialFamily):
             is_checked = validate_args is not None
             if is_checked and not constraints.unit_interval.check(self._param).all():
                 raise ValueError("The parameter probs has invalid values")
-            self._param = clamp_probs(self._param)  # else 0 and 1 would give infinities
+            self._param = clamp_probs(self._param)  # 0 and 1 would give infinities
         setattr(self, name, self._param)
         self._lims = lims
         super().__init__(self._param.size(), validate_args=validate_args)
@@ -71,20 +73,17 @@ class ContinuousBernoulli(ExponentialFamily):
         names = ("probs", "logits", "_param")
         return expanded_by_name(self, ContinuousBernoulli, new, batch_shape, *names)
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)
-
     def _outside_unstable_region(self) -> Tensor:
         return maximum(self.probs <= self._lims[0], self.probs > self._lims[1])
 
     def _cut_probs(self) -> Tensor:
-        """The probabilities, moved out of the region where the formulas fail."""
+        """Return the probabilities, moved out of the region where the formulas fail."""
         return where(
             self._outside_unstable_region(), self.probs, self._lims[0] * ones_like(self.probs)
         )
 
     def _cont_bern_log_norm(self) -> Tensor:
-        """The logarithm of the factor that makes the density integrate to one."""
+        """Return the logarithm of the factor that makes the density integrate to one."""
         cut = self._cut_probs()
         below = where(cut <= 0.5, cut, zeros_like(cut))
         above = where(cut >= 0.5, cut, ones_like(cut))
@@ -118,17 +117,8 @@ class ContinuousBernoulli(ExponentialFamily):
         return where(self._outside_unstable_region(), variance, series)
 
     @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
     def probs(self) -> Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameters."""
-        return self._param.size()
 
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
         with no_grad():

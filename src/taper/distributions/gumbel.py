@@ -1,4 +1,4 @@
-"""The Gumbel distribution."""
+"""The Gumbel distribution: of largest values, as a transform of uniform numbers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ __all__ = ["Gumbel"]
 
 class Gumbel(TransformedDistribution):
     """The distribution of maxima: `loc - scale * log(-log(u))` for uniform u.
+
+    Args:
+        loc: the mode.
+        scale: the scale; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Gumbel(0.0, 1.0).mean

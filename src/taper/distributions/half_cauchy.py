@@ -1,4 +1,4 @@
-"""The half-Cauchy distribution."""
+"""The half-Cauchy distribution: absolute values of Cauchy numbers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ __all__ = ["HalfCauchy"]
 
 class HalfCauchy(TransformedDistribution):
     """Absolute values of numbers of the Cauchy distribution with median 0.
+
+    Args:
+        scale: the scale of the Cauchy distribution; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.HalfCauchy(1.0).cdf(taper.tensor(1.0))

@@ -1,4 +1,4 @@
-"""The logistic-normal distribution."""
+"""The logistic-normal distribution: normal numbers broken into sticks that sum to one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ __all__ = ["LogisticNormal"]
 
 class LogisticNormal(TransformedDistribution):
     """Probability vectors, one longer than `loc`, made of normal numbers by stick breaking.
+
+    Args:
+        loc: the means of the normal numbers.
+        scale: their standard deviations; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

@@ -1,4 +1,4 @@
-"""NegativeBinomial: successes before so many failures."""
+"""NegativeBinomial: successes before a number of failures."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from taper.autograd.grad_mode import no_grad
 from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
 from taper.distributions.gamma import Gamma
-from taper.distributions.parameters import expanded_by_name, one_of
+from taper.distributions.parameters import OfTwo, expanded_by_name, one_of
 from taper.distributions.utils import (
     broadcast_all,
     lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from taper.ops.activation.functional import logsigmoid
 from taper.ops.elementwise.unary import exp, sigmoid
 from taper.ops.random.distributions import poisson
 from taper.ops.special.basic import lgamma
-from taper.size import Size
 from taper.tensor import Tensor
 
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(Distribution):
+class NegativeBinomial(OfTwo, Distribution):
     """The number of successes of probability `probs` before `total_count` failures.
+
+    Args:
+        total_count: the number of failures.
+        probs: the probability of a success.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.NegativeBinomial(3, taper.tensor([0.5])).mean
@@ -57,9 +60,6 @@ class NegativeBinomial(Distribution):
         names = ("total_count", "probs", "logits", "_param")
         return expanded_by_name(self, NegativeBinomial, _instance, batch_shape, *names)
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)
-
     @property
     def mean(self) -> Tensor:
         return self.total_count * exp(self.logits)
@@ -71,19 +71,6 @@ class NegativeBinomial(Distribution):
     @property
     def variance(self) -> Tensor:
         return self.mean / sigmoid(-self.logits)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._param.size()
 
     @lazy_property
     def _gamma(self) -> Gamma:
@@ -101,5 +88,5 @@ class NegativeBinomial(Distribution):
         count = self.total_count
         weight = count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         normalizer = -lgamma(count + value) + lgamma(1.0 + value) + lgamma(count)
-        # No success before no failure is certain; the formula would have infinity there.
+        # Before no failure there is certainly no success; the formula would have infinity there.
         return weight - normalizer.masked_fill(count + value == 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The normal distribution."""
+"""The normal distribution, by mean (`loc`) and standard deviation (`scale`)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ __all__ = ["Normal"]
 
 class Normal(ExponentialFamily):
     """The normal distribution with mean `loc` and standard deviation `scale`.
+
+    Args:
+        loc: the mean.
+        scale: the standard deviation; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Normal(0.0, 1.0).cdf(taper.tensor([0.0, 1.96]))

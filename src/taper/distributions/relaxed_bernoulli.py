@@ -6,25 +6,27 @@ from typing import Any, ClassVar
 
 from taper.distributions import constraints
 from taper.distributions.distribution import NO_SHAPE, Distribution, Shape
-from taper.distributions.parameters import Number, expanded_by_name, one_of
+from taper.distributions.parameters import Number, OfTwo, expanded_by_name, one_of
 from taper.distributions.transformed_distribution import TransformedDistribution
 from taper.distributions.transforms import SigmoidTransform
 from taper.distributions.utils import (
     broadcast_all,
     clamp_probs,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from taper.ops.random.draws import rand
-from taper.size import Size
 from taper.tensor import Tensor
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
-class LogitRelaxedBernoulli(Distribution):
-    """The log-odds of `RelaxedBernoulli`, which has the numerically harder values.
+class LogitRelaxedBernoulli(OfTwo, Distribution):
+    """The log-odds of `RelaxedBernoulli`, which are numerically easier than its values.
+
+    Args:
+        temperature: how far from 0 and 1 the values are.
+        probs: the probability of 1.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> from taper.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
@@ -57,22 +59,6 @@ class LogitRelaxedBernoulli(Distribution):
         names = ("probs", "logits", "_param")
         return expanded_by_name(self, LogitRelaxedBernoulli, new, batch_shape, *names)
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameters."""
-        return self._param.size()
-
     def rsample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
@@ -89,7 +75,13 @@ class LogitRelaxedBernoulli(Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers of (0, 1), the nearer to 0 or 1 the lower the temperature; `rsample` has gradients.
+    """Numbers in (0, 1), a coin toss with gradients: `rsample` is differentiable.
+
+    Args:
+        temperature: the lower, the nearer values are to 0 or 1.
+        probs: the probability of 1.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

@@ -1,4 +1,4 @@
-"""The uniform distribution."""
+"""The uniform distribution: every number from `low` up to `high` alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """All numbers of [low, high) alike.
+    """All numbers in [low, high), equally likely.
+
+    Args:
+        low: the lower bound, included.
+        high: the upper bound, excluded.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Uniform(0.0, 4.0).mean

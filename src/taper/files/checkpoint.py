@@ -1,5 +1,4 @@
-"""`save` and `load`: which file, which format, which options.  The formats are in `archive` and
-`legacy`."""
+"""`save` and `load`: which file, format and options.  The formats are in `archive` and `legacy`."""
 
 from __future__ import annotations
 
@@ -42,16 +41,27 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object, with the tensors in it, in PyTorch's format.
+    """Write an object, with the tensors in it, to a file in PyTorch's format.
 
-    Tensors that share memory share it again when loaded.  A path is replaced as a whole, after
+    Tensors that share memory share it again when loaded. A path is replaced as a whole, after
     everything is on the disk: after an error it holds what it held before.
 
-    >>> import os, tempfile, taper
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
-    >>> taper.save({"weight": taper.ones(2), "epoch": 3}, path)
-    >>> taper.load(path)
-    {'weight': tensor([1., 1.]), 'epoch': 3}
+    Args:
+        obj: any object that Python can pickle; usually a state dict.
+        f: a path, or a file open for writing bytes.
+        pickle_module: only Python's own `pickle`.
+        pickle_protocol: version of the pickle format inside the file.
+        _use_new_zipfile_serialization: False writes the format before PyTorch 1.6.
+        _disable_byteorder_record: leaves out the note of the machine's byte order.
+
+    Returns: nothing.
+
+    Example:
+        >>> import os, tempfile, taper
+        >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
+        >>> taper.save({"weight": taper.ones(2), "epoch": 3}, path)
+        >>> taper.load(path)
+        {'weight': tensor([1., 1.]), 'epoch': 3}
     """
     if pickle_module is not pickle:
         raise NotImplementedError(
@@ -99,20 +109,29 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save`, of taper or of PyTorch, has written.
+    """Read an object that `save`, of taper or of PyTorch, has written.
 
-    The file is data: nothing in it is executed, whatever `weights_only` says.  With
-    `weights_only=False`, or without it where TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is 1, it may also
-    hold NumPy's arrays and numbers, argparse and simple namespaces, paths, times and defaultdicts.
-    What else is not plain data must be allowed by `taper.serialization.add_safe_globals`.  With
-    `mmap=True` tensors look at the file instead of copies.
+    The file is data: nothing in it is executed, whatever `weights_only` says.
 
-    >>> import io, taper
-    >>> file = io.BytesIO()
-    >>> taper.save([taper.zeros(2), "text"], file)
-    >>> _ = file.seek(0)
-    >>> taper.load(file)
-    [tensor([0., 0.]), 'text']
+    Args:
+        f: a path, or a file open for reading bytes.
+        map_location: device that tensors come to; a device, a dict of devices, or a function.
+        pickle_module: only Python's own `pickle`, and only with `weights_only=False`.
+        weights_only: with False the file may also hold NumPy's arrays and numbers, namespaces,
+            paths, times and defaultdicts; other classes are allowed by
+            `taper.serialization.add_safe_globals`.
+        mmap: whether tensors look at the file itself instead of at copies; `f` must be a path.
+        pickle_load_args: `encoding` of texts that Python 2 has written.
+
+    Returns: the object.
+
+    Example:
+        >>> import io, taper
+        >>> file = io.BytesIO()
+        >>> taper.save([taper.zeros(2), "text"], file)
+        >>> _ = file.seek(0)
+        >>> taper.load(file)
+        [tensor([0., 0.]), 'text']
     """
     executes_nothing = _checked_mode(weights_only, pickle_module)
     encoding = _checked_arguments(pickle_load_args, executes_nothing)
@@ -132,7 +151,7 @@ def load(
 
 
 def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
-    """Whether only what `weights_only=True` allows may be named."""
+    """Return whether only what `weights_only=True` allows may be named."""
     forced, forbidden = (_is_set(f"TORCH_FORCE_{each}WEIGHTS_ONLY_LOAD") for each in ("", "NO_"))
     if forced and forbidden:
         raise RuntimeError(
@@ -156,8 +175,7 @@ def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_module is not pickle:
         raise NotImplementedError(
-            "taper never executes files and reads them with no other module: leave pickle_module "
-            "out"
+            "taper reads files itself and never executes them: leave pickle_module out"
         )
     return False
 
@@ -167,7 +185,7 @@ def _is_set(variable: str) -> bool:
 
 
 def _checked_arguments(arguments: dict[str, Any], executes_nothing: bool) -> str:
-    """The encoding of the texts of Python 2."""
+    """Return the encoding of the texts of Python 2."""
     for name in arguments:
         if name not in _PICKLE_ARGUMENTS:
             raise TypeError(f"Unpickler.__init__() got an unexpected keyword argument '{name}'")
@@ -208,7 +226,10 @@ def _is_zip(file: Any) -> bool:
 
 
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
-    """The names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
+    """Return the names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
+
+    Args:
+        f: a path, or a seekable file opened for reading bytes.
 
     >>> import io, taper, datetime
     >>> file = io.BytesIO()

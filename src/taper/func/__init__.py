@@ -13,13 +13,11 @@ tensor([[-2., -4.],
         [-6., -8.]])
 """
 
+from typing import TYPE_CHECKING
+
+from taper.first_use import on_first_use
 from taper.func.derivatives import debug_unwrap, grad, grad_and_value, jvp, vjp
 from taper.func.jacobians import functionalize, hessian, jacfwd, jacrev, linearize
-from taper.func.modules import (
-    functional_call,
-    replace_all_batch_norm_modules_,
-    stack_module_state,
-)
 from taper.func.rearrange import rearrange
 from taper.func.vmap import vmap
 
@@ -40,3 +38,14 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
+    from taper.func.modules import functional_call as functional_call
+    from taper.func.modules import (
+        replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
+    )
+    from taper.func.modules import stack_module_state as stack_module_state
+else:
+    # Derivatives and batches need no `nn`, which takes five times as long to load.
+    _OF_MODULES = ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state")
+    __getattr__, __dir__ = on_first_use(globals(), members=dict.fromkeys(_OF_MODULES, "modules"))

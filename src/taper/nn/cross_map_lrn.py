@@ -31,7 +31,7 @@ class CrossMapLRN2d(Function):
         reach = (size - 1) // 2
         ctx.size, ctx.alpha, ctx.beta, ctx.k = size, alpha, beta, k
         ctx.scale = _summed(input * input, -reach, reach, first_always=True) * share + k
-        output = input * ctx.scale.pow(-beta)
+        output = (input * ctx.scale.pow(-beta)).contiguous()
         ctx.save_for_backward(input, output)
         return output
 
@@ -51,7 +51,7 @@ class CrossMapLRN2d(Function):
         summed = _summed(grad_output * output / ctx.scale, low, high)
         factor = 2 * ctx.alpha * ctx.beta / ctx.size
         grad = grad_output * ctx.scale.pow(-ctx.beta) - factor * input * summed
-        return grad, None, None, None, None
+        return grad.contiguous(), None, None, None, None
 
 
 def _summed(values: Tensor, low: int, high: int, first_always: bool = False) -> Tensor:

@@ -92,10 +92,22 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """Compute `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+    """Compute the cross entropy of logits that a linear map makes of the input.
 
-    The weight may have more dimensions between the classes and the features; the target then has
-    them too. With `options` not all logits exist at the same time.
+    loss = cross_entropy(linear(input, linear_weight, linear_bias), target)
+
+    Args:
+        input: features (N, F) or (F,).
+        linear_weight: (C, F), or (C, *, F) for targets with more dimensions.
+        target: classes or probabilities, as for `cross_entropy`.
+        linear_bias: (C,), or (C, *), or None.
+        weight: a factor for each class.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        ignore_index: class whose elements do not count.
+        label_smoothing: share of the uniform distribution that is mixed into the target, 0 to 1.
+        options: how to compute in parts, so that not all logits exist at the same time.
+
+    Shape: 0-d; with "none" one loss for each target.
 
     Example:
         >>> import taper

@@ -29,6 +29,7 @@ load_all = on_demand.load_all
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("aten", "prim"):  # PyTorch's names of operators; few programs use them
+    if name in ("aten", "prim"):
+        # late: PyTorch's names of operators, which few programs use
         return getattr(importlib.import_module("taper.ops.identity"), name)
     raise AttributeError(f"module 'taper.ops' has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """PyTorch's names of operators: `taper.ops.aten.mm.default`, an object for each overload.
 
-Owns: which overload of PyTorch's an entry of the table is, by rule where there is one.  Who sees
-operator calls (selective checkpointing, logs) tells them apart by these objects; there is one for
-each name, so they are compared by identity.
+Owns: which overload of PyTorch's an entry of the table is, by rule where there is one. Code that
+watches operator calls (selective checkpointing, logs) tells them apart by these objects. There is
+one object for each name, so objects are compared by identity.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from taper.opdef import Op, Param, composites, registry
 from taper.ops.on_demand import load_all
 from taper.tensor import Tensor
 
-# Entries of the table whose name or overload no rule gives: table name -> name.overload.
+# Table name -> name.overload, for entries whose name or overload follows from no rule.
 _NAMED = """
     add_scalar:add.Scalar div_scalar:div.Scalar mul_scalar:mul.Scalar sub_scalar:sub.Scalar
     amax_dim:amax.default amin_dim:amin.default nansum_dim:nansum.default
@@ -83,7 +83,7 @@ _ENDINGS = (
     ("_scalar", "Scalar"),
     ("_number", "Scalar"),
 )
-# These take a number as a tensor of no dimension; other binary operators have a Scalar overload.
+# These take a number as a 0-d tensor; other binary operators have a Scalar overload.
 _ARITHMETIC = frozenset({"add", "sub", "mul"})
 _SHIFTS = frozenset({"bitwise_left_shift", "bitwise_right_shift"})
 
@@ -126,7 +126,7 @@ _OUT = {
     "xlogy.Scalar_Self": "OutScalar_Self",
     "xlogy.Tensor": "OutTensor",
 }
-# Composite functions that have no default.  They are seen as the operators they call.
+# Composite functions without an overload called default. Watchers see the operators they call.
 _COMPOSITE = """
     bucketize.Tensor ctc_loss.Tensor divide.Tensor dsplit.int empty.memory_format
     flatten.using_ints float_power.Tensor_Tensor greater.Tensor greater_equal.Tensor hsplit.int
@@ -160,7 +160,7 @@ class OpOverload:
         self.__qualname__ = packet._qualified_op_name
 
     def name(self) -> str:
-        """The name with the namespace, as in `aten::add.Tensor`; a default goes without saying."""
+        """Return the name with the namespace, as in `aten::add.Tensor`; "default" is left out."""
         ending = "" if self._overloadname == "default" else f".{self._overloadname}"
         return f"{self.__qualname__}{ending}"
 
@@ -191,7 +191,7 @@ class OpOverloadPacket:
         self.__name__ = name
 
     def overloads(self) -> list[str]:
-        """The names of the overloads."""
+        """List the names of the overloads."""
         return list(_overloads().get(self.__name__, ()))
 
     def __getattr__(self, name: str) -> OpOverload:
@@ -200,7 +200,7 @@ class OpOverloadPacket:
         return self._overload(name)
 
     def _overload(self, name: str) -> OpOverload:
-        """The overload, whether or not it is known."""
+        """Return the overload of this name, whether or not it exists."""
         found: OpOverload | None = self.__dict__.get(name)
         if found is None:
             found = self.__dict__.setdefault(name, OpOverload(self, name))
@@ -234,7 +234,7 @@ class OpNamespace:
         return self._packet(name)
 
     def _packet(self, name: str) -> OpOverloadPacket:
-        """The operator, whether or not it is known."""
+        """Return the operator of this name, whether or not it exists."""
         found: OpOverloadPacket | None = self.__dict__.get(name)
         if found is None:
             found = self.__dict__.setdefault(name, OpOverloadPacket(self.name, name))
@@ -252,7 +252,7 @@ prim = OpNamespace("prim")
 
 
 def overload_named(text: str) -> OpOverload:
-    """The overload `mm.default` of `aten`, without a look whether there is such a thing."""
+    """Return the overload `mm.default` of `aten` without checking that it exists."""
     name, _, overload = text.partition(".")
     return aten._packet(name)._overload(overload)
 
@@ -261,7 +261,7 @@ def overload_named(text: str) -> OpOverload:
 
 
 def overload_of(call: Call) -> OpOverload:
-    """Which overload a call of the table's is."""
+    """Find the overload that a call of the table's is."""
     return overload_named(_of_kind(_plain_name(call.op, call.arguments), call.kind))
 
 
@@ -299,7 +299,7 @@ _plain_names_of: dict[str, tuple[str, ...]] = {}
 
 
 def _plain_names(op: Op) -> tuple[str, ...]:
-    """The name and overload of an entry: one, or one for a tensor and one for a number."""
+    """Return name and overload of an entry: one pair, or one for a tensor and one for a number."""
     names = _plain_names_of.get(op.name)
     if names is None:
         names = _plain_names_of[op.name] = _named_by_rule(op)
@@ -324,7 +324,7 @@ _known_overloads: dict[str, dict[str, Op | None]] = {}
 
 
 def _overloads() -> dict[str, dict[str, Op | None]]:
-    """For each name its overloads, and the entry of the table that each of them is."""
+    """List for each name its overloads, and the entry of the table that each of them is."""
     if _known_overloads:
         return _known_overloads
     load_all()
@@ -357,12 +357,12 @@ def _overloads() -> dict[str, dict[str, Op | None]]:
 
 def _has_in_place(text: str, op: Op) -> bool:
     name = text.partition(".")[0]
-    random = name in ("bernoulli", "normal")  # in place they are other operators
+    random = name in ("bernoulli", "normal")  # other operators in place
     return f"{name}_" in Tensor.__dict__ and op.params[0].kind == "tensor" and not random
 
 
 def _function(name: str, overload: str | None = None) -> Callable[..., Any]:
-    """What a call of an overload, or of a packet, calls: the public function if there is one."""
+    """Return what a call of an overload or packet calls: the public function if there is one."""
     if name in _ADAPTED:
         return _ADAPTED[name]
     if name in composites:
@@ -390,13 +390,16 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool = False) -> Any:
 
 
 def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """What the mask leaves out is None; the entry of the table has empty tensors there."""
+    """Compute `convolution_backward` with None for what the mask leaves out.
+
+    The entry of the table returns empty tensors there.
+    """
     mask = kwargs["output_mask"] if "output_mask" in kwargs else args[-1]
     found = registry["convolution_backward"].function(*args, **kwargs)
     return tuple(each if wanted else None for each, wanted in zip(found, mask, strict=True))
 
 
-# Whose arguments, or results, are not those of the entry.
+# Operators whose arguments or results differ from those of the entry.
 _ADAPTED: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
     "_softmax": _softmax,
@@ -404,12 +407,12 @@ _ADAPTED: dict[str, Callable[..., Any]] = {
 }
 
 
-# Keywords of PyTorch's operators, wherever they stand in the table.
+# Parameters that PyTorch's operators take by keyword, wherever they stand in the table.
 _KEYWORDS = frozenset({"dtype", "generator", "memory_format"})
 
 
 def call_arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as PyTorch's operators get them: no defaults at the end."""
+    """Return the arguments of a call as PyTorch's operators get them: without trailing defaults."""
     pairs = list(zip(call.op.params, call.arguments[: len(call.op.params)], strict=True))
     keywords = {
         param.name: value

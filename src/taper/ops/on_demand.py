@@ -1,7 +1,7 @@
 """Families of operators that are imported when they are first used.
 
-Owns: the loading.  Which names a family brings is `provided.py`, written from the table.  A method
-of a family that is not loaded yet is a stub on Tensor, which loads it and calls the real one.
+Owns: the loading. `provided.py`, written from the table, says which names a family brings. A method
+of a family that is not loaded yet is a stub on Tensor; looking it up loads the family.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from taper.tensor import Tensor
 
 _GIVEN = {name: family for family, names in PROVIDES.items() for name in names.split()}
 
-# The family of each name, of functions and methods alike; and which of them are functions.
+# The family of each function and method, and which names are functions.
 FAMILY_OF = {name.removesuffix("()").removeprefix("."): family for name, family in _GIVEN.items()}
 FUNCTIONS = frozenset(name.removesuffix("()") for name in _GIVEN if name[0] != ".")
 
@@ -28,7 +28,7 @@ def install(provided: Mapping[str, Callable[..., Any]]) -> None:
     for given in _GIVEN:
         name = given.removeprefix(".")
         if not given.endswith("()") and name not in provided and not hasattr(Tensor, name):
-            setattr(Tensor, name, _stub(name))
+            setattr(Tensor, name, _Stub(name))
 
 
 def load(name: str) -> None:
@@ -37,7 +37,8 @@ def load(name: str) -> None:
 
 
 def load_family(family: str) -> Any:
-    """Import a family and put its methods in the place of the stubs; returns the module."""
+    """Import a family and replace its stubs by its methods; return the module."""
+    # late: half of the families are loaded when they are first used
     module = importlib.import_module(f"taper.ops.{family}")
     for method, function in methods.items():
         if Tensor.__dict__.get(method) is not function:
@@ -46,15 +47,19 @@ def load_family(family: str) -> Any:
 
 
 def load_all() -> None:
-    """Import every family; for those who want the whole table."""
+    """Import every family, for code that wants the whole table."""
     for family in PROVIDES:
         load_family(family)
 
 
-def _stub(name: str) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        load(name)
-        return getattr(self, name)(*args, **kwargs)
+class _Stub:
+    """Stands for a method on Tensor until it is looked up, to be called or to show its help."""
 
-    method.__name__ = method.__qualname__ = name
-    return method
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type[Tensor]) -> Any:
+        load(self.name)
+        return getattr(owner if tensor is None else tensor, self.name)

@@ -1,4 +1,4 @@
-"""Adadelta."""
+"""Adadelta: steps scaled by the ratio of two running averages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adam."""
+"""Adam: running averages of gradients and of their squares, corrected for their start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adamax."""
+"""Adamax: Adam with the largest absolute gradient in place of the mean square."""
 
 from __future__ import annotations
 

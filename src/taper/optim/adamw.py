@@ -1,4 +1,4 @@
-"""AdamW."""
+"""AdamW: Adam whose weight decay does not enter the averages."""
 
 from __future__ import annotations
 

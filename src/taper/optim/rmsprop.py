@@ -1,4 +1,4 @@
-"""RMSprop."""
+"""RMSprop: steps divided by the root of a running mean square."""
 
 from __future__ import annotations
 

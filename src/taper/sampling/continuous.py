@@ -32,7 +32,7 @@ def uniform(
     high: float = 1.0,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of numbers evenly distributed over [low, high).
+    """Return a new array of numbers evenly distributed over [low, high).
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -46,7 +46,7 @@ def uniform(
 def uniform_(
     out: np.ndarray, low: float = 0.0, high: float = 1.0, generator: Generator | None = None
 ) -> np.ndarray:
-    """Fill with numbers evenly distributed over [low, high); of a complex number, both parts.
+    """Fill with numbers evenly distributed over [low, high), both parts of complex ones.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -73,7 +73,7 @@ def _uniform32(generator: Generator, count: int, low: float, high: float) -> np.
     if (low, high) == (0.0, 1.0):
         return uniform24(generator, count)
     first = np.float32(low)
-    # A fused multiply-add, and the scale of the 24 bits goes into its factor.
+    # This is a fused multiply-add, whose factor includes the scale of the 24 bits.
     factor = float(np.float32(high) - first) * 2.0**-24
     values = np.empty(count, np.float32)
     for start in range(0, count, _CHUNK):
@@ -117,7 +117,7 @@ def normal(
     std: float = 1.0,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of normally distributed numbers.
+    """Return a new array of normally distributed numbers.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -134,8 +134,9 @@ def normal_(
 ) -> np.ndarray:
     """Fill with normally distributed numbers.
 
-    A complex number has `mean` in both parts, and `std` is that of the whole number. Sixteen or
-    more numbers in a contiguous array are made in blocks, which gives others than one by one.
+    A complex number has `mean` in both parts, and `std` is that of the whole number.  Sixteen or
+    more numbers in a contiguous array are made in blocks, which gives other numbers than one by
+    one.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -174,10 +175,10 @@ def normal_from(
     generator: Generator | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Normally distributed numbers, each with a mean and a standard deviation of its own.
+    """Return normally distributed numbers, each with its own mean and standard deviation.
 
-    At least one of the two is an array, and they broadcast. The result is of the dtype of `mean`
-    if that is an array, else of `std`; or drawn as if into `out`, of its dtype.
+    At least one of the two is an array, and they broadcast.  The result has the dtype of `mean` if
+    that is an array, else that of `std`; with `out` it is drawn in the dtype of `out`.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -204,7 +205,7 @@ def normal_from(
 
 
 def _rounded(function: np.ufunc, out: np.ndarray, other: np.ndarray | float) -> np.ndarray:
-    """`function` of both in the dtype of `out`; half precision computes in single precision."""
+    """Apply `function` in the dtype of `out`; half precision computes in single precision."""
     left = out.astype(np.float32) if out.dtype.itemsize == 2 else out
     if isinstance(other, np.ndarray) and other.dtype.itemsize == 2:
         other = other.astype(np.float32)
@@ -234,7 +235,8 @@ def exponential_(
         )
     negated = -uniform53(source(generator), out.size)
     # NumPy's logarithm is eight times as fast and may differ in the last bit of double precision;
-    # once in a billion numbers that shows in single precision. `multinomial` lives on this.
+    # once in a billion numbers that shows in single precision.  `multinomial` depends on this
+    # speed.
     exact = out.dtype == np.float64
     logarithms = c_library(math.log1p, negated) if exact else np.log1p(negated)
     return write(out, -1.0 / lambd * logarithms)

@@ -55,9 +55,9 @@ def bernoulli_(
 def dropout_mask_(
     out: np.ndarray, p: float = 0.5, generator: Generator | None = None
 ) -> np.ndarray:
-    """Fill with what ``dropout`` multiplies by: 0 with probability `p`, else ``1 / (1 - p)``.
+    """Fill with the factors of ``dropout``: 0 with probability `p`, else ``1 / (1 - p)``.
 
-    Draws nothing when `p` is 0 or 1. For PyTorch's zeros `out` must have the strides of the
+    Nothing is drawn when `p` is 0 or 1.  To have PyTorch's zeros, `out` needs the strides of the
     input (``np.empty_like`` gives them).
 
     >>> import numpy as np
@@ -111,7 +111,7 @@ def geometric_(out: np.ndarray, p: float, generator: Generator | None = None) ->
 
 
 def poisson(rates: np.ndarray, generator: Generator | None = None) -> np.ndarray:
-    """Counts of events, each with the rate at its place in `rates`, in the same dtype.
+    """Return counts of events, each with the rate at its place in `rates`, in that dtype.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -144,7 +144,7 @@ def _poisson_small(rate: float, draw: OneByOne) -> int:
 
 
 def _poisson_large(rate: float, draw: OneByOne) -> int:
-    """Hoermann's transformed rejection with squeeze (PTRS, 1993)."""
+    """Draw by Hoermann's transformed rejection with squeeze (PTRS, 1993)."""
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -154,7 +154,7 @@ def _poisson_large(rate: float, draw: OneByOne) -> int:
         v = draw()
         us = 0.5 - abs(u)
         value = (2.0 * a / us + b) * u + rate + 0.43 if us else math.inf
-        # A count beyond 64 bits becomes the smallest integer, as the processor has it.
+        # A count beyond 64 bits becomes the smallest integer, as on the processor.
         k = math.floor(value) if abs(value) < 2.0**63 else -(2**63)
         if us >= 0.07 and v <= squeeze:
             return k
@@ -168,7 +168,7 @@ def _poisson_large(rate: float, draw: OneByOne) -> int:
 def binomial(
     counts: np.ndarray, probs: np.ndarray, generator: Generator | None = None
 ) -> np.ndarray:
-    """How many of so many trials succeed, each with its probability; arrays of one shape and dtype.
+    """Return how many trials succeed, each with its probability; arrays of one shape and dtype.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -209,7 +209,7 @@ def _binomial_small(count: float, prob: float, draw: OneByOne) -> float:
 
 
 def _stirling_rest(k: float) -> float:
-    """What Stirling's formula for log(k!) lacks, without its first terms."""
+    """Return what Stirling's formula for log(k!) lacks, without its first terms."""
     if k <= 9:
         return _STIRLING_RESTS[int(k)]
     square = (k + 1) * (k + 1)
@@ -223,7 +223,7 @@ _STIRLING_RESTS = [
 
 
 def _binomial_large(count: float, prob: float, draw: OneByOne) -> float:
-    """Hoermann's transformed rejection with squeeze (BTRS, 1993)."""
+    """Draw by Hoermann's transformed rejection with squeeze (BTRS, 1993)."""
     spread = math.sqrt(count * prob * (1.0 - prob))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * prob
@@ -258,10 +258,12 @@ def _binomial_large(count: float, prob: float, draw: OneByOne) -> float:
 def multinomial(
     probs: np.ndarray, count: int, replacement: bool = False, generator: Generator | None = None
 ) -> np.ndarray:
-    """Indices of categories, `count` for each row, drawn with the row's (unnormalised) weights.
+    """Return indices of categories, `count` for each row, drawn with the row's weights.
 
-    Differs: of equal quotients weight / random number, which without replacement occur in half
-    precision and among weights of zero, the one with the smaller index comes first.
+    The weights need not be normalised.
+
+    Differs: equal quotients weight / random number occur without replacement in half precision and
+    among weights of zero; then the smaller index comes first.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator

@@ -1,10 +1,10 @@
 """PyTorch's source of random bits on the CPU: the generator and the process-wide default one.
 
-Owns the Mersenne twister, seeds, the normal number kept for later and the layout of a saved
-state. Knows NumPy arrays; must not know Tensor nor distributions (those are in ``sampling``).
+Owns the Mersenne twister, seeds, the normal number kept for later and the layout of a saved state.
+Knows NumPy arrays; must not know Tensor nor distributions (those are in ``sampling``).
 
 I1  The 32-bit outputs are handed out one after the other: whatever is drawn, and in whatever
-    portions, the next call goes on exactly where the last one stopped.
+    portions, the next call continues exactly where the last one stopped.
 I2  A saved state has PyTorch's bytes, so that each library restores what the other saved.
 """
 
@@ -44,7 +44,7 @@ _STATE = np.dtype(
 class Generator:
     """A stream of random numbers with a seed of its own, number for number PyTorch's.
 
-    States are NumPy arrays of bytes here; what makes Tensors of them is above this module.
+    States are NumPy arrays of bytes here; the modules above turn them into Tensors.
 
     >>> from taper.sampling.generator import Generator
     >>> Generator().manual_seed(5).initial_seed()
@@ -54,7 +54,7 @@ class Generator:
     __slots__ = ("_changes", "_engine", "_float_normal", "_fresh", "_seed", "next_normal")
 
     next_normal: float | None
-    """The second number of a pair of normals of which only the first was asked for."""
+    """The second normal of a pair whose first one alone was needed."""
 
     def __init__(self, device: Any = None) -> None:
         _check_device(device)
@@ -64,7 +64,7 @@ class Generator:
 
     @property
     def _twister(self) -> Any:
-        """NumPy's MT19937; made at the first draw, since importing numpy.random takes 15 ms."""
+        """Return NumPy's MT19937, made at the first draw: importing numpy.random takes 15 ms."""
         if self._engine is None:
             self._engine = np.random.MT19937(0)
             self._engine._legacy_seeding(self._seed & 0xFFFFFFFF)
@@ -72,7 +72,7 @@ class Generator:
 
     @property
     def stamp(self) -> tuple[Any, ...]:
-        """As long as this is the same, so is the state; reading a state takes 50 us."""
+        """Return a value that changes whenever the state does; reading the state takes 50 us."""
         return self._changes, self.next_normal
 
     def _start(self, seed: int) -> None:
@@ -81,7 +81,8 @@ class Generator:
         if self._engine is not None:
             # Seeding of the reference implementation, which NumPy keeps for its RandomState.
             self._engine._legacy_seeding(seed & 0xFFFFFFFF)
-        # PyTorch's saved state tells "seeded, nothing drawn" from "all words used", NumPy's not.
+        # PyTorch's saved state tells "seeded, nothing drawn" from "all words used"; NumPy's does
+        # not.
         self._fresh = True
         self.next_normal = None
         # PyTorch saves and restores this field, but nothing on the CPU reads it.
@@ -129,7 +130,7 @@ class Generator:
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed the stream began with.
+        """Return the seed the stream began with.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().initial_seed()
@@ -138,7 +139,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> np.ndarray:
-        """The whole state as 5056 bytes in PyTorch's layout.
+        """Return the whole state as 5056 bytes in PyTorch's layout.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().get_state().shape
@@ -194,7 +195,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that goes on from the same state, independently.
+        """Return a new, independent generator that continues from the same state.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().manual_seed(3).clone_state().initial_seed()
@@ -211,9 +212,9 @@ class Generator:
         raise RuntimeError("CPU Generator does not use offset")
 
     def random32(self, count: int) -> np.ndarray:
-        """The next `count` outputs of 32 bits, each in an element of uint64.
+        """Return the next `count` outputs of 32 bits, each in an element of uint64.
 
-        The wide elements cost nothing: NumPy has a fast call for this type only.
+        The wide elements cost nothing: NumPy has a fast call only for this type.
         """
         if count:
             self._fresh = False
@@ -221,7 +222,7 @@ class Generator:
         return self._twister.random_raw(count)
 
     def random64(self, count: int) -> np.ndarray:
-        """The next `count` numbers of 64 bits as uint64; each is two outputs, high word first."""
+        """Return the next `count` numbers of 64 bits: two outputs each, the high word first."""
         words = self.random32(2 * count)
         high = words[0::2] << np.uint64(32)
         high |= words[1::2]
@@ -260,18 +261,26 @@ def _check_device(given: Any) -> None:
 
 
 default_generator = Generator()
-"""The generator of every random function that is given none."""
+"""The generator of every random function that gets none."""
 
 default_generator.seed()
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Begin the default generator's stream of `seed`; whatever ``int`` accepts is a seed.
+    """Start the default random number generator afresh, so that draws can be repeated.
 
-    >>> from taper.sampling.generator import initial_seed, manual_seed
-    >>> generator = manual_seed(7)
-    >>> initial_seed()
-    7
+    The same seed gives the numbers that PyTorch draws on the CPU.
+
+    Args:
+        seed: an integer from -2⁶³ to 2⁶⁴ - 1, or what `int` turns into one.
+
+    Returns: the default Generator.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(7)
+        >>> taper.initial_seed()
+        7
     """
     return default_generator.manual_seed(int(seed))
 
@@ -287,7 +296,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the default generator.
+    """Return the seed of the default generator.
 
     >>> from taper.sampling.generator import initial_seed, manual_seed
     >>> generator = manual_seed(0)

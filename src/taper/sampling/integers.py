@@ -25,7 +25,7 @@ def randint(
     dtype: np.dtype,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of integers from low to high - 1.
+    """Return a new array of integers from low to high - 1.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -44,8 +44,8 @@ def random_(
 ) -> np.ndarray:
     """Fill with integers from low to high - 1, all equally likely.
 
-    Without `high`, up to the largest integer that the dtype holds with all smaller ones; without
-    both, from 0 on. (PyTorch's ``random_(to)`` is ``random_(out, 0, to)``.)
+    Without `high` the last value is the largest integer up to which the dtype holds all; without
+    both the first is 0.  (PyTorch's ``random_(to)`` is ``random_(out, 0, to)``.)
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -73,7 +73,7 @@ def random_(
 def _random_any(
     out: np.ndarray, dtype: dtypes.dtype, low: int | None, generator: Generator | None
 ) -> np.ndarray:
-    """The two cases without bounds: all numbers of 64 bits, and from 0 to the dtype's largest."""
+    """Fill without bounds: all numbers of 64 bits, or from 0 to the dtype's largest."""
     if low is not None:
         kernel = "random_full_64_bits_range_kernel_cpu"
         if dtype in (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32):
@@ -90,12 +90,12 @@ def _random_any(
 
 
 def _digits(dtype: dtypes.dtype) -> int:
-    """The binary digits of a floating point dtype."""
+    """Return the binary digits of a floating point dtype."""
     return 1 - round(math.log2(dtypes.finfo(dtype).eps))
 
 
 def _largest_integer(dtype: dtypes.dtype) -> int:
-    """The largest integer up to which the dtype holds all."""
+    """Return the largest integer up to which the dtype holds all."""
     if dtype is dtypes.bool_:
         return 1
     if dtype.is_floating_point:
@@ -104,7 +104,7 @@ def _largest_integer(dtype: dtypes.dtype) -> int:
 
 
 def _random_bounds(dtype: dtypes.dtype, low: int, high: int | None) -> tuple[int, int]:
-    """Checked first value and end of a range, moved inwards to numbers that the dtype holds."""
+    """Return the checked range, moved inwards to numbers that the dtype holds."""
     if high is not None and low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -136,13 +136,13 @@ def _random_bounds(dtype: dtypes.dtype, low: int, high: int | None) -> tuple[int
 
 @np.errstate(over="ignore")
 def _rounded_integer(dtype: dtypes.dtype, value: int) -> int:
-    """`value` as the dtype holds it; beyond 64 bits what the processor makes of it."""
+    """Return `value` as the dtype holds it; beyond 64 bits what the processor makes of it."""
     rounded = float(np.float32(value).astype(dtype.numpy) if dtype.itemsize < 8 else value)
     return int(rounded) if -(2.0**63) <= rounded < 2.0**63 else -(2**63)
 
 
 def _held_from(dtype: dtypes.dtype, low: int) -> int:
-    """`low`, or the next number above that the dtype holds if it would round downwards."""
+    """Return `low`, or the next held number above if the dtype would round it down."""
     rounded = _rounded_integer(dtype, low + 1)
     if rounded >= low:
         return low
@@ -150,7 +150,7 @@ def _held_from(dtype: dtypes.dtype, low: int) -> int:
 
 
 def _held_below(dtype: dtypes.dtype, high: int) -> int:
-    """`high`, or the next number below that the dtype holds if it would be reached by rounding."""
+    """Return `high`, or the next held number below if rounding would reach it."""
     rounded = _rounded_integer(dtype, high - 1)
     if rounded < high:
         return high
@@ -183,7 +183,7 @@ def _check_in_range(dtype: dtypes.dtype, low: int, stop: int) -> None:
 
 
 def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.ndarray:
-    """The integers from 0 to n - 1 in random order.
+    """Return the integers from 0 to n - 1 in random order.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -223,7 +223,7 @@ def _shuffle(n: int, generator: Generator) -> list[int]:
 
 
 def _shuffle_inside_out(n: int, generator: Generator) -> array.array[int]:
-    """PyTorch's way for a huge `n`, where the remainder of 32 bits would not be even enough."""
+    """Shuffle as PyTorch does for a huge `n`, where the remainder of 32 bits is too uneven."""
     order = array.array("q", bytes(8 * n))
     chunk = 1 << 20
     for start in range(0, n, chunk):

@@ -25,7 +25,7 @@ _CHUNK = 8192  # pairs at a time: intermediate arrays stay in the cache
 
 
 def uniform24(generator: Generator, count: int) -> np.ndarray:
-    """The next uniform numbers in float32: one output each, its low 24 bits."""
+    """Return the next uniform numbers in float32: one output each, its low 24 bits."""
     values = np.empty(count, np.float32)
     for start in range(0, count, 4 * _CHUNK):
         part = values[start : start + 4 * _CHUNK]
@@ -37,7 +37,7 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
 
 
 def uniform53(generator: Generator, count: int) -> np.ndarray:
-    """The next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
+    """Return the next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
     bits = generator.random64(count)
     bits &= np.uint64(2**53 - 1)
     values = bits.view(np.int64).astype(np.float64)
@@ -46,12 +46,12 @@ def uniform53(generator: Generator, count: int) -> np.ndarray:
 
 
 def c_library(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
-    """`function` of ``math`` for each element of a float64 array of one dimension."""
+    """Apply a `function` of ``math`` to each element of a float64 array of one dimension."""
     return np.fromiter(map(function, values.tolist()), np.float64, values.size)
 
 
 def fused32(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float32) -> np.ndarray:
-    """``a * b + c`` in float32 with one rounding: the product of two is exact in float64."""
+    """Return ``a * b + c`` in float32 rounded once: in float64 the product is exact."""
     wide = a.astype(np.float64)
     wide *= b
     wide += c
@@ -60,7 +60,7 @@ def fused32(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float3
 
 @np.errstate(over="ignore", invalid="ignore")
 def fused64(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """``a * b + c`` in float64 with one rounding, from the rounding errors of both steps."""
+    """Return ``a * b + c`` in float64 rounded once, from the rounding errors of both steps."""
     product = a * b
     a_high, b_high = _high_half(a), _high_half(np.array(b))
     a_low, b_low = a - a_high, b - b_high
@@ -69,7 +69,7 @@ def fused64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     rest = total - product
     lost = (product - (total - rest)) + (c - rest)
     fused = total + (lost + error)
-    # Splitting a huge number overflows where the plain formula may not.
+    # Splitting a huge number overflows even if the plain formula does not.
     np.copyto(fused, total, where=~np.isfinite(fused))
     return fused
 
@@ -80,9 +80,9 @@ def _high_half(value: np.ndarray) -> np.ndarray:
 
 
 def serial(generator: Generator, count: int) -> np.ndarray:
-    """The next normals in float64, one after the other: PyTorch's way to a few of them.
+    """Return the next normals in float64, one after the other: PyTorch's way to a few of them.
 
-    They come in pairs; when the last one of a pair is not asked for, the generator keeps it.
+    They come in pairs; if the second one of the last pair is not needed, the generator keeps it.
     """
     values = []
     if count and generator.next_normal is not None:
@@ -101,10 +101,11 @@ def serial(generator: Generator, count: int) -> np.ndarray:
 
 
 def blocks(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
-    """The next `count` (16 or more) normals for elements of `dtype`, in float64 or float32.
+    """Return the next `count` (16 or more) normals for elements of `dtype`, in float64 or float32.
 
-    Every sixteen uniforms become sixteen normals. When `count` is no multiple, the last sixteen
-    normals are made from sixteen uniforms more; half precision has not drawn any for the rest.
+    Every sixteen uniforms become sixteen normals.  If `count` is no multiple of that, the last
+    sixteen normals are made from sixteen more uniforms; half precision has not drawn any for the
+    rest.
     """
     full = count // BLOCK * BLOCK
     single = dtype != np.float64
@@ -134,7 +135,7 @@ def _blocks32(uniforms: np.ndarray) -> np.ndarray:
 
 
 def _halves(uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first eight of every sixteen, and the second eight."""
+    """Return the first eight of every sixteen, and the second eight."""
     pairs = uniforms.reshape(-1, 2, BLOCK // 2)
     return pairs[:, 0].ravel(), pairs[:, 1].ravel()
 
@@ -170,7 +171,7 @@ _HALF, _ONE = np.float32(0.5), np.float32(1.0)
 
 
 def _polynomial(coefficients: list[np.float32], x: np.ndarray) -> np.ndarray:
-    """Horner's rule, every step as in `fused32` but in the same two arrays (1.7 times as fast)."""
+    """Apply Horner's rule with the steps of `fused32` in two arrays (1.7 times as fast)."""
     wide = x.astype(np.float64)
     total, value = wide * coefficients[0], np.empty_like(x)
     for coefficient in coefficients[1:-1]:
@@ -184,7 +185,7 @@ def _polynomial(coefficients: list[np.float32], x: np.ndarray) -> np.ndarray:
 
 
 def _log32(x: np.ndarray) -> np.ndarray:
-    """Natural logarithm of float32 numbers in (0, 1]."""
+    """Return the natural logarithm of float32 numbers in (0, 1]."""
     bits = x.view(np.int32)
     mantissa = ((bits & 0x7FFFFF) | 0x3F000000).view(np.float32)  # in [0.5, 1)
     small = (mantissa < np.float32(math.sqrt(0.5))).astype(np.int32)
@@ -198,7 +199,7 @@ def _log32(x: np.ndarray) -> np.ndarray:
 
 
 def _sincos32(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sine and cosine of float32 angles in [0, 2 pi]."""
+    """Return sine and cosine of float32 angles in [0, 2 pi]."""
     octant = ((angle * np.float32(4.0 / math.pi)).astype(np.int32) + 1) & ~1
     distance = octant.astype(np.float32)
     for part in _PI_4:
@@ -207,7 +208,7 @@ def _sincos32(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cosine = _polynomial(_COS, square) * square
     cosine = fused32(cosine, square, -(square * _HALF)) + _ONE
     sine = fused32(_polynomial(_SIN, square) * square, angle, angle)
-    # Exchange the two in every second quadrant, then the signs, all without a branch.
+    # The two are exchanged in every second quadrant, then get their signs, without a branch.
     exchanged = (sine.view(np.int32) ^ cosine.view(np.int32)) & -(octant >> 1 & 1)
     sine_bits = sine.view(np.int32) ^ exchanged ^ ((octant & 4) << 29)
     cosine_bits = cosine.view(np.int32) ^ exchanged ^ ((octant + 2 & 4) << 29)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from taper import amp, dtypes
-from taper.userwarning import warn_user
+from taper.amp.older_names import warn_older
 
 
 class autocast(amp.autocast):
@@ -15,9 +15,5 @@ class autocast(amp.autocast):
         dtype: dtypes.dtype = dtypes.bfloat16,
         cache_enabled: bool = True,
     ) -> None:
-        warn_user(
-            "`torch.cpu.amp.autocast(args...)` is deprecated. Please use "
-            "`torch.amp.autocast('cpu', args...)` instead.",
-            FutureWarning,
-        )
+        warn_older("cpu", "autocast", "autocast('cpu', args...)")
         super().__init__("cpu", dtype, enabled, cache_enabled)

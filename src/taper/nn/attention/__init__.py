@@ -6,13 +6,13 @@ of the others can be allowed and forbidden, too. The switches belong to `taper.b
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
 from taper.backends import cuda
+from taper.first_use import on_first_use
 from taper.nn.attention import bias
 
 __all__ = [
@@ -184,7 +184,4 @@ def restore_flash_attention_impl() -> None:
         _active.clear()
 
 
-def __getattr__(name: str) -> Any:
-    if name == "flex_attention":
-        return importlib.import_module(f"{__name__}.flex_attention")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = on_first_use(globals(), ("flex_attention",))

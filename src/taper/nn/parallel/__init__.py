@@ -5,9 +5,7 @@ accelerator; so is `DistributedDataParallel` in a group of one process; what nee
 there are none.
 """
 
-import importlib
-from typing import Any
-
+from taper.first_use import on_first_use
 from taper.nn.parallel.data_parallel import DataParallel, data_parallel
 from taper.nn.parallel.devices import gather, parallel_apply, replicate, scatter
 
@@ -22,9 +20,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # On demand: process groups are a package of their own, and few programs use them.
-    if name in ("DistributedDataParallel", "distributed"):
-        module = importlib.import_module("taper.nn.parallel.distributed")
-        return module if name == "distributed" else module.DistributedDataParallel
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Process groups are a package of their own, and few programs use them.
+_HOLDERS = {"DistributedDataParallel": "distributed"}
+__getattr__, __dir__ = on_first_use(globals(), ("distributed",), _HOLDERS)

@@ -3,9 +3,9 @@
 What needs linear algebra or is rarely used (`parametrizations`, `prune`) loads on first use.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from taper.first_use import on_first_use
 from taper.nn.utils import parametrize, rnn, stateless
 from taper.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -54,18 +54,8 @@ __all__ = [
     "weight_norm",
 ]
 
-_ON_DEMAND = ("parametrizations", "prune")
-
 if TYPE_CHECKING:  # a checker that saw `__getattr__` would believe in every name
     from taper.nn.utils import parametrizations as parametrizations
     from taper.nn.utils import prune as prune
 else:
-
-    def __getattr__(name: str) -> Any:
-        if name in _ON_DEMAND:
-            return importlib.import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+    __getattr__, __dir__ = on_first_use(globals(), ("parametrizations", "prune"))

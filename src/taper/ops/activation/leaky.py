@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import select, zero_of
 from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.native import curve
 from taper.autograd.transforms import whole
 from taper.opdef import (
     POINTWISE,
@@ -53,7 +53,7 @@ def _leaky(values: ndarray, slope: Any) -> Any:
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
 )
 def leaky_relu(self: Array, negative_slope: float = 0.01) -> Array:
-    """x where it is above zero, else `negative_slope` times x."""
+    """Keep x above zero, else multiply it by `negative_slope`."""
     return _leaky(self, negative_slope)
 
 
@@ -65,7 +65,7 @@ def leaky_relu(self: Array, negative_slope: float = 0.01) -> Array:
     method=False,
 )
 def leaky_relu_backward(grad_output: Array, self: Array, negative_slope: float) -> Array:
-    """The gradient of leaky_relu; `self` may be its input or its output."""
+    """Compute the gradient of leaky_relu; `self` may be its input or its output."""
     found = _native_leaky_backward(self, grad_output, negative_slope)
     if found is not None:
         return found
@@ -100,7 +100,7 @@ def leaky_relu_self(grad, self, negative_slope):
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
 )
 def _leaky_relu_in_place(self: Array, negative_slope: float = 0.01) -> Array:
-    """`leaky_relu` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `leaky_relu` as PyTorch's in-place operator, which saves the result."""
     return _leaky(self, negative_slope)
 
 
@@ -118,11 +118,21 @@ def _leaky_relu_in_place_self(grad, result, negative_slope):
 
 
 leaky_relu_in_place = inplace_function(_leaky_relu_in_place)
-leaky_relu_in_place.__doc__ = """In-place version of `leaky_relu`.
+leaky_relu_in_place.__doc__ = """Scale down negative elements in place.
 
-    >>> import taper
-    >>> taper.nn.functional.leaky_relu_(taper.tensor([-1.0, 2.0]), 0.1)
-    tensor([-0.1000,  2.0000])
+    result = x where x > 0, else negative_slope · x
+
+    Args:
+        input: the tensor that is changed.
+        negative_slope: factor of negative elements.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.leaky_relu_(taper.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
     """
 
 
@@ -138,7 +148,7 @@ leaky_relu_in_place.__doc__ = """In-place version of `leaky_relu`.
     check=not_implemented("prelu_cpu", *NOT_FLOATING),
 )
 def _prelu_kernel(self: Array, weight: Array) -> Array:
-    """x where it is above zero, else `weight` times x."""
+    """Keep x above zero, else multiply it by `weight`."""
     return select(self > zero_of(self.dtype), self, np.multiply(self, weight))
 
 
@@ -152,11 +162,20 @@ def _prelu_kernel_all(grad, self, weight, needs):
 
 @composite()
 def prelu(input: Any, weight: Any) -> Any:
-    """x where it is above zero, else x times the weight, one for all or one for each channel.
+    """Scale negative elements by a learnable weight.
 
-    >>> import taper
-    >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
-    tensor([-0.2500,  2.0000])
+    result = x where x > 0, else weight · x
+
+    Args:
+        input: a tensor; its second dimension are the channels.
+        weight: one number for all, or a vector with one for each channel.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.prelu(taper.tensor([-1.0, 2.0]), taper.tensor([0.25]))
+        tensor([-0.2500,  2.0000])
     """
     if not isinstance(weight, Tensor):
         raise not_tensors("prelu", input=input, weight=weight)
@@ -201,7 +220,7 @@ def prelu(input: Any, weight: Any) -> Any:
 def rrelu_with_noise(
     self: Array, noise: Array, lower: float, upper: float, training: bool
 ) -> Array:
-    """x above zero, else x times the noise, or while not training times the mean of the bounds."""
+    """Keep x above zero, else multiply it by the noise or, when not training, by the mean bound."""
     if training:
         return np.multiply(self, noise.astype(self.dtype, copy=False))
     return _leaky(self, (lower + upper) / 2)
@@ -217,7 +236,7 @@ def rrelu_with_noise(
 def rrelu_with_noise_backward(
     grad_output: Array, self: Array, noise: Array, lower: float, upper: float, training: bool
 ) -> Array:
-    """The gradient of rrelu; `self` may be its input or its output."""
+    """Compute the gradient of rrelu; `self` may be its input or its output."""
     if training and upper - lower > 1e-6:
         return np.multiply(grad_output, noise.astype(grad_output.dtype, copy=False))
     scaled = np.multiply(grad_output, scalar_array((lower + upper) / 2, grad_output.dtype))
@@ -252,7 +271,7 @@ def rrelu_with_noise_self(grad, self, noise, lower, upper, training):
     check=not_implemented("leaky_relu_cpu", *NOT_FLOATING),
 )
 def _rrelu_in_place(self: Array, noise: Array, lower: float, upper: float, training: bool) -> Array:
-    """`rrelu_with_noise` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `rrelu_with_noise` as PyTorch's in-place operator, which saves the result."""
     if training:
         return np.multiply(self, noise.astype(self.dtype, copy=False))
     return _leaky(self, (lower + upper) / 2)
@@ -268,7 +287,7 @@ _rrelu_with_noise_in_place = inplace_function(_rrelu_in_place)
 
 @whole("rrelu")
 def _slopes(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
-    """The slope of every element: 1 above zero, else drawn from [lower, upper]."""
+    """Draw the slope of every element: 1 above zero, else from [lower, upper]."""
     values = input._array
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
@@ -291,7 +310,9 @@ def rrelu(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """x above zero, else x times a slope: drawn from [lower, upper] while training, else the mean.
+    """Keep x above zero, else multiply it by a slope.
+
+    The slope is drawn from [lower, upper] while training, and their mean otherwise.
 
     >>> import taper
     >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
@@ -309,11 +330,21 @@ def rrelu_in_place(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """In-place version of `rrelu`.
+    """Scale down negative elements by a random slope, in place; see `rrelu`.
 
-    >>> import taper
-    >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
-    tensor([-11.,   2.])
+    Args:
+        input: the tensor that is changed.
+        lower: smallest slope.
+        upper: largest slope.
+        training: whether slopes are drawn.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
+        tensor([-11.,   2.])
     """
     noise = _slopes(input, lower, upper, training, generator)
     return _rrelu_with_noise_in_place(input, noise, lower, upper, training)

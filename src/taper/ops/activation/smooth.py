@@ -2,6 +2,8 @@
 
 Owns: the operators and their gradients, which are operators themselves where PyTorch has a node for
 them.  The functions of `nn.functional`, with `inplace=`, are in `functional`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays import special_functions
-from taper.arrays.curves import curve
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
+from taper.arrays.native import curve
 from taper.arrays.reduction import scalar_type
 from taper.arrays.strides import wrap_dim
 from taper.opdef import (
@@ -47,7 +49,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _elu(values: ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
-    """Zero is the border: one of the two parts is always zero."""
+    """Compute elu as the sum of two parts, of which one is always zero."""
     dtype = values.dtype
     below = np.minimum(values, zero_of(dtype))
     if input_scale != 1:
@@ -73,7 +75,7 @@ _ELU = not_implemented("elu_cpu", *NOT_FLOATING)
     check=_ELU,
 )
 def elu(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array:
-    """`scale` times x above zero, else `scale * alpha * (exp(input_scale * x) - 1)`."""
+    """Return `scale` times x above zero, else `scale * alpha * (exp(input_scale * x) - 1)`."""
     return _elu(self, alpha, scale, input_scale)
 
 
@@ -86,7 +88,7 @@ def elu_backward(
     is_result: bool,
     self_or_result: Array,
 ) -> Array:
-    """The gradient of elu, from its input or, if it was computed in place, its result."""
+    """Compute the gradient of elu from its input or, if computed in place, from its result."""
     dtype = grad_output.dtype
     low = self_or_result <= zero_of(dtype)
     if is_result:
@@ -128,7 +130,7 @@ def elu_self(grad, self, alpha, scale, input_scale):
     check=_ELU,
 )
 def _elu_in_place(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array:
-    """`elu` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `elu` as PyTorch's in-place operator, which saves the result."""
     return _elu(self, alpha, scale, input_scale)
 
 
@@ -144,17 +146,29 @@ def _elu_in_place_self(grad, result, alpha, scale, input_scale):
 
 
 elu_in_place = inplace_function(_elu_in_place)
-elu_in_place.__doc__ = """In-place version of `elu`.
+elu_in_place.__doc__ = """Bend negative elements smoothly towards a bound, in place.
 
-    >>> import taper
-    >>> taper.nn.functional.elu_(taper.tensor([-1.0, 1.0]))
-    tensor([-0.6321,  1.0000])
+    result = scale · x where x > 0, else scale · alpha · (exp(input_scale · x) - 1)
+
+    Args:
+        input: the tensor that is changed.
+        alpha: bound of the negative side.
+        scale: factor of the result.
+        input_scale: factor of x in the exponential.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.elu_(taper.tensor([-1.0, 1.0]))
+        tensor([-0.6321,  1.0000])
     """
 
 
 @composite(method=False)
 def selu(input: Any) -> Any:
-    """The self-normalising elu: its constants keep mean 0 and variance 1.
+    """Apply elu with the constants that keep mean 0 and variance 1.
 
     >>> import taper
     >>> taper.selu(taper.tensor([-1.0, 1.0]))
@@ -165,11 +179,19 @@ def selu(input: Any) -> Any:
 
 @composite(name="selu_", method=False)
 def selu_in_place(input: Any) -> Any:
-    """In-place version of `selu`.
+    """Apply selu in place.
 
-    >>> import taper
-    >>> taper.selu_(taper.tensor([-1.0, 1.0]))
-    tensor([-1.1113,  1.0507])
+    result = s · x where x > 0, else s · a · (eˣ - 1), with a = 1.6733 and s = 1.0507
+
+    Args:
+        input: the tensor that is changed.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.selu_(taper.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
     """
     return elu_in_place(input, _SELU_ALPHA, _SELU_SCALE)
 
@@ -182,7 +204,7 @@ def _celu(values: ndarray, alpha: Any) -> Any:
 
 @op(promote=SAME, upcast=True, tangent=POINTWISE, method=False, check=_ELU)
 def celu(self: Array, alpha: Any = 1.0) -> Array:
-    """x above zero, else `alpha * (exp(x / alpha) - 1)`.
+    """Keep x above zero, else return `alpha * (exp(x / alpha) - 1)`.
 
     >>> import taper
     >>> taper.celu(taper.tensor([-1.0, 1.0]))
@@ -208,7 +230,7 @@ def celu_self(grad, self, alpha):
     check=_ELU,
 )
 def _celu_in_place(self: Array, alpha: Any = 1.0) -> Array:
-    """`celu` as the operator that PyTorch records in place: it keeps the result."""
+    """Compute `celu` as PyTorch's in-place operator, which saves the result."""
     return _celu(self, alpha)
 
 
@@ -218,11 +240,20 @@ def _celu_in_place_self(grad, result, alpha):
 
 
 celu_in_place = inplace_function(_celu_in_place)
-celu_in_place.__doc__ = """In-place version of `celu`.
+celu_in_place.__doc__ = """Bend negative elements smoothly towards -alpha, in place.
 
-    >>> import taper
-    >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
-    tensor([-0.7869,  1.0000])
+    result = x where x > 0, else alpha · (exp(x / alpha) - 1)
+
+    Args:
+        input: the tensor that is changed.
+        alpha: bound of the negative side.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.celu_(taper.tensor([-1.0, 1.0]), alpha=2.0)
+        tensor([-0.7869,  1.0000])
     """
 composites["celu_"] = celu_in_place
 
@@ -245,7 +276,7 @@ def _or(found: Any, twin: Callable[[ndarray], Any], values: ndarray) -> Any:
 
 
 def _half_of_one_plus(values: Any) -> Any:
-    """(1 + v) / 2, in the memory of `values`."""
+    """Compute (1 + v) / 2 in the memory of `values`."""
     target = values if values.ndim else None
     return np.multiply(np.add(values, ONE, target), HALF, target)
 
@@ -262,7 +293,7 @@ def _gelu_tanh(values: ndarray) -> Any:
 
 
 def _tanh_argument(values: ndarray) -> Any:
-    """sqrt(2 / pi) (x + 0.044715 x**3)"""
+    """Compute sqrt(2 / pi) (x + 0.044715 x**3)."""
     dtype = values.dtype
     inner = np.square(values)
     inner *= scalar_array(_CUBE * _TANH_SCALE, dtype)
@@ -288,11 +319,22 @@ def _same_float(out: Array, result: Array) -> None:
     layout=ELEMENTWISE,
 )
 def gelu(self: Array, *, approximate: str = "none") -> Array:
-    """x times the probability that a normal deviate is below x, or an approximation by tanh.
+    """Weigh every element by the normal distribution function.
 
-    >>> import taper
-    >>> taper.nn.functional.gelu(taper.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.1587,  0.0000,  0.8413])
+    result = x · Φ(x), or x/2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+
+    Args:
+        input: a tensor.
+        approximate: "none" for the first formula, "tanh" for the second.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.gelu(taper.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate == "none":
         return _or(_native_gelu(self), _gelu, self)
@@ -329,7 +371,7 @@ def _gelu_tanh_slope(values: ndarray) -> Any:
 
 @op(node="GeluBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def gelu_backward(grad_output: Array, self: Array, approximate: str) -> Array:
-    """The gradient of gelu."""
+    """Compute the gradient of gelu."""
     exact = approximate == "none"
     found = (_native_gelu_backward if exact else _native_gelu_tanh_backward)(self, grad_output)
     if found is not None:
@@ -384,7 +426,7 @@ def _silu(values: ndarray) -> Any:
     complex_gradient=False,
 )
 def silu(self: Array) -> Array:
-    """x times sigmoid(x)."""
+    """Multiply x by sigmoid(x)."""
     return _silu(self)
 
 
@@ -412,7 +454,7 @@ def _mish(values: ndarray) -> Any:
     check=not_implemented("mish_cpu", *NOT_FLOATING),
 )
 def mish(self: Array) -> Array:
-    """x times tanh(softplus(x))."""
+    """Multiply x by tanh(softplus(x))."""
     return _mish(self)
 
 
@@ -448,18 +490,30 @@ def _softplus(values: ndarray, beta: Any, threshold: Any) -> Any:
     check=not_implemented("softplus_cpu", *NOT_FLOATING),
 )
 def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
-    """log(1 + exp(beta x)) / beta, and x itself where beta x is above `threshold`.
+    """Smooth the relu.
 
-    >>> import taper
-    >>> taper.nn.functional.softplus(taper.tensor([-1.0, 0.0, 30.0]))
-    tensor([ 0.3133,  0.6931, 30.0000])
+    result = ln(1 + exp(beta · x)) / beta, and x itself where beta · x > threshold
+
+    Args:
+        input: a tensor.
+        beta: sharpness of the bend.
+        threshold: where the function goes over into a straight line.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softplus(taper.tensor([-1.0, 0.0, 30.0]))
+        tensor([ 0.3133,  0.6931, 30.0000])
     """
     return _softplus(self, beta, threshold)
 
 
 @op(node="SoftplusBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def softplus_backward(grad_output: Array, self: Array, beta: Any, threshold: Any) -> Array:
-    """The gradient of softplus."""
+    """Compute the gradient of softplus."""
     scaled = self if beta == 1 else self * scalar_array(beta, self.dtype)
     slope = logistic(scaled)
     slope *= grad_output
@@ -497,7 +551,7 @@ def softplus_self(grad, self, beta, threshold):
     layout=ROW_MAJOR,
 )
 def log_sigmoid_forward(self: Array) -> Any:
-    """log(sigmoid(x)), and exp(-abs(x)) for the gradient."""
+    """Compute log(sigmoid(x)), and exp(-abs(x)) for the gradient."""
     buffer = np.asarray(np.exp(-np.abs(self)))
     result = np.subtract(np.minimum(self, zero_of(self.dtype)), np.log1p(buffer))
     return np.asarray(result), buffer
@@ -505,7 +559,7 @@ def log_sigmoid_forward(self: Array) -> Any:
 
 @op(node="LogSigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Array:
-    """The gradient of logsigmoid: that of the sigmoid of -x."""
+    """Compute the gradient of logsigmoid: that of the sigmoid of -x."""
     share = np.divide(buffer, np.add(buffer, ONE))
     share = select(self < zero_of(self.dtype), np.subtract(ONE, share), share)
     return grad_output * share
@@ -544,7 +598,7 @@ def _halves(values: ndarray, dim: int) -> tuple[ndarray, ndarray]:
 
 @op(promote=SAME, upcast=True, public=False, method=False)
 def glu(self: Array, dim: int = -1) -> Array:
-    """The first half along a dimension times the sigmoid of the second."""
+    """Multiply the first half along a dimension by the sigmoid of the second."""
     if self.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     axis = wrap_dim(dim, self.ndim)
@@ -559,7 +613,7 @@ def glu(self: Array, dim: int = -1) -> Array:
 
 @op(node="GluBackwardBackward0", upcast=True, public=False, method=False)
 def glu_backward(grad_output: Array, self: Array, dim: int) -> Array:
-    """The gradient of glu."""
+    """Compute the gradient of glu."""
     first, second = _halves(self, dim)
     share = logistic(second)
     result = np.empty(self.shape, self.dtype)

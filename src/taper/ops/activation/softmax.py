@@ -23,7 +23,7 @@ from taper.ops.elementwise.unary import exp
 from taper.ops.reduction.sums import sum_dim
 from taper.tensor import Tensor
 
-# NumPy's reductions of short rows cost 90 ns a row; columns of the transposed array are vectors.
+# NumPy's reductions of short rows cost 90 ns a row; in the transposed array they are long vectors.
 _SHORT_ROW = 32
 _MANY_ROWS = 16
 
@@ -41,7 +41,7 @@ _natively: Any = _nothing if native is None else native.softmax
 
 
 def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
-    """(log-)softmax of an array; rows are shifted by their largest element."""
+    """Compute (log-)softmax of an array; rows are first shifted by their largest element."""
     ndim, dtype = array.ndim, array.dtype
     axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
     found: np.ndarray | None = _natively(logarithm, axis, array)
@@ -88,7 +88,7 @@ def _shift_and_divide(array: np.ndarray, axis: int, logarithm: bool) -> np.ndarr
     layout=ROW_MAJOR,
 )
 def softmax_dim(self: Array, dim: int) -> Array:
-    """Exponentials along a dimension, divided by their sum."""
+    """Divide the exponentials along a dimension by their sum."""
     return _normalised(self, dim, False)
 
 
@@ -110,7 +110,7 @@ def softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     layout=ROW_MAJOR,
 )
 def softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
-    """What softmax sends back: output * (grad - sum of grad * output)."""
+    """Compute the gradient of softmax: output * (grad - sum of grad * output)."""
     if not output.ndim:
         return softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
     axis = wrap_dim(dim, output.ndim)
@@ -166,13 +166,23 @@ def softmax(
     out: Tensor | None = None,
     axis: int = ABSENT,
 ) -> Tensor:
-    """Exponentials along a dimension, divided by their sum.
+    """Turn numbers into probabilities along a dimension.
 
-    `dtype` is what the input is converted to first.
+    result[i] = exp(input[i]) / Σⱼ exp(input[j])
 
-    >>> import taper
-    >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     if dim is ABSENT:
         dim = given_axis("softmax", axis)
@@ -193,7 +203,7 @@ def softmax(
     layout=ROW_MAJOR,
 )
 def log_softmax_dim(self: Array, dim: int) -> Array:
-    """The logarithm of softmax."""
+    """Compute the logarithm of softmax."""
     return _normalised(self, dim, True)
 
 
@@ -215,7 +225,7 @@ def log_softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     layout=ROW_MAJOR,
 )
 def log_softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
-    """What log_softmax sends back: grad - exp(output) * sum of grad."""
+    """Compute the gradient of log_softmax: grad - exp(output) * sum of grad."""
     if not output.ndim:
         return log_softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
     axis = wrap_dim(dim, output.ndim)
@@ -265,11 +275,23 @@ def log_softmax(
     out: Tensor | None = None,
     axis: int = ABSENT,
 ) -> Tensor:
-    """The logarithm of softmax along a dimension, computed without overflow.
+    """Take the logarithm of softmax along a dimension, without overflow.
 
-    >>> import taper
-    >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
+    result[i] = input[i] - ln Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the exponentials of the results sum to 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
     """
     if dim is ABSENT:
         dim = given_axis("log_softmax", axis)
@@ -282,7 +304,7 @@ def log_softmax(
 
 
 def _chosen_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that nn.functional chooses if none is given, with its warning."""
+    """Choose a dimension as nn.functional does if none is given, with its warning."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
@@ -295,12 +317,23 @@ def _chosen_dim(name: str, ndim: int, stacklevel: int) -> int:
 def functional_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """Exponentials along a dimension, divided by their sum; `nn.functional.softmax`.
+    """Turn numbers into probabilities along a dimension.
 
-    >>> import taper
-    >>> from taper.ops.activation.softmax import functional_softmax
-    >>> functional_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    result[i] = exp(input[i]) / Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1; leaving it out is deprecated and warns.
+        _stacklevel: where that warning points to.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     if dim is None:
         dim = _chosen_dim("softmax", input.ndim, _stacklevel)
@@ -310,12 +343,23 @@ def functional_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """softmax of the negative input; `nn.functional.softmin`.
+    """Turn numbers into probabilities along a dimension, the largest for the smallest number.
 
-    >>> import taper
-    >>> from taper.ops.activation.softmax import softmin
-    >>> softmin(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    result[i] = exp(-input[i]) / Σⱼ exp(-input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the results sum to 1; leaving it out is deprecated and warns.
+        _stacklevel: where that warning points to.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softmin(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
     """
     if dim is None:
         dim = _chosen_dim("softmin", input.ndim, _stacklevel)
@@ -325,12 +369,24 @@ def softmin(
 def functional_log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """The logarithm of softmax along a dimension; `nn.functional.log_softmax`.
+    """Take the logarithm of softmax along a dimension, without overflow.
 
-    >>> import taper
-    >>> from taper.ops.activation.softmax import functional_log_softmax
-    >>> functional_log_softmax(taper.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
+    result[i] = input[i] - ln Σⱼ exp(input[j])
+
+    Args:
+        input: a floating point tensor.
+        dim: dimension along which the exponentials of the results sum to 1; leaving it out is
+            deprecated and warns.
+        _stacklevel: where that warning points to.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.log_softmax(taper.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
     """
     if dim is None:
         dim = _chosen_dim("log_softmax", input.ndim, _stacklevel)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.curves import curve
 from taper.arrays.elements import FLOAT32, LOW_PRECISION, masked, select, zero_of
 from taper.arrays.layouts import PRESERVED
+from taper.arrays.native import curve
 from taper.opdef import (
     FUNCTION,
     POINTWISE,
@@ -63,18 +63,26 @@ _threshold_backward = curve("threshold_backward")
     ),
 )
 def relu(self: Array) -> Array:
-    """The positive part: x where it is above zero, else zero.
+    """Replace negative elements by zero.
 
-    >>> import taper
-    >>> taper.relu(taper.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    result = max(0, x) for each x of `input`
+
+    Args:
+        input: a tensor; bool is refused.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.relu(taper.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
     return np.maximum(self, zero_of(self.dtype))
 
 
 @op(node="ThresholdBackwardBackward0", tangent=POINTWISE, public=False, method=False, layout=None)
 def threshold_backward(grad_output: Array, self: Array, threshold: Any) -> Array:
-    """The gradient where the input was above the threshold (or nan), else zero."""
+    """Pass the gradient where the input was above the threshold (or nan), else zero."""
     found = _threshold_backward(self, grad_output, threshold)
     if found is not None:
         return found
@@ -108,7 +116,7 @@ def relu_self(grad, result):
     check=not_implemented("threshold_cpu", *BOOL, *WIDE, *COMPLEX),
 )
 def threshold(self: Array, threshold: Any, value: Any) -> Array:
-    """x where it is above `threshold`, else `value`.
+    """Keep x where it is above `threshold`, else return `value`.
 
     >>> import taper
     >>> taper.threshold(taper.tensor([-1.0, 2.0]), 0.5, 10)
@@ -126,7 +134,7 @@ def _above(values: ndarray, limit: Any, value: Any) -> Any:
 
 
 def _not_above(values: ndarray, limit: Any) -> ndarray:
-    """Which values are at most a number, which is not rounded to half precision."""
+    """Tell which values are at most a number, which is not rounded to half precision."""
     if values.dtype in LOW_PRECISION:
         values = values.astype(FLOAT32)
     return values <= scalar_array(limit, values.dtype)
@@ -148,7 +156,7 @@ def threshold_self(grad, self, threshold):
     check=not_implemented("threshold_cpu", *BOOL, *WIDE, *COMPLEX),
 )
 def _threshold_in_place(self: Array, threshold: Any, value: Any) -> Array:
-    """`threshold` as the operator that PyTorch records in place."""
+    """Compute `threshold` as the operator that PyTorch records in place."""
     return _above(self, threshold, value)
 
 
@@ -158,11 +166,21 @@ def _threshold_in_place_self(grad, self, threshold):
 
 
 threshold_in_place = inplace_function(_threshold_in_place)
-threshold_in_place.__doc__ = """In-place version of `threshold`.
+threshold_in_place.__doc__ = """Replace elements that are not above a threshold, in place.
 
-    >>> import taper
-    >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
-    tensor([10.,  2.])
+    result = x where x > threshold, else value
+
+    Args:
+        input: the tensor that is changed.
+        threshold: bound that an element must exceed.
+        value: what the others become.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.threshold_(taper.tensor([-1.0, 2.0]), 0.5, 10)
+        tensor([10.,  2.])
     """
 composites["threshold_"] = threshold_in_place
 
@@ -181,7 +199,7 @@ composites["threshold_"] = threshold_in_place
     layout=PRESERVED,
 )
 def hardtanh(self: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
-    """x kept within [min_val, max_val]."""
+    """Move x into [min_val, max_val]."""
     if self.dtype == np.uint8 and (min_val < 0 or max_val < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     low, high = scalar_array(min_val, self.dtype), scalar_array(max_val, self.dtype)
@@ -190,7 +208,7 @@ def hardtanh(self: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
 
 @op(node="HardtanhBackwardBackward0", tangent=POINTWISE, public=False, method=False)
 def hardtanh_backward(grad_output: Array, self: Array, min_val: Any, max_val: Any) -> Array:
-    """The gradient of hardtanh: zero at the bounds and beyond."""
+    """Compute the gradient of hardtanh: zero at the bounds and beyond."""
     low, high = scalar_array(min_val, self.dtype), scalar_array(max_val, self.dtype)
     return masked(grad_output, ~((self <= low) | (self >= high)))
 
@@ -213,11 +231,11 @@ def hardtanh_self(grad, self, min_val, max_val):
 hardtanh_in_place = inplace_function(hardtanh)
 
 
-_SIXTH = float(np.float32(1 / 6))  # PyTorch has it in single precision for all dtypes
+_SIXTH = float(np.float32(1 / 6))  # PyTorch uses the single precision constant for all dtypes
 
 
 def _ramp(values: ndarray) -> Any:
-    """x + 3 kept within [0, 6]."""
+    """Move x + 3 into [0, 6]."""
     three, six = scalar_array(3, values.dtype), scalar_array(6, values.dtype)
     return np.minimum(np.maximum(np.add(values, three), zero_of(values.dtype)), six)
 
@@ -231,13 +249,13 @@ def _ramp(values: ndarray) -> Any:
     check=not_implemented("hardsigmoid_cpu", *NOT_FLOATING),
 )
 def hardsigmoid(self: Array) -> Array:
-    """(x + 3) / 6 kept within [0, 1]."""
+    """Move (x + 3) / 6 into [0, 1]."""
     return np.divide(_ramp(self), scalar_array(6, self.dtype))
 
 
 @op(node="NotImplemented", tangent=POINTWISE, upcast=True, public=False, method=False)
 def hardsigmoid_backward(grad_output: Array, self: Array) -> Array:
-    """The gradient of hardsigmoid.  Differentiating it again fails, as in PyTorch."""
+    """Compute the gradient of hardsigmoid. Differentiating it again fails, as in PyTorch."""
     three = scalar_array(3, self.dtype)
     slope = np.multiply(grad_output, scalar_array(_SIXTH, grad_output.dtype))
     return masked(slope, (self > -three) & (self < three))
@@ -265,7 +283,7 @@ hardsigmoid_in_place = inplace_function(hardsigmoid)
     check=not_implemented("hardswish_cpu", *NOT_FLOATING),
 )
 def hardswish(self: Array) -> Array:
-    """x times hardsigmoid(x)."""
+    """Multiply x by hardsigmoid(x)."""
     return np.divide(np.multiply(self, _ramp(self)), scalar_array(6, self.dtype))
 
 
@@ -277,7 +295,7 @@ def hardswish(self: Array) -> Array:
     method=False,
 )
 def hardswish_backward(grad_output: Array, self: Array) -> Array:
-    """The gradient of hardswish."""
+    """Compute the gradient of hardswish."""
     three = scalar_array(3, self.dtype)
     slope = grad_output * (self / three + scalar_array(0.5, self.dtype))
     return select(~(self < three), grad_output, masked(slope, ~(self <= -three)))
@@ -311,18 +329,28 @@ hardswish_in_place = inplace_function(hardswish)
     check=not_implemented("hardshrink_cpu", *NOT_FLOATING),
 )
 def hardshrink(self: Array, lambd: Any = 0.5) -> Array:
-    """x, but zero where its absolute value is at most `lambd`.
+    """Replace small elements by zero.
 
-    >>> import taper
-    >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
-    tensor([0.0000, 0.6000])
+    result = x where |x| > lambd, else 0
+
+    Args:
+        input: a tensor.
+        lambd: bound that |x| must exceed.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.hardshrink(taper.tensor([-0.4, 0.6]))
+        tensor([0.0000, 0.6000])
     """
     return masked(self, ~(np.abs(self) <= scalar_array(lambd, self.dtype)))
 
 
 @op(node="HardshrinkBackwardBackward0", tangent=POINTWISE, public=False, method=False)
 def hardshrink_backward(grad_out: Array, self: Array, lambd: Any) -> Array:
-    """The gradient of hardshrink."""
+    """Compute the gradient of hardshrink."""
     return masked(grad_out, ~(np.abs(self) <= scalar_array(lambd, self.dtype)))
 
 
@@ -351,11 +379,22 @@ def hardshrink_self(grad, self, lambd):
     check=not_implemented("softshrink_check", *NOT_FLOATING),
 )
 def softshrink(self: Array, lambd: Any = 0.5) -> Array:
-    """x moved towards zero by `lambd`, and zero where it would pass it.
+    """Move every element towards zero by `lambd`, and to zero where it would pass it.
 
-    >>> import taper
-    >>> taper.nn.functional.softshrink(taper.tensor([-1.0, 0.3, 0.75]))
-    tensor([-0.5000,  0.0000,  0.2500])
+    result = x - lambd where x > lambd, x + lambd where x < -lambd, else 0
+
+    Args:
+        input: a tensor.
+        lambd: the distance, not negative.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.softshrink(taper.tensor([-1.0, 0.3, 0.75]))
+        tensor([-0.5000,  0.0000,  0.2500])
     """
     if not 0 <= lambd:
         kind = dtypes.FROM_NUMPY[self.dtype]
@@ -369,7 +408,7 @@ def softshrink(self: Array, lambd: Any = 0.5) -> Array:
 
 @op(node="SoftshrinkBackwardBackward0", tangent=POINTWISE, public=False, method=False)
 def softshrink_backward(grad_output: Array, self: Array, lambd: Any) -> Array:
-    """The gradient of softshrink."""
+    """Compute the gradient of softshrink."""
     return masked(grad_output, ~(np.abs(self) <= scalar_array(lambd, self.dtype)))
 
 

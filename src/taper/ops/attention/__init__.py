@@ -1,1 +1,1 @@
-"""Attention."""
+"""Attention: scaled dot products, and several heads of them."""

@@ -1,7 +1,7 @@
 """Attention with several heads, from projection to projection: `multi_head_attention_forward`.
 
 Owns: what happens around `scaled_dot_product_attention`: the projections of inputs and output,
-masks in their many forms, extra keys.  Knows no modules; all computation is other operators'.
+masks in their many forms, extra keys. Knows no modules; other operators do all the computation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _require(condition: bool, *words: Any) -> None:
 def _is_batched(
     query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Any, heads: int
 ) -> bool:
-    """Whether there is a batch dimension; raises where the dimensions do not fit together."""
+    """Tell whether there is a batch dimension; raise where the dimensions do not fit together."""
     ndim = query.dim()
     if ndim not in (2, 3):
         raise AssertionError(
@@ -85,7 +85,7 @@ def _check_widths(
 def additive_mask(
     mask: Tensor | None, name: str, other: Tensor | None, other_name: str, query: Tensor
 ) -> Any:
-    """A mask as a summand: -inf where a bool one is True.  `other` should be of its dtype."""
+    """Turn a mask into a summand: -inf where a bool one is True. `other` should have its dtype."""
     if mask is None:
         return None
     is_bool = mask.dtype.name == "bool"
@@ -105,7 +105,7 @@ def additive_mask(
 def _masks(
     mask: Tensor | None, padding: Tensor | None, query: Tensor, causal: bool, weighed: bool
 ) -> tuple[Any, Any]:
-    """Both masks as summands; none for attention that is causal anyway."""
+    """Turn both masks into summands; none for attention that is causal anyway."""
     padding = additive_mask(padding, "key_padding_mask", mask, "attn_mask", query)
     if causal and mask is None:
         raise RuntimeError(
@@ -118,7 +118,7 @@ def _masks(
 
 
 def _with_heads(mask: Tensor | None, rows: int, columns: int, stack: int) -> Any:
-    """An attention mask with a dimension for batch and heads, of the right shape."""
+    """Give an attention mask a dimension for batch and heads, and check its shape."""
     if mask is None:
         return None
     wanted: tuple[int, ...] = (rows, columns)
@@ -135,7 +135,7 @@ def _with_heads(mask: Tensor | None, rows: int, columns: int, stack: int) -> Any
 
 
 def _several(input: Tensor, weight: Tensor, bias: Tensor | None, count: int) -> list[Tensor]:
-    """`count` projections of one input, by one product."""
+    """Compute `count` projections of one input, by one product."""
     wide = linear(input, weight, bias)
     wide = wide.unflatten(-1, (count, wide.shape[-1] // count))
     parts = wide.unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
@@ -145,7 +145,7 @@ def _several(input: Tensor, weight: Tensor, bias: Tensor | None, count: int) -> 
 def _packed(
     query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> list[Tensor]:
-    """The three projections whose weights are parts of one matrix."""
+    """Compute the three projections whose weights are parts of one matrix."""
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     width = query.shape[-1]
@@ -163,7 +163,7 @@ def _packed(
 
 
 def _separate(inputs: Any, weights: Any, bias: Tensor | None) -> list[Tensor]:
-    """The three projections with weights of their own."""
+    """Compute the three projections with weights of their own."""
     for letter, weight in zip("qkv", weights, strict=True):
         _require(
             weight is not None,
@@ -203,7 +203,7 @@ def _check_extra(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any) -> None
 
 
 def _in_heads(tensor: Tensor, static: Tensor | None, name: str, stack: int, width: int) -> Tensor:
-    """(length, batch, all heads) as (batch and heads, length, width of a head)."""
+    """View (length, batch, all heads) as (batch and heads, length, width of a head)."""
     if static is None:
         return tensor.view(tensor.shape[0], stack, width).transpose(0, 1)
     _require(
@@ -218,7 +218,7 @@ def _in_heads(tensor: Tensor, static: Tensor | None, name: str, stack: int, widt
 
 
 def _merged(mask: Tensor | None, padding: Tensor | None, heads: int, columns: int) -> Any:
-    """Both masks in one."""
+    """Merge both masks."""
     if padding is None:
         return mask
     batch = padding.shape[0]
@@ -234,7 +234,7 @@ def _merged(mask: Tensor | None, padding: Tensor | None, heads: int, columns: in
 def _weighed(
     tensors: list[Tensor], mask: Tensor | None, dropout_p: float, heads: int, average: bool
 ) -> tuple[Tensor, Tensor]:
-    """Attention with its weights, which `scaled_dot_product_attention` does not give away."""
+    """Attend and return the weights, which `scaled_dot_product_attention` does not give away."""
     query, key, value = tensors
     scaled = query * math.sqrt(1.0 / query.shape[-1])
     if mask is None:
@@ -253,7 +253,7 @@ def _weighed(
 def _unweighed(
     tensors: list[Tensor], mask: Any, dropout_p: float, causal: bool, heads: int
 ) -> Tensor:
-    """The same without them: (rows, batch, heads, width of a head)."""
+    """Attend without returning the weights: (rows, batch, heads, width of a head)."""
     batch = tensors[0].size(0) // heads
     if mask is not None:
         if mask.size(0) == 1 and mask.dim() == 3:
@@ -293,22 +293,45 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Project, attend in several heads, project; returns the result and, if wanted, the weights.
+    """Project queries, keys and values, attend in several heads, and project the result.
 
-    Inputs are (length, batch, width) or (length, width).  Where a bool mask is True there is no
-    attention; a floating one is added.  `bias_k` and `bias_v` are one more key and value,
-    `static_k` and `static_v` stand in their place, `add_zero_attn` adds one of zeros.
-    `is_causal` says that `attn_mask` is the causal one.
+    The function behind `nn.MultiheadAttention`; lengths L (queries) and S (keys), batch N, width E.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> x = taper.ones(2, 1, 4)
-    >>> weight, out = taper.cat([taper.eye(4)] * 3), taper.eye(4)
-    >>> result, weights = F.multi_head_attention_forward(
-    ...     x, x, x, 4, 2, weight, None, None, None, False, 0.0, out, None)
-    >>> weights
-    tensor([[[0.5000, 0.5000],
-             [0.5000, 0.5000]]])
+    Args:
+        query: (L, N, E) or (L, E).
+        key, value: (S, N, E) or (S, E).
+        embed_dim_to_check: E, for a check.
+        num_heads: number of heads, a divisor of E.
+        in_proj_weight: (3E, E), the projections of query, key and value, or None.
+        in_proj_bias: (3E,) or None.
+        bias_k, bias_v: (1, 1, E), one more key and value for all, or None.
+        add_zero_attn: whether to add a key and a value of zeros.
+        dropout_p: probability that a weight is dropped while training.
+        out_proj_weight: (E, E), the last projection.
+        out_proj_bias: (E,) or None.
+        training: whether dropout is applied.
+        key_padding_mask: (N, S); True where a key is ignored, or floats that are added to the
+            scores.
+        need_weights: whether to return the attention weights.
+        attn_mask: (L, S) or (N · heads, L, S); True where there is no attention, or floats to add.
+        use_separate_proj_weight: use the three weights below instead of `in_proj_weight`.
+        q_proj_weight, k_proj_weight, v_proj_weight: the projections one by one.
+        static_k, static_v: (N · heads, S, E / heads), used as projected key and value.
+        average_attn_weights: whether the weights are averaged over the heads.
+        is_causal: says that `attn_mask` is the causal one.
+
+    Returns: the result (L, N, E) and the weights (N, L, S), or (N, heads, L, S), or None.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x = taper.ones(2, 1, 4)
+        >>> weight, out = taper.cat([taper.eye(4)] * 3), taper.eye(4)
+        >>> result, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 4, 2, weight, None, None, None, False, 0.0, out, None)
+        >>> weights
+        tensor([[[0.5000, 0.5000],
+                 [0.5000, 0.5000]]])
     """
     batched = _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

@@ -1,8 +1,8 @@
 """Attention: softmax(query @ key.T * scale + mask) @ value, and its gradient.
 
-Owns: two ways, chosen as PyTorch chooses on the CPU.  The usual one is one operator that works on
-blocks, so that the matrix of all weights never exists; whatever that cannot do (dropout, a mask
-with a gradient, unusual shapes) is written in terms of other operators and shows as them.
+Owns: two ways, chosen as PyTorch chooses on the CPU. The usual one is one operator that works on
+blocks, so that the matrix of all weights never exists. What that operator cannot do (dropout, a
+mask with a gradient, unusual shapes) is computed with other operators, which the graph shows.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.native import native
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.views import requires_grad
 from taper.backends.cuda import sdp_allowed
@@ -46,13 +47,13 @@ def _wide(array: ndarray) -> ndarray:
 
 
 def _grouped(query: ndarray, heads: int) -> ndarray:
-    """(batch, heads of the key, queries for each, length, width), without a copy."""
+    """View as (batch, heads of the key, queries for each, length, width), without a copy."""
     batch, all_heads, *rest = query.shape
     return query.reshape(batch, heads, all_heads // heads, *rest)
 
 
 def _blocks(scores: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
-    """Slices of the batch and of the rows whose scores are few enough."""
+    """Cut the batch and the rows into slices whose scores are few enough."""
     batch, heads, group, rows, columns = scores
     each = heads * group * columns
     tall = max(1, min(rows, _BLOCK // each))
@@ -63,7 +64,7 @@ def _blocks(scores: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
 
 
 class _Scores:
-    """The scaled and masked products of queries and keys, a block at a time."""
+    """Computes the scaled and masked products of queries and keys, a block at a time."""
 
     def __init__(
         self, query: ndarray, key: ndarray, mask: ndarray | None, causal: bool, scale: float | None
@@ -79,6 +80,11 @@ class _Scores:
         self.causal = causal
         self.scale = scale_of(query.shape[-1], scale)
 
+    def plain(self, shape: tuple[int, ...]) -> tuple[ndarray | None, bool, float]:
+        """What the native module wants to know beside the arrays: mask, causal, scale."""
+        mask = None if self.mask is None else self.mask.reshape(*shape[:3], self.shape[-1])
+        return mask, self.causal, self.scale
+
     def of(self, batch: slice, rows: slice) -> ndarray:
         scores = np.matmul(self.query[batch, :, :, rows], self.key[batch].swapaxes(-1, -2))
         scores *= scores.dtype.type(self.scale)
@@ -91,8 +97,19 @@ class _Scores:
 
 
 def scale_of(width: int, scale: float | None) -> float:
-    """The factor of the products: the inverse root of the width of a head, if not given."""
+    """Return the factor of the products: by default the inverse root of a head's width."""
     return scale if scale is not None else 1 / math.sqrt(width) if width else math.inf
+
+
+def _attend(
+    scores: _Scores, query: ndarray, key: ndarray, value: ndarray, output: ndarray
+) -> ndarray | None:
+    """Let the native module write the output; the logarithms of the sums, or None if it did not."""
+    if native is None or query.dtype != FLOAT32:
+        return None
+    sums = np.empty((query.shape[0], query.shape[2], query.shape[1]), FLOAT32).swapaxes(1, 2)
+    found = native.attend(query, key, value, output, sums[..., None], *scores.plain(query.shape))
+    return sums if found else None
 
 
 @op(
@@ -107,21 +124,23 @@ def attention_in_blocks(
     attn_mask: Array | None = None,
     scale: float | None = None,
 ) -> Array:
-    """Attention, and of each row the logarithm of the sum of the exponentials of its scores."""
+    """Attend; also return for each row the logarithm of the sum of its scores' exponentials."""
     if dropout_p:
         raise RuntimeError(
             "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0"
         )
-    scores = _Scores(query, key, attn_mask, is_causal, scale)
-    values = _wide(value)[:, :, None]
     output = np.empty_like(query)
+    scores = _Scores(query, key, attn_mask, is_causal, scale)
+    if (sums := _attend(scores, query, key, value, output)) is not None:
+        return output, sums
+    values = _wide(value)[:, :, None]
     target = _grouped(output, key.shape[1])
     sums = np.empty((query.shape[0], query.shape[2], query.shape[1]), values.dtype)
     logarithms = _grouped(sums.swapaxes(1, 2), key.shape[1])
     for batch, rows in _blocks(scores.shape):
         weights = scores.of(batch, rows)
         largest = _largest(weights, -1, None, None, True)
-        largest[largest == -np.inf] = 0  # a row that is masked out gives zero
+        largest[largest == -np.inf] = 0  # a row that is masked out entirely gives zero
         weights -= largest
         np.exp(weights, weights)
         total = _sum(weights, -1, None, None, True)
@@ -151,13 +170,18 @@ def attention_gradients(
     attn_mask: Array | None = None,
     scale: float | None = None,
 ) -> Array:
-    """What attention sends back; the weights are computed again from their logarithms' sums."""
+    """Compute the gradients of attention; the weights come again from the saved logarithms."""
     heads = key.shape[1]
     scores = _Scores(query, key, attn_mask, is_causal, scale)
+    found = [_like_rows(each, _wide(value).dtype) for each in (query, key, value)]
+    if native is not None and query.dtype == FLOAT32:
+        plain = scores.plain(query.shape)
+        given = (query, key, value, out, logsumexp[..., None], *plain, grad_out)
+        if native.attend_backward(*given, *found):
+            return tuple(found)
     values = _wide(value)[:, :, None]
     grads = _grouped(_wide(grad_out), heads)
     outputs, logarithms = _grouped(_wide(out), heads), _grouped(logsumexp, heads)
-    found = [_like_rows(each, values.dtype) for each in (query, key, value)]
     to_query = _grouped(found[0], heads)
     for batch, rows in _blocks(scores.shape):
         part = (batch, slice(None), slice(None), rows)
@@ -176,7 +200,7 @@ def attention_gradients(
 
 
 def _like_rows(array: ndarray, dtype: np.dtype) -> ndarray:
-    """Zeros (batch, heads, length, width), the heads of a row beside each other in memory."""
+    """Make zeros (batch, heads, length, width), the heads of a row side by side in memory."""
     batch, heads, length, width = array.shape
     return np.zeros((batch, length, heads, width), dtype).swapaxes(1, 2)
 
@@ -219,7 +243,7 @@ def attention_gradients_tangent(grad_out_t):
 
 @op(name="_safe_softmax", public=False, method=False, layout=ROW_MAJOR)
 def safe_softmax(self: Array, dim: int) -> Array:
-    """softmax that is zero, not nan, where a whole row is masked out by -inf."""
+    """Compute softmax that is zero, not nan, where -inf masks out a whole row."""
     masked = _largest(self, dim, None, None, True) == -np.inf if self.size else None
     with np.errstate(invalid="ignore"):
         result = softmax_dim(self, dim)
@@ -277,7 +301,7 @@ def _by_operators(
 
 
 def _repeated(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values once for each head of the queries."""
+    """Repeat keys and values for each head of the queries."""
     counts = [each.size(-3) for each in (query, key, value)]
     if not counts[1] or not counts[2] or counts[0] % counts[1] or counts[0] % counts[2]:
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
@@ -302,20 +326,33 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query @ key.T * scale + mask) @ value, for heads and batches of them.
+    """Attend: average values, weighted by how well each query matches each key.
 
-    Where a bool `attn_mask` is False there is no attention; a floating one is added.  `is_causal`
-    lets a query see the keys up to its own place.  With `enable_gqa` several heads of the queries
-    share one of keys and values.
+    result = softmax(query @ keyᵀ · scale + mask) @ value
 
-    Differs: key and value of different lengths are an error; PyTorch's kernel reads on.
+    Args:
+        query: (*, L, E), with L queries.
+        key: (*, S, E), with S keys.
+        value: (*, S, V).
+        attn_mask: broadcasts to (*, L, S); a bool mask is True where there is attention, a floating
+            one is added to the scores.
+        dropout_p: probability that a weight is dropped; also applies outside of training.
+        is_causal: let query i see the keys up to i only; excludes `attn_mask`.
+        scale: factor of the scores; 1 / √E by default.
+        enable_gqa: let several heads of `query` (dimension -3) share one head of `key` and `value`.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> x = taper.eye(2)[None, None]
-    >>> F.scaled_dot_product_attention(x, x, x, is_causal=True)
-    tensor([[[[1.0000, 0.0000],
-              [0.3302, 0.6698]]]])
+    Shape: (*, L, V).
+
+    Differs from PyTorch: key and value of different lengths are an error; PyTorch's kernel reads
+        beyond the end.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x = taper.eye(2)[None, None]
+        >>> F.scaled_dot_product_attention(x, x, x, is_causal=True)
+        tensor([[[[1.0000, 0.0000],
+                  [0.3302, 0.6698]]]])
     """
     if attn_mask is not None and overrider(attn_mask) is not None:
         options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale}
@@ -339,7 +376,7 @@ def scaled_dot_product_attention(
 
 
 def _by_class(values: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
-    """Attention as the class of the mask has it, such as a causal bias."""
+    """Attend as the class of the mask says, such as a causal bias."""
     found: Tensor = call_overrider(values[3], scaled_dot_product_attention, values, options)
     return found
 
@@ -386,7 +423,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> None:
 
 
 def _additive(mask: Tensor, query: Tensor) -> Tensor:
-    """What a bool mask is as a summand: 0, or -inf where there is no attention."""
+    """Turn a bool mask into a summand: 0, or -inf where there is no attention."""
     return query.new_zeros(mask.shape).masked_fill_(mask.logical_not(), -math.inf)
 
 

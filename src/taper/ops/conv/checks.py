@@ -23,7 +23,7 @@ from taper.opdef.operands import invalid_combination
 
 
 def numbers(value: Any, rank: int) -> Shape | None:
-    """One number for each of `rank` dimensions, or as many as are given; None if they are none."""
+    """Return one number for each of `rank` dimensions, or as many as given; None if not numbers."""
     kind = type(value)
     if kind is int:
         return (value,) * rank
@@ -88,7 +88,7 @@ def refuse_input(function: str, rank: int, shape: Shape) -> NoReturn:
 
 
 class Geometry(NamedTuple):
-    """The settings of a convolution, one number for each dimension, and the output's sizes."""
+    """Holds the settings of a convolution, one number for each dimension, and output sizes."""
 
     stride: Shape
     padding: Shape
@@ -104,7 +104,7 @@ def refuse_groups(groups: int) -> None:
 
 
 def geometry_of(*arguments: Any) -> Geometry:
-    """What the arguments of a convolution mean, checked; shapes in the place of tensors."""
+    """Check the arguments of a convolution and say what they mean; takes shapes, not tensors."""
     try:
         return _known_geometry(*arguments)
     except TypeError:  # lists cannot be looked up
@@ -150,7 +150,7 @@ def _geometry(
     return Geometry(stride, padding, dilation, output_padding, sizes)
 
 
-# Finding out takes 8 us, looking it up 1.
+# Finding out takes 8 us, looking the result up 1.
 _known_geometry = lru_cache(maxsize=256, typed=True)(_geometry)
 
 
@@ -240,7 +240,7 @@ def _by(sizes: Sequence[int]) -> str:
 
 
 def _needs_check(input: Shape, weight: Shape) -> bool:
-    """Raise for an input without places; False for one without images or channels."""
+    """Raise for an input without places; return False for one without images or channels."""
     if math.prod(input):
         return True
     if input[0] and input[1]:
@@ -319,10 +319,10 @@ def _check_transposed(
 
 # --- dtypes ----------------------------------------------------------------------------------
 
-# The names of C++ types in the text about a bias.
+# C++'s names of types in the text about a bias.
 
 _HALF = ("float16", "bfloat16")
-_MANY = 20480  # elements from which on PyTorch uses another library, with other texts
+_MANY = 20480  # elements from which on PyTorch uses another library, with other error texts
 
 
 def check_dtypes(
@@ -391,7 +391,7 @@ def refuse_bias(input: ndarray, bias: ndarray) -> NoReturn:
 
 
 def _check_bias_of_transposed(input: ndarray, bias: ndarray) -> None:
-    """A bias that is only wider or narrower is converted."""
+    """Check a bias; one that is only wider or narrower is converted."""
     ours, theirs = dtypes.FROM_NUMPY[input.dtype], dtypes.FROM_NUMPY[bias.dtype]
     if ours.name in _HALF:
         raise RuntimeError(_differs("bias", input, bias) + _UNLESS.format("bias"))
@@ -410,6 +410,6 @@ def check_complex(input: ndarray, weight: ndarray, bias: ndarray | None) -> None
 
 
 def wide(array: ndarray) -> ndarray:
-    """An array in the dtype that it is computed in: float32 for half precision."""
+    """Convert to the dtype to compute in: float32 for half precision."""
     low = array.dtype.itemsize == 2 and dtypes.FROM_NUMPY[array.dtype].is_floating_point
     return array.astype(np.float32) if low else array

@@ -1,7 +1,7 @@
 """The operators `convolution` and `convolution_backward`, with their derivatives.
 
-Everything that is called a convolution is one of them.  The computation is in
-`arrays.convolution`, what is wrong with arguments in `checks`.
+Every function that is called a convolution calls one of them. The computation is in
+`arrays.convolution`, the checks of arguments are in `checks`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def convolution(
     output_padding: Shape,
     groups: int,
 ) -> Array:
-    """The convolution of a batch of images, or the transposed one, in one to three dimensions.
+    """Convolve a batch of images, or convolve transposed, in one to three dimensions.
 
     >>> import taper
     >>> x, w = taper.ones(1, 1, 4), taper.ones(1, 1, 3)
@@ -60,7 +60,7 @@ def _by_group(weight: ndarray, groups: int) -> ndarray:
 
 
 def _laid_out(result: ndarray, input: ndarray, weight: ndarray, groups: int) -> ndarray:
-    """A result in the dtype of the input; with the channels last if those of an operand are."""
+    """Convert a result to the input's dtype; channels last if those of an operand are."""
     result = result.astype(input.dtype, copy=False)
     if input.ndim == 3:  # for PyTorch an image of height 1, with a row-major input
         return laid_out_like(_image(result), _image(weight))[:, :, 0]
@@ -70,7 +70,7 @@ def _laid_out(result: ndarray, input: ndarray, weight: ndarray, groups: int) -> 
 
 
 def _by_blocks(input: ndarray, weight: ndarray, groups: int) -> bool:
-    """Whether PyTorch hands volumes to oneDNN, which alone leaves their channels last."""
+    """Tell whether PyTorch hands volumes to oneDNN, which alone leaves their channels last."""
     if input.dtype.itemsize > 4 or input.dtype.kind in "iu":
         return False
     large = min(weight.shape[-2:]) > 3 or math.prod(input.shape[:4]) > 20480
@@ -78,7 +78,7 @@ def _by_blocks(input: ndarray, weight: ndarray, groups: int) -> bool:
 
 
 def _image(array: ndarray) -> ndarray:
-    """An array (N, C, L) with a new dimension before the last, and strides as PyTorch has them."""
+    """View (N, C, L) with a new dimension before the last, and strides as in PyTorch."""
     shape, strides = array.shape, array.strides
     step = shape[2] * strides[2]
     return strided(array, (*shape[:2], 1, shape[2]), (*strides[:2], step, strides[2]))
@@ -131,7 +131,7 @@ def _bilinear(
     of_weight: Any,
     of_bias: Any,
 ) -> Any:
-    """How the result of shape `shape` moves with input, weight and bias; None stands for zero."""
+    """Compute how the result moves with input, weight and bias; None stands for zero."""
     if 0 in shape:
         return convolution(input, weight, None, *settings)
     if of_input is None and of_weight is None:
@@ -165,7 +165,7 @@ def convolution_backward(
     groups: int,
     output_mask: tuple[bool, bool, bool],
 ) -> tuple[Array, Array, Array]:
-    """The gradients of input, weight and bias; those that `output_mask` leaves out are empty."""
+    """Compute the gradients of input, weight and bias; those outside `output_mask` are empty."""
     settings = (stride, padding, dilation, transposed, output_padding, groups)
     geometry = geometry_of(input.shape, weight.shape, None, *settings)
     if not input.size:
@@ -220,7 +220,7 @@ def convolution_backward_all(
     grad_result1=None,
     grad_result2=None,
 ):
-    """The convolution is linear in input, weight and bias each, and so are its gradients."""
+    """Differentiate the gradients, which are linear in input, weight and bias each."""
     settings = (stride, padding, dilation, transposed, output_padding, groups)
     of_grad = of_input = of_weight = None
     if needs[0]:

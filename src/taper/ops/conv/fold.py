@@ -55,7 +55,7 @@ def _check_dtype(kernel: str, array: ndarray) -> None:
 def _places(
     sizes: Shape, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape
 ) -> tuple[int, ...]:
-    """How many windows there are in each dimension."""
+    """Count the windows in each dimension."""
     every = zip(sizes, kernel_size, dilation, padding, stride, strict=True)
     return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in every])
 
@@ -71,7 +71,7 @@ def _text(values: Shape) -> str:
 def im2col(
     self: Array, kernel_size: Shape, dilation: Shape, padding: Shape, stride: Shape
 ) -> Array:
-    """The windows of (batch, channels, height, width), each a column."""
+    """Turn the windows of (batch, channels, height, width) into columns."""
     _check_settings(kernel_size, dilation, padding, stride)
     shape = self.shape
     batched = self.ndim == 4
@@ -122,7 +122,7 @@ def col2im(
     padding: Shape,
     stride: Shape,
 ) -> Array:
-    """Columns added up as windows of an image: the adjoint of `im2col`."""
+    """Add up columns as windows of an image: the adjoint of `im2col`."""
     _check_pair("output_size", output_size)
     _check_settings(kernel_size, dilation, padding, stride)
     places = _checked_places(self.shape, output_size, kernel_size, dilation, padding, stride)
@@ -141,7 +141,7 @@ def col2im(
 def _taps(
     kernel_size: Shape, dilation: Shape, stride: Shape, places: Shape
 ) -> Iterator[tuple[tuple[int, int], slice, slice]]:
-    """For each tap of the kernel where the windows have it."""
+    """Find for each tap of the kernel where the windows have it."""
     for tap in product(range(kernel_size[0]), range(kernel_size[1])):
         seen = [
             slice(k * d, k * d + (n - 1) * s + 1, s)
@@ -205,13 +205,23 @@ def _pair(function: str, name: str, position: int, value: Any) -> Shape:
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """The windows of (batch, channels, height, width), each a column: (batch, C * kernel, windows).
+    """Cut an image into windows, each of which becomes a column.
 
-    >>> import taper
-    >>> from taper.ops.conv.fold import unfold
-    >>> unfold(taper.arange(4.0).view(1, 1, 2, 2), (1, 2))
-    tensor([[[0., 2.],
-             [1., 3.]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        kernel_size: size (K₁, K₂) of a window, a number or a pair.
+        dilation: distance of a window's elements, a number or a pair.
+        padding: zeros added on all sides, a number or a pair.
+        stride: step from window to window, a number or a pair.
+
+    Shape: (N, C · K₁ · K₂, number of windows).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.unfold(taper.arange(4.0).view(1, 1, 2, 2), (1, 2))
+        tensor([[[0., 2.],
+                 [1., 3.]]])
     """
     return im2col(
         input,
@@ -231,12 +241,23 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Columns added up as windows of an image; what windows share is the sum of all of them.
+    """Add up windows into an image, where they overlap: the reverse of `unfold`.
 
-    >>> import taper
-    >>> from taper.ops.conv.fold import fold
-    >>> fold(taper.ones(1, 2, 2), (1, 3), (1, 2))
-    tensor([[[[1., 2., 1.]]]])
+    Args:
+        input: columns (N, C · K₁ · K₂, number of windows), or without N.
+        output_size: size (H, W) of the image.
+        kernel_size: size (K₁, K₂) of a window, a number or a pair.
+        dilation: distance of a window's elements, a number or a pair.
+        padding: zeros that `unfold` added on all sides, a number or a pair.
+        stride: step from window to window, a number or a pair.
+
+    Shape: (N, C, H, W).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fold(taper.ones(1, 2, 2), (1, 3), (1, 2))
+        tensor([[[[1., 2., 1.]]]])
     """
     return col2im(
         input,

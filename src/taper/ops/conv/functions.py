@@ -1,6 +1,6 @@
 """The public convolutions: `conv1d/2d/3d` and `conv_transpose1d/2d/3d`.
 
-Owns: how every case (an image without a batch, padding by name, complex numbers) is brought to the
+Owns: how every case (an image without a batch, padding by name, complex numbers) is passed to the
 operator `convolution`.
 """
 
@@ -40,7 +40,7 @@ def _convolve(
     dilation: Any,
     groups: Any,
 ) -> Tensor:
-    """`conv1d`, `conv2d` or `conv3d`."""
+    """Compute `conv1d`, `conv2d` or `conv3d`."""
     steps, apart = numbers(stride, rank), numbers(dilation, rank)
     widths = padding if isinstance(padding, str) else numbers(padding, rank)
     if (
@@ -55,7 +55,7 @@ def _convolve(
         names = ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1)
         refuse_arguments(f"conv{rank}d", (input, weight, bias), (*names, ("groups", groups, 1)))
     if bias is not None and bias._array.dtype is not input._array.dtype:
-        if not isinstance(padding, str):  # then PyTorch looks at it later
+        if not isinstance(padding, str):  # PyTorch checks it later then
             refuse_bias(input._array, bias._array)
     ndim = input._array.ndim
     if ndim == rank + 2:
@@ -94,7 +94,7 @@ def _batched(
 def _padded_same(
     input: Tensor, weight: Tensor, stride: Shape, dilation: Shape
 ) -> tuple[Tensor, Shape]:
-    """Padding that keeps the size; what is needed on one side only is added to the input."""
+    """Pad so that the size stays; what is needed on one side only is added to the input."""
     shape, given = weight._array.shape, input._array.shape
     rank = len(shape) - 2
     if rank < 1:
@@ -124,7 +124,7 @@ def _padded_same(
 def _from_parts(
     function: Any, input: Tensor, weight: Tensor, bias: Tensor | None, rank: int, *settings: Any
 ) -> Tensor:
-    """A complex convolution of three real ones, as Gauss multiplied complex numbers."""
+    """Compute a complex convolution by three real ones, as Gauss multiplied complex numbers."""
 
     def parts(tensor: Tensor) -> tuple[Tensor, Tensor]:
         pairs = view_as_real(tensor)
@@ -156,11 +156,25 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The convolution of (batch, channels, length) with (outputs, channels / groups, kernel).
+    """Convolve a signal with a kernel (a cross-correlation, as usual in networks).
 
-    >>> import taper
-    >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
-    tensor([[21., 32.]])
+    result[n, o, i] = bias[o] + Σ weight[o, c, k] · input[n, c, stride · i + dilation · k - padding]
+
+    Args:
+        input: signal (N, C, L) or (C, L).
+        weight: kernel (O, C / groups, K).
+        bias: one number for each output channel, or None.
+        stride: step from window to window.
+        padding: zeros added at both ends, or "valid" (none) or "same" (so many that L stays).
+        dilation: distance of the kernel's elements.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, ⌊(L + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> taper.conv1d(taper.tensor([[1.0, 2.0, 3.0]]), taper.tensor([[[1.0, 10.0]]]))
+        tensor([[21., 32.]])
     """
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -175,15 +189,29 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The convolution of (batch, channels, height, width) with a kernel of two dimensions.
+    """Convolve an image with a kernel (a cross-correlation, as usual in networks).
 
-    `padding` is a number, a tuple, "valid" (none) or "same" (so much that the size stays).
+    result[n, o] = bias[o] + Σ weight[o, c] · window of input[n, c], over channels and window
 
-    >>> import taper
-    >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
-    tensor([[[[4., 6., 4.],
-              [6., 9., 6.],
-              [4., 6., 4.]]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        weight: kernel (O, C / groups, K₁, K₂).
+        bias: one number for each output channel, or None.
+        stride: step from window to window, a number or a pair.
+        padding: zeros added on all sides, a number or a pair; or "valid" (none) or "same" (so many
+            that the size stays).
+        dilation: distance of the kernel's elements, a number or a pair.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, H', W'), with H' = ⌊(H + 2·padding - dilation · (K₁ - 1) - 1) / stride⌋ + 1 and W'
+        alike.
+
+    Example:
+        >>> import taper
+        >>> taper.conv2d(taper.ones(1, 1, 3, 3), taper.ones(1, 1, 3, 3), padding="same")
+        tensor([[[[4., 6., 4.],
+                  [6., 9., 6.],
+                  [4., 6., 4.]]]])
     """
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -198,11 +226,27 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The convolution of (batch, channels, depth, height, width) with a kernel of three dimensions.
+    """Convolve a volume with a kernel (a cross-correlation, as usual in networks).
 
-    >>> import taper
-    >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
-    tensor([[[[[8.]]]]])
+    result[n, o] = bias[o] + Σ weight[o, c] · window of input[n, c], over channels and window
+
+    Args:
+        input: volume (N, C, D, H, W) or (C, D, H, W).
+        weight: kernel (O, C / groups, K₁, K₂, K₃).
+        bias: one number for each output channel, or None.
+        stride: step from window to window, a number or a triple.
+        padding: zeros added on all sides, a number or a triple; or "valid" (none) or "same" (so
+            many that the size stays).
+        dilation: distance of the kernel's elements, a number or a triple.
+        groups: number of blocks of channels that are convolved apart from each other.
+
+    Shape: (N, O, D', H', W'), with D' = ⌊(D + 2·padding - dilation · (K₁ - 1) - 1) / stride⌋ + 1,
+        and so on.
+
+    Example:
+        >>> import taper
+        >>> taper.conv3d(taper.ones(1, 1, 2, 2, 2), taper.ones(1, 1, 2, 2, 2))
+        tensor([[[[[8.]]]]])
     """
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -221,7 +265,7 @@ def _convolve_transposed(
     groups: Any,
     dilation: Any,
 ) -> Tensor:
-    """`conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`."""
+    """Compute `conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`."""
     function = f"conv_transpose{rank}d"
     for position, (name, value) in enumerate((("input", input), ("weight", weight)), 1):
         if not isinstance(value, Tensor):
@@ -276,11 +320,25 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of (batch, channels, length): each element adds the kernel.
+    """Let every element of a signal add the kernel to the result: the gradient of `conv1d`.
 
-    >>> import taper
-    >>> taper.conv_transpose1d(taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]]), stride=2)
-    tensor([[ 1., 10.,  2., 20.]])
+    Args:
+        input: signal (N, C, L) or (C, L).
+        weight: kernel (C, O / groups, K).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result.
+        padding: how many elements are cut off at both ends.
+        output_padding: how many elements are added at the end.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements.
+
+    Shape: (N, O, (L - 1) · stride - 2·padding + dilation · (K - 1) + output_padding + 1).
+
+    Example:
+        >>> import taper
+        >>> x, weight = taper.tensor([[1.0, 2.0]]), taper.tensor([[[1.0, 10.0]]])
+        >>> taper.conv_transpose1d(x, weight, stride=2)
+        tensor([[ 1., 10.,  2., 20.]])
     """
     return _convolve_transposed(
         1, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -298,13 +356,27 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of (batch, channels, height, width).
+    """Let every element of an image add the kernel to the result: the gradient of `conv2d`.
 
-    >>> import taper
-    >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
-    tensor([[[1., 2., 1.],
-             [2., 4., 2.],
-             [1., 2., 1.]]])
+    Args:
+        input: image (N, C, H, W) or (C, H, W).
+        weight: kernel (C, O / groups, K₁, K₂).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result, a number or a pair.
+        padding: how much is cut off on all sides, a number or a pair.
+        output_padding: how much is added at the far ends, a number or a pair.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements, a number or a pair.
+
+    Shape: (N, O, H', W'), with H' = (H - 1) · stride - 2·padding + dilation · (K₁ - 1) +
+        output_padding + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> taper.conv_transpose2d(taper.ones(1, 2, 2), taper.ones(1, 1, 2, 2))
+        tensor([[[1., 2., 1.],
+                 [2., 4., 2.],
+                 [1., 2., 1.]]])
     """
     return _convolve_transposed(
         2, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -322,11 +394,25 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of (batch, channels, depth, height, width).
+    """Let every element of a volume add the kernel to the result: the gradient of `conv3d`.
 
-    >>> import taper
-    >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
-    torch.Size([2, 2, 2, 2])
+    Args:
+        input: volume (N, C, D, H, W) or (C, D, H, W).
+        weight: kernel (C, O / groups, K₁, K₂, K₃).
+        bias: one number for each output channel, or None.
+        stride: step from kernel to kernel in the result, a number or a triple.
+        padding: how much is cut off on all sides, a number or a triple.
+        output_padding: how much is added at the far ends, a number or a triple.
+        groups: number of blocks of channels that are convolved apart from each other.
+        dilation: distance of the kernel's elements, a number or a triple.
+
+    Shape: (N, O, D', H', W'), with D' = (D - 1) · stride - 2·padding + dilation · (K₁ - 1) +
+        output_padding + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> taper.conv_transpose3d(taper.ones(1, 1, 1, 1), taper.ones(1, 2, 2, 2, 2)).shape
+        torch.Size([2, 2, 2, 2])
     """
     return _convolve_transposed(
         3, input, weight, bias, stride, padding, output_padding, groups, dilation

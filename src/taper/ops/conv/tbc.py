@@ -16,12 +16,23 @@ from taper.ops.shape.transpose import permute
 
 @op(method=False)
 def conv_tbc(self: Array, weight: Array, bias: Array, pad: int = 0) -> Array:
-    """The convolution along the first dimension, with a weight of (kernel, inputs, outputs).
+    """Convolve along the first dimension of (time, batch, channels).
 
-    >>> import taper
-    >>> x = taper.tensor([1.0, 2.0, 3.0]).view(3, 1, 1)
-    >>> taper.conv_tbc(x, taper.tensor([[[1.0]], [[10.0]]]), taper.zeros(1)).flatten()
-    tensor([21., 32.])
+    result[t, b] = bias + Σₖ input[t + k - pad, b] @ weight[k]
+
+    Args:
+        input: signal (T, B, C).
+        weight: kernel (K, C, O).
+        bias: vector (O,).
+        pad: zeros added at both ends of the time.
+
+    Shape: (T + 2·pad - K + 1, B, O).
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, 2.0, 3.0]).view(3, 1, 1)
+        >>> taper.conv_tbc(x, taper.tensor([[[1.0]], [[10.0]]]), taper.zeros(1)).flatten()
+        tensor([21., 32.])
     """
     _check(self, weight, bias, pad)
     array = constant_pad_nd.op.kernel(wide(self), (0, 0, 0, 0, pad, pad))
@@ -65,7 +76,7 @@ def _check(self: ndarray, weight: ndarray, bias: ndarray, pad: int) -> None:
 
 @derivative(conv_tbc, wrt=("self", "weight", "bias"))
 def conv_tbc_all(grad, self, weight, bias, pad, needs):
-    """As a convolution over the last dimension of (batch, channels, time)."""
+    """Differentiate as a convolution over the last dimension of (batch, channels, time)."""
     if not len(grad):
         return self * 0.0, weight * 0.0, bias * 0.0
     found = convolution_backward(

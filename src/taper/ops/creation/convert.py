@@ -1,6 +1,8 @@
 """Tensors as Python values, NumPy arrays and text: the methods that leave the world of tensors.
 
 Also what a tensor can be asked about itself: its category, its storage, where it lies.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -41,11 +43,14 @@ if TYPE_CHECKING:
 
 @composite(public=False)
 def item(input: Tensor) -> bool | int | float:
-    """The only element, as a Python number.
+    """Return the only element as a Python number.
 
-    >>> import taper
-    >>> taper.tensor([[2.5]]).item()
-    2.5
+    Returns: a bool, int, float or complex; a tensor with more or fewer elements is an error.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[2.5]]).item()
+        2.5
     """
     array = input._array
     if array.size != 1:
@@ -55,11 +60,14 @@ def item(input: Tensor) -> bool | int | float:
 
 @composite(public=False)
 def tolist(input: Tensor) -> list[Any]:
-    """The elements as nested lists of Python numbers; one number for a tensor without dimensions.
+    """Return the elements as nested lists of Python numbers.
 
-    >>> import taper
-    >>> taper.tensor([[1, 2], [3, 4]]).tolist()
-    [[1, 2], [3, 4]]
+    Returns: a list for each dimension; a plain number for a 0-d tensor.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
     """
     return input._array.tolist()
 
@@ -128,7 +136,7 @@ def to_bool(self: Tensor) -> bool:
 
 @composite(name="is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero.
+    """Tell whether the only element is not zero.
 
     >>> import taper
     >>> taper.is_nonzero(taper.tensor([0.0]))
@@ -159,13 +167,17 @@ def backwards(self: Tensor) -> Tensor:
 
 @composite(public=False)
 def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
-    """The elements as an array on the same memory, which it keeps alive.
+    """Return the elements as a NumPy array that shares the tensor's memory.
 
-    `force` also accepts a tensor that requires a gradient.
+    Args:
+        force: also accept a tensor that requires a gradient; its history is left behind.
 
-    >>> import taper
-    >>> taper.tensor([1, 2]).numpy()
-    array([1, 2])
+    Returns: an array of the same shape and dtype; bfloat16, which NumPy lacks, is an error.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).numpy()
+        array([1, 2])
     """
     if not force and input._requires_grad and requires_grad(input):
         if not local.state.mode & NO_GRAD:
@@ -182,7 +194,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     array = input._array
     if array.dtype is dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    # Not the tensor's own object: the user may give an array another shape in place.
+    # A new object: the user may give an array another shape in place.
     return array.view()
 
 
@@ -200,7 +212,7 @@ def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.nd
 def wrap_array(
     self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
-    # PyTorch's results of NumPy comparisons are bytes.
+    # In PyTorch, NumPy's comparisons give bytes.
     array = np.asarray(array)
     return wrap(adopt(array.astype(np.uint8) if array.dtype.kind == "b" else array))
 
@@ -310,7 +322,7 @@ def _same_type(function: str, name: str, position: int, target: Tensor, other: A
 
 @composite(public=False)
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what a Python function makes of it; slow.
+    """Replace each element by what a Python function returns for it; slow.
 
     >>> import taper
     >>> taper.tensor([1, 2]).apply_(lambda value: value * 10)
@@ -321,7 +333,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 @composite(public=False)
 def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by what a Python function makes of it and of one of `other`; slow.
+    """Replace each element by what a Python function returns for it and its partner; slow.
 
     >>> import taper
     >>> taper.tensor([1, 2]).map_(taper.tensor([3, 4]), max)
@@ -333,7 +345,7 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @composite(public=False)
 def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element by what a Python function makes of it and of two others; slow.
+    """Replace each element by what a Python function returns for it and two partners; slow.
 
     >>> import taper
     >>> taper.tensor([1]).map2_(taper.tensor([3]), taper.tensor([4]), max)
@@ -349,7 +361,7 @@ def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any
 
 @composite(public=False)
 def untyped_storage(input: Tensor) -> UntypedStorage:
-    """The memory that the tensor and its views look at, as bytes.
+    """Return the memory that the tensor and its views look at, as bytes.
 
     >>> import taper
     >>> taper.zeros(4)[2:].untyped_storage().nbytes()
@@ -360,13 +372,13 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
 
 @composite(public=False)
 def storage(input: Tensor) -> TypedStorage:
-    """The memory that the tensor and its views look at, as elements; deprecated."""
+    """Return the memory that the tensor and its views look at, as elements; deprecated."""
     return typed_storage_of(input)
 
 
 @composite(public=False, name="is_shared")
 def is_shared_memory(input: Tensor) -> bool:
-    """Whether other processes see the same memory, or can be shown it.
+    """Tell whether other processes see the same memory, or can be shown it.
 
     >>> import taper
     >>> taper.ones(2).is_shared()
@@ -377,10 +389,12 @@ def is_shared_memory(input: Tensor) -> bool:
 
 @composite(public=False)
 def share_memory_(input: Tensor) -> Tensor:
-    """Move the elements into memory that other processes see when the tensor is handed to them.
+    """Move the elements into memory that other processes can see.
 
-    Those that are forked from now on do, and those that get it as an argument or through a queue
-    of multiprocessing.  Differs: views and other tensors made before stay on the old memory.
+    Processes that are forked from now on see it, and those that get the tensor as an argument or
+    through a queue of multiprocessing.
+
+    Differs from PyTorch: views and other tensors made before stay on the old memory.
 
     >>> import taper
     >>> taper.ones(2).share_memory_().is_shared()
@@ -388,13 +402,14 @@ def share_memory_(input: Tensor) -> Tensor:
     """
     if not is_shared(input._array):
         input._array = shared_copy(input._array)
+    # late: multiprocessing loads with the first tensor that is shared
     importlib.import_module("taper.multiprocessing.pickling").register(type(input))
     return input
 
 
 @composite(public=False)
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """False: there is no accelerator to pin memory for.
+    """Return False: there is no accelerator to pin memory for.
 
     >>> import taper
     >>> taper.ones(2).is_pinned()
@@ -405,7 +420,19 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
 
 @composite(public=False)
 def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
-    """Refused: there is no accelerator to pin memory for."""
+    """Raise PyTorch's error of a machine without accelerator: there is none to pin memory for.
+
+    Args:
+        device: the accelerator.
+
+    Returns: never.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).pin_memory()
+        Traceback (most recent call last):
+        RuntimeError: Cannot access accelerator device when none is available.
+    """
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
@@ -414,18 +441,24 @@ def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
 
 @composite(method=False)
 def is_tensor(obj: object, /) -> TypeIs[Tensor]:
-    """Whether an object is a Tensor.
+    """Tell whether an object is a Tensor.
 
-    >>> import taper
-    >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
-    (True, False)
+    Args:
+        obj: any object.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.is_tensor(taper.ones(2)), taper.is_tensor([1.0])
+        (True, False)
     """
     return isinstance(obj, Tensor)
 
 
 @composite(method=False)
 def is_storage(obj: Any, /) -> bool:
-    """Whether an object is a storage.
+    """Tell whether an object is a storage.
 
     >>> import taper
     >>> taper.is_storage(taper.ones(2).untyped_storage())
@@ -440,7 +473,7 @@ def _category(function: str, input: Any) -> dtypes.dtype:
 
 @composite()
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating point numbers.
+    """Tell whether the elements are floating point numbers.
 
     >>> import taper
     >>> taper.is_floating_point(taper.ones(2))
@@ -451,7 +484,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 @composite()
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers.
+    """Tell whether the elements are complex numbers.
 
     >>> import taper
     >>> taper.is_complex(taper.tensor([1j]))
@@ -462,7 +495,7 @@ def is_complex(input: Tensor) -> bool:
 
 @composite()
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers.
+    """Tell whether the dtype has negative numbers.
 
     >>> import taper
     >>> taper.is_signed(taper.tensor([1], dtype=taper.uint8))
@@ -473,7 +506,7 @@ def is_signed(input: Tensor) -> bool:
 
 @composite(method=False)
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode.
+    """Tell whether a tensor was made in inference mode.
 
     >>> import taper
     >>> taper.is_inference(taper.ones(2))
@@ -486,18 +519,24 @@ def is_inference(input: Tensor) -> bool:
 
 @composite(method=False)
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """Count the elements.
 
-    >>> import taper
-    >>> taper.numel(taper.ones(2, 3))
-    6
+    Args:
+        input: a tensor.
+
+    Returns: the product of all lengths, an int.
+
+    Example:
+        >>> import taper
+        >>> taper.numel(taper.ones(2, 3))
+        6
     """
     return tensor_argument("numel", "input", input).size
 
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """-1: the tensor is on the CPU.
+    """Return -1: the tensor is on the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
@@ -508,7 +547,7 @@ def get_device(input: Tensor) -> int:
 
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape.
+    """Tell whether two tensors have the same shape.
 
     >>> import taper
     >>> taper.is_same_size(taper.ones(2, 3), taper.ones(3, 2))
@@ -522,7 +561,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @composite(public=False)
 def is_distributed(input: Tensor) -> bool:
-    """False: a tensor lies in one process."""
+    """Return False: a tensor lies in one process."""
     return False
 
 
@@ -537,7 +576,7 @@ def is_coalesced(input: Tensor) -> bool:
 
 @composite(method=False)
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or numbers.
+    """Find the dtype of an operation on two tensors or numbers.
 
     >>> import taper
     >>> taper.result_type(taper.tensor([1], dtype=taper.int8), 1.5)
@@ -560,7 +599,7 @@ composite(method=False)(dtypes.can_cast)
 
 @composite(method=False)
 def typename(obj: Any, /) -> str:
-    """The name of an object's type, with PyTorch's words for tensors.
+    """Return the name of an object's type, with PyTorch's words for tensors.
 
     >>> import taper
     >>> taper.typename(taper.tensor([1]))

@@ -1,4 +1,7 @@
-"""Copies (clone, contiguous), conversions (to, float, ...) and writes (copy_, fill_, zero_)."""
+"""Copies (clone, contiguous), conversions (to, float, ...) and writes (copy_, fill_, zero_).
+
+Long because: users read the reference of each function here.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from taper.userwarning import warn_once
 
 
 def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
-    """A copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
+    """Copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
     if memory_format is contiguous_format or (memory_format is None and in_rows(array)):
         return converted(array, dtype)
     if memory_format is None or memory_format is preserve_format:
@@ -46,7 +49,7 @@ def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> n
 
 
 def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
-    """A row-major copy in another dtype."""
+    """Copy row-major in another dtype."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         discard_imaginary(array)
         array = array.real
@@ -56,7 +59,7 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
 def write(target: ndarray, values: ndarray) -> None:
     """Put values of any dtype into an array."""
     if values.dtype.kind == "c" and target.dtype.kind not in "cb":
-        discard_imaginary(values)
+        discard_imaginary(target)
         values = values.real
     np.copyto(target, values, casting="unsafe")
 
@@ -68,11 +71,18 @@ def discard_imaginary(values: ndarray) -> None:
 
 @op(tangent=LINEAR)
 def clone(self: Array, *, memory_format: Any = None) -> Array:
-    """A copy with its own memory.
+    """Copy a tensor into memory of its own; the copy is recorded by autograd.
 
-    >>> import taper
-    >>> taper.clone(taper.tensor([1.0, 2.0]))
-    tensor([1., 2.])
+    Args:
+        input: a tensor.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.clone(taper.tensor([1.0, 2.0]))
+        tensor([1., 2.])
     """
     if memory_format is None:
         if in_rows(self):
@@ -89,13 +99,19 @@ def clone_self(grad: Array) -> Array:
 
 @composite(public=False)
 def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
-    """The tensor itself if its elements lie in row-major order, else a copy that does.
+    """Arrange the elements in memory in the order of their indices.
 
-    >>> import taper
-    >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
-    (2, 1)
+    Args:
+        memory_format: order of the dimensions in memory, row-major by default.
+
+    Returns: the tensor itself if it lies so already, else a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1, 2], [3, 4]]).t().contiguous().stride()
+        (2, 1)
     """
-    if input._change is not None:  # where its elements lie, the array does not say
+    if input._change is not None:  # the array does not say where its elements lie
         return input if input.is_contiguous() else clone(input, memory_format=memory_format)
     if memory_format is contiguous_format:
         if input._array.flags.c_contiguous:
@@ -114,11 +130,17 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
 
 @composite(public=False)
 def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in the order of the memory format without gaps.
+    """Tell whether the elements lie in memory in the order of their indices, without gaps.
 
-    >>> import taper
-    >>> taper.zeros(2, 3).t().is_contiguous()
-    False
+    Args:
+        memory_format: order of the dimensions in memory, row-major by default.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(2, 3).t().is_contiguous()
+        False
     """
     if memory_format is contiguous_format:
         return input._array.flags.c_contiguous
@@ -133,23 +155,23 @@ def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool
 
 @op(name="_to_copy", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
 def to_copy(self: Array, dtype: Any, memory_format: Any = None) -> Array:
-    """A copy in another dtype."""
+    """Copy in another dtype."""
     return copied(self, dtype.numpy, memory_format)
 
 
 @derivative(to_copy, wrt="self")
 def to_copy_self(grad: Array) -> Array:
-    return grad  # the engine casts a gradient to the dtype of what it is the gradient of
+    return grad  # the engine casts a gradient to the dtype of its tensor
 
 
 @op(name="_to_integers", label="to", public=False, method=False)
 def to_integers(self: Array, dtype: Any, memory_format: Any = None) -> Array:
-    """A copy in a dtype that carries no gradient."""
+    """Copy in a dtype that carries no gradient."""
     return copied(self, dtype.numpy, memory_format)
 
 
 def as_type(tensor: Any, dtype: dtypes.dtype, copy: bool = False, memory_format: Any = None) -> Any:
-    """The tensor in another dtype or layout; itself if nothing changes."""
+    """Convert to another dtype or layout; return the tensor itself if nothing changes."""
     if not copy and tensor._array.dtype is dtype.numpy:
         if memory_format is None or memory_format is preserve_format:
             return tensor
@@ -170,13 +192,26 @@ def to(
     other: Any = None,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor in the dtype, on the device or as another tensor; itself if nothing changes.
+    """Convert the tensor to a dtype or move it to a device.
 
-    `to(dtype)`, `to(device, dtype)` and `to(other)`, each with `non_blocking` and `copy` behind.
+    Called as `to(dtype)`, `to(device, dtype)` or `to(other)`.
 
-    >>> import taper
-    >>> taper.tensor([1.5]).to(taper.int64)
-    tensor([1])
+    Args:
+        args: a dtype, a device (and a dtype), or a tensor to imitate; then `non_blocking` and
+            `copy`.
+        device: only the CPU is provided.
+        dtype: dtype of the result.
+        non_blocking: has no effect on the CPU.
+        copy: whether to copy even if nothing changes.
+        other: tensor whose dtype and device are taken.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Returns: the tensor itself if nothing changes, else a copy that autograd records.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1.5]).to(taper.int64)
+        tensor([1])
     """
     if args:
         if type(args[0]) is dtypes.dtype and len(args) == 1:
@@ -194,7 +229,7 @@ def to(
 
 
 def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
-    """Device, dtype, non_blocking and copy of a call `to(*args)`."""
+    """Read device, dtype, non_blocking and copy from a call `to(*args)`."""
     first: Any = args[0]
     device: Any = None
     dtype: Any = None
@@ -226,7 +261,7 @@ _TO = tuple(
 
 
 def refuse_to(args: tuple[Any, ...]) -> TypeError:
-    """The error of `to` for arguments that fit none of its overloads."""
+    """Make the error of `to` for arguments that fit none of its overloads."""
     names = [f"torch.{each}" for each in ("dtype", "device")]
     given = [
         next((name for name in names if name == f"torch.{type(each).__name__}"), None)
@@ -242,7 +277,18 @@ def refuse_to(args: tuple[Any, ...]) -> TypeError:
 
 @composite(public=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of another."""
+    """Convert the tensor to the dtype of another.
+
+    Args:
+        other: tensor whose dtype is taken.
+
+    Returns: the tensor itself if it has that dtype already, else a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).type_as(taper.tensor(0.5))
+        tensor([1., 2.])
+    """
     if not isinstance(other, Tensor):
         refuse("type_as", "other", 1, "Tensor", other)
     return as_type(input, other.dtype)
@@ -256,11 +302,18 @@ def type_(
 ) -> Tensor: ...
 @composite(public=False, name="type")
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Without argument the name of the tensor's type, else the tensor in the given type.
+    """Tell the name of the tensor's type or, given a type, convert to it.
 
-    >>> import taper
-    >>> taper.tensor([1.0]).type()
-    'torch.FloatTensor'
+    Args:
+        dtype: a dtype, or a name such as "torch.DoubleTensor"; None asks for the name.
+        non_blocking: has no effect on the CPU.
+
+    Returns: a name as text, or the tensor in that type (itself if nothing changes).
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1.0]).type()
+        'torch.FloatTensor'
     """
     if dtype is None:
         return dtypes.type_name(input.dtype)
@@ -279,7 +332,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _conversion(name: str, dtype: dtypes.dtype) -> None:
-    """The method that converts to one dtype."""
+    """Make the method that converts to one dtype."""
 
     def convert(self: Tensor, *more: Any, memory_format: Any = None) -> Tensor:
         if more:
@@ -291,7 +344,19 @@ def _conversion(name: str, dtype: dtypes.dtype) -> None:
         return as_type(self, dtype, False, memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor as {dtype!r}; itself if it is that already."
+    convert.__doc__ = f"""Convert the tensor to {dtype!r}.
+
+    Args:
+        more: no positional arguments are taken.
+        memory_format: order of the dimensions in memory; by default that of the tensor.
+
+    Returns: the tensor itself if it has that dtype already, else a copy that autograd records.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([True]).{name}().dtype
+        {dtype!r}
+    """
     methods[name] = convert
 
 
@@ -314,7 +379,18 @@ for _name, _dtype in {
 
 @composite(public=False)
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor on the CPU: itself."""
+    """Move the tensor to the CPU, where it is already.
+
+    Args:
+        memory_format: has no effect.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).cpu()
+        tensor([1., 1.])
+    """
     return input
 
 
@@ -322,7 +398,21 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(
     input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raises: there is no CUDA."""
+    """Raise PyTorch's error of a machine without CUDA: taper computes on the CPU.
+
+    Args:
+        device: number or name of a CUDA device.
+        non_blocking: has no effect.
+        memory_format: has no effect.
+
+    Returns: never; `tensor.to(device)` works with any device that a program may choose.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).cuda()
+        Traceback (most recent call last):
+        AssertionError: Torch not compiled with CUDA enabled
+    """
     usable("cuda" if device is None else device, "cuda")
     raise RuntimeError("Invalid device, must be cuda device")
 
@@ -331,7 +421,7 @@ def cuda(
 
 
 def needs_record(target: Tensor, *others: Any) -> bool:
-    """Whether a write is to be recorded, or runs in a mode that wants the long way round."""
+    """Tell whether a write must be recorded, or runs in a mode that takes the general way."""
     state = local.state
     mode = state.mode
     if mode > NO_GRAD or target._change is not None:
@@ -348,7 +438,7 @@ def needs_record(target: Tensor, *others: Any) -> bool:
 
 @op(name="copy", node="CopyBackwards", public=False, method=False, tangent=LINEAR)
 def copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
-    """The values of `src` in the shape and dtype of `self`."""
+    """Copy the values of `src` in the shape and dtype of `self`."""
     result = np.empty(self.shape, self.dtype)
     write_copy(result, src)
     return result
@@ -385,7 +475,7 @@ def copy_src(grad: Array) -> Array:
 
 
 def zeros_of(grad: Any) -> Any:
-    """Zeros like a gradient, on arrays and Tensors."""
+    """Make zeros like a gradient, on arrays and Tensors."""
     if isinstance(grad, Tensor):
         return wrap(np.zeros(grad._array.shape, grad._array.dtype))
     return np.zeros(grad.shape, grad.dtype)
@@ -393,12 +483,19 @@ def zeros_of(grad: Any) -> Any:
 
 @composite(public=False)
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Write the values of another tensor into this one, broadcast and converted.
+    """Write the values of another tensor into this one.
 
-    >>> import taper
-    >>> taper.zeros(2, 2).copy_(taper.tensor([1, 2]))
-    tensor([[1., 2.],
-            [1., 2.]])
+    Args:
+        other: tensor that broadcasts to this one; its values are converted to this dtype.
+        non_blocking: has no effect on the CPU.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(2, 2).copy_(taper.tensor([1, 2]))
+        tensor([[1., 2.],
+                [1., 2.]])
     """
     if not isinstance(other, Tensor):
         if other.__class__ not in NUMBERS:
@@ -415,7 +512,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return self
 
     def write_source(array: ndarray) -> None:
-        _refuse_source(self, other)  # after what the history forbids
+        _refuse_source(self, other)  # checked after what the history forbids
         write_copy(array, other._array)
 
     return run_inplace(copy.op, (self, other, non_blocking), write_source)
@@ -428,12 +525,12 @@ def _refuse_source(target: Tensor, source: Tensor) -> None:
 
 
 def fill_with_number(self: Array, value: Any) -> Array:
-    """An array like `self` with a number everywhere."""
+    """Make an array like `self` with a number everywhere."""
     return np.full(self.shape, filler(value, dtypes.FROM_NUMPY[self.dtype]), self.dtype)
 
 
 def fill_with_tensor(self: Array, value: Array) -> Array:
-    """An array like `self` with the value of a 0-d array everywhere."""
+    """Make an array like `self` with the value of a 0-d array everywhere."""
     if value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -468,9 +565,14 @@ def fill_value(grad: Array) -> Array:
     return grad.sum()
 
 
+def _write_apart(target: ndarray, value: ndarray) -> None:
+    refuse_overlap(target)
+    write(target, value)
+
+
 @composite(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the same shape and dtype with `value` everywhere.
+    """Make a tensor of the same shape and dtype with `value` everywhere.
 
     >>> import taper
     >>> taper.fill(taper.tensor([1.0, 2.0]), 3)
@@ -481,21 +583,29 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 @composite()
 def fill_(input: Tensor, value: Any) -> Tensor:
-    """Write `value`, a number or a 0-d tensor, into every element.
+    """Write one value into every element, in place.
 
-    >>> import taper
-    >>> taper.fill_(taper.zeros(2), 3)
-    tensor([3., 3.])
+    Args:
+        input: the tensor that is changed.
+        value: a number or a 0-d tensor.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.fill_(taper.zeros(2), 3)
+        tensor([3., 3.])
     """
     if isinstance(value, Tensor):
         if value._array.ndim:
             fill_with_tensor(input._array, value._array)
-        refuse_overlap(input._array)
         if needs_record(input, value):
-            return run_inplace(_fill_tensor_.op, (input, value), lambda to: write(to, value._array))
-        write(input._array, value._array)
+            return run_inplace(
+                _fill_tensor_.op, (input, value), lambda to: _write_apart(to, value._array)
+            )
+        _write_apart(input._array, value._array)
     else:
-        number = filler(value, input.dtype)
+        number = filler(value, input.dtype, single=input._array.size == 1)
         if needs_record(input):
             return run_inplace(_fill_number_.op, (input, value), lambda to: to.fill(number))
         input._array.fill(number)
@@ -505,7 +615,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 @op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def zero(self: Array) -> Array:
-    """Zeros of the same shape and dtype."""
+    """Make zeros of the same shape and dtype."""
     return np.zeros(self.shape, self.dtype)
 
 
@@ -514,11 +624,17 @@ derivative(zero, wrt="self")(copy_self)
 
 @composite()
 def zero_(input: Tensor) -> Tensor:
-    """Write zero into every element.
+    """Write zero into every element, in place.
 
-    >>> import taper
-    >>> taper.zero_(taper.ones(2))
-    tensor([0., 0.])
+    Args:
+        input: the tensor that is changed.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.zero_(taper.ones(2))
+        tensor([0., 0.])
     """
     if needs_record(input):
         return run_inplace(zero.op, (input,), lambda to: to.fill(0))

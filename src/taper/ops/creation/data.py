@@ -36,7 +36,7 @@ def _warn_copy(wanted: str) -> None:
 
 
 def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
-    """A new array with the elements of arrays, numbers or nested sequences."""
+    """Make an array with the elements of arrays, numbers or nested sequences."""
     if isinstance(data, np.ndarray):
         return _converted(_checked(data), which, copy=True)
     if _exports(data):
@@ -49,7 +49,7 @@ def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
 
 
 def _stored_elements(data: Any, which: dtypes.dtype | None) -> np.ndarray:
-    """The memory of a storage as elements of a dtype, by default that of Python's numbers."""
+    """View the memory of a storage as a dtype, by default that of Python's numbers."""
     typed = isinstance(data, TypedStorage)
     if which is None:
         which = dtypes.default.float if typed or not len(data) else dtypes.int64
@@ -66,7 +66,7 @@ def _stored_elements(data: Any, which: dtypes.dtype | None) -> np.ndarray:
 
 
 def _exports(data: Any) -> bool:
-    """Whether the data are an array of another library that speaks DLPack."""
+    """Tell whether the data are an array of another library that speaks DLPack."""
     return hasattr(data, "__dlpack__") and not isinstance(data, np.generic)
 
 
@@ -86,12 +86,21 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with the elements of `data`, which is always copied.
+    """Make a tensor with a copy of the given data.
 
-    >>> import taper
-    >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
-    tensor([[1., 2.],
-            [3., 4.]])
+    Args:
+        data: a number, a nested sequence of numbers, a NumPy array or a tensor.
+        dtype: dtype of the result; by default that of the data, Python floats in the default dtype.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Returns: a new leaf tensor without history.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
     """
     usable(device, "tensor")
     if pin_memory is not False:
@@ -115,12 +124,24 @@ def new_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with the elements of `data` in the dtype of this tensor.
+    """Make a tensor with a copy of the given data in the dtype of this tensor.
 
-    >>> import taper
-    >>> taper.tensor([1.0]).new_tensor([2, 3])
-    tensor([2., 3.])
+    Args:
+        data: a number, a nested sequence of numbers, a NumPy array or a tensor.
+        dtype: dtype of the result; by default that of this tensor.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Returns: a new leaf tensor without history.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1.0]).new_tensor([2, 3])
+        tensor([2., 3.])
     """
+    if input.is_neg() or input.is_conj():
+        key = "Negative" if input.is_neg() else "Conjugate"
+        raise RuntimeError(f"DispatchKey {key} doesn't correspond to a device")
     which = options("new_tensor", dtype, None, device, pin_memory, input.dtype)
     if isinstance(data, Tensor):
         _warn_copy("tensor.new_tensor")
@@ -130,11 +151,20 @@ def new_tensor(
 
 @composite(method=False)
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory and history where that is possible.
+    """Turn data into a tensor, sharing memory and history where that is possible.
 
-    >>> import numpy, taper
-    >>> taper.as_tensor(numpy.array([1, 2]))
-    tensor([1, 2])
+    Args:
+        data: a tensor, a NumPy array, a number or a nested sequence of numbers.
+        dtype: dtype of the result; by default that of the data.
+        device: only the CPU is provided.
+
+    Returns: `data` itself if it is such a tensor already, a tensor on its memory if it is an array,
+        else a new one.
+
+    Example:
+        >>> import numpy, taper
+        >>> taper.as_tensor(numpy.array([1, 2]))
+        tensor([1, 2])
     """
     usable(device, "as_tensor")
     which = _dtype("as_tensor", dtype)
@@ -156,9 +186,9 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` as a tensor; `copy` demands or forbids a copy, None copies where it must be.
+    """Turn `obj` into a tensor; `copy` demands or forbids a copy, None copies where needed.
 
-    Also reads objects with DLPack or the buffer protocol, whose bytes then are the elements.
+    Also reads objects with DLPack, or with the buffer protocol, whose bytes become the elements.
 
     >>> import taper
     >>> taper.asarray([1, 2])
@@ -184,7 +214,7 @@ def asarray(
 
 
 def _aliased(obj: Any, which: dtypes.dtype | None) -> Tensor | None:
-    """A tensor on the memory of an object, None if it has none to share."""
+    """Make a tensor on the memory of an object; None if it has none to share."""
     if isinstance(obj, Tensor):
         return obj
     if isinstance(obj, np.ndarray):
@@ -201,7 +231,7 @@ def _aliased(obj: Any, which: dtypes.dtype | None) -> Tensor | None:
 
 
 def _with_flag(found: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
-    """What `asarray` found with the `requires_grad` asked for, by default that of `obj`."""
+    """Set `requires_grad` of what `asarray` found, by default to that of `obj`."""
     if requires_grad is None:
         requires_grad = isinstance(obj, Tensor) and needs_grad(obj)
         if requires_grad:
@@ -220,7 +250,7 @@ def _with_flag(found: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
 
 
 def _checked(array: np.ndarray) -> np.ndarray:
-    """The array in one of our dtype objects; an error if PyTorch could not look at it."""
+    """Return the array with one of our dtype objects; raise if PyTorch could not view it."""
     which = dtypes.of_array(array)
     itemsize = array.itemsize
     if array.size:
@@ -236,7 +266,7 @@ def _checked(array: np.ndarray) -> np.ndarray:
                     "given numpy array strides not a multiple of the element byte size. Copy the "
                     "numpy array to reallocate the memory."
                 )
-    # Equal dtypes need not be the same object, and `numpy.longlong` is one of them.
+    # Equal dtypes need not be the same object, as with `numpy.longlong`.
     return array if array.dtype is which.numpy else array.view(which.numpy)
 
 
@@ -254,13 +284,19 @@ def _adopted(array: np.ndarray) -> np.ndarray:
 
 
 def from_numpy(ndarray: np.ndarray, /) -> Tensor:
-    """A tensor on the memory of an array: what is written to one is seen in the other.
+    """Make a tensor on the memory of a NumPy array: writes to one are seen in the other.
 
-    Differs: a tensor on a read-only array stays read-only, where PyTorch would write.
+    Args:
+        ndarray: a NumPy array of a dtype that tensors have.
 
-    >>> import numpy, taper
-    >>> taper.from_numpy(numpy.array([1.0, 2.0], numpy.float32))
-    tensor([1., 2.])
+    Returns: a tensor of the same shape and dtype.
+
+    Differs from PyTorch: a tensor on a read-only array stays read-only; PyTorch would write.
+
+    Example:
+        >>> import numpy, taper
+        >>> taper.from_numpy(numpy.array([1.0, 2.0], numpy.float32))
+        tensor([1., 2.])
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
@@ -271,7 +307,7 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor on the memory of an object with the buffer protocol.
+    """Make a tensor on the memory of an object with the buffer protocol.
 
     `count` is in elements, `offset` in bytes.
 
@@ -301,7 +337,7 @@ def frombuffer(
 
 
 def _checked_count(length: int, size: int, count: int, offset: int) -> int:
-    """How many elements of `size` bytes to read from a buffer of `length` bytes."""
+    """Compute how many elements of `size` bytes to read from a buffer of `length` bytes."""
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:

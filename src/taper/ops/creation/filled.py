@@ -1,6 +1,8 @@
 """Making tensors that are uninitialised or filled with one number, free or like another tensor.
 
 What is read from data is in `data`, what counts or samples a curve in `ranges`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def _filled(
     requires_grad: Any,
     default: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A tensor with one number everywhere, or nothing in particular if it is None."""
+    """Make a tensor with one number everywhere, or uninitialised if it is None."""
     which = options(function, dtype, layout, device, pin_memory, default)
     if requires_grad:
         check_flag(function, requires_grad)
@@ -72,12 +74,23 @@ def zeros(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of zeros; the sizes are given one by one or as a tuple.
+    """Make a tensor of zeros.
 
-    >>> import taper
-    >>> taper.zeros(2, 3)
-    tensor([[0., 0., 0.],
-            [0., 0., 0.]])
+    Args:
+        sizes: the lengths, one by one or as one tuple; none make a 0-d tensor.
+        size: the lengths, as a keyword.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
     """
     shape = shape_of("zeros", sizes, size)
     if shape and min(shape) < 0:
@@ -96,11 +109,22 @@ def ones(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of ones; the sizes are given one by one or as a tuple.
+    """Make a tensor of ones.
 
-    >>> import taper
-    >>> taper.ones((2,), dtype=taper.int64)
-    tensor([1, 1])
+    Args:
+        sizes: the lengths, one by one or as one tuple; none make a 0-d tensor.
+        size: the lengths, as a keyword.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.ones((2,), dtype=taper.int64)
+        tensor([1, 1])
     """
     shape = shape_of("ones", sizes, size)
     return _filled("ones", shape, 1, out, dtype, layout, device, pin_memory, requires_grad)
@@ -124,11 +148,23 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor whose elements are whatever the memory held.
+    """Make a tensor whose elements are whatever the memory held.
 
-    >>> import taper
-    >>> taper.empty(2, 3).shape
-    torch.Size([2, 3])
+    Args:
+        sizes: the lengths, one by one or as one tuple; none make a 0-d tensor.
+        size: the lengths, as a keyword.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory, row-major by default.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.empty(2, 3).shape
+        torch.Size([2, 3])
     """
     shape = shape_of("empty", sizes, size)
     check_memory_format("empty", memory_format)
@@ -153,12 +189,23 @@ def full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor with `fill_value` everywhere; its dtype is that of the number.
+    """Make a tensor with one value everywhere.
 
-    >>> import taper
-    >>> taper.full((2, 2), 7)
-    tensor([[7, 7],
-            [7, 7]])
+    Args:
+        size: the lengths.
+        fill_value: the value, a number or a 0-d tensor.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default that of the value.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
     """
     shape = shape_argument("full", "size", 1, size)
     value = number("full", "fill_value", 2, fill_value)
@@ -187,7 +234,7 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with the given strides.
+    """Make an uninitialised tensor with the given strides.
 
     >>> import taper
     >>> taper.empty_strided((2, 3), (1, 2)).stride()
@@ -208,7 +255,7 @@ def empty_permuted(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in the order of `physical_layout`.
+    """Make an uninitialised tensor whose dimensions lie in memory as `physical_layout` says.
 
     >>> import taper
     >>> taper.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
@@ -266,7 +313,7 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a tensor without dimensions, of the default dtype if none is given.
+    """Make a 0-d tensor of a number, of the default dtype if none is given.
 
     >>> import taper
     >>> taper.scalar_tensor(3)
@@ -290,12 +337,23 @@ def eye(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A matrix with ones on the diagonal and zeros elsewhere.
+    """Make a matrix with ones on the diagonal and zeros elsewhere.
 
-    >>> import taper
-    >>> taper.eye(2)
-    tensor([[1., 0.],
-            [0., 1.]])
+    Args:
+        n: number of rows.
+        m: number of columns; `n` by default.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
     """
     rows = integer("eye", "n", 1, n)
     columns = rows if m is None else integer("eye", "m", 2, m)
@@ -343,11 +401,21 @@ def zeros_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Zeros in the shape, dtype and order of dimensions of another tensor.
+    """Make a tensor of zeros in the form of another tensor.
 
-    >>> import taper
-    >>> taper.zeros_like(taper.tensor([1, 2]))
-    tensor([0, 0])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros_like(taper.tensor([1, 2]))
+        tensor([0, 0])
     """
     return _like(
         "zeros_like", input, 0, dtype, layout, device, pin_memory, requires_grad, memory_format
@@ -365,11 +433,21 @@ def ones_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Ones in the shape, dtype and order of dimensions of another tensor.
+    """Make a tensor of ones in the form of another tensor.
 
-    >>> import taper
-    >>> taper.ones_like(taper.tensor([5.0, 6.0]))
-    tensor([1., 1.])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.ones_like(taper.tensor([5.0, 6.0]))
+        tensor([1., 1.])
     """
     return _like(
         "ones_like", input, 1, dtype, layout, device, pin_memory, requires_grad, memory_format
@@ -387,11 +465,21 @@ def empty_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """An uninitialised tensor in the shape, dtype and order of dimensions of another.
+    """Make a tensor in the form of another; its elements are whatever the memory held.
 
-    >>> import taper
-    >>> taper.empty_like(taper.ones(2, 3).t()).stride()
-    (1, 3)
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.empty_like(taper.ones(2, 3).t()).stride()
+        (1, 3)
     """
     return _like(
         "empty_like", input, None, dtype, layout, device, pin_memory, requires_grad, memory_format
@@ -410,11 +498,22 @@ def full_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """One number everywhere, in the shape, dtype and order of dimensions of another tensor.
+    """Make a tensor with one value everywhere, in the form of another tensor.
 
-    >>> import taper
-    >>> taper.full_like(taper.tensor([1, 2]), 7)
-    tensor([7, 7])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        fill_value: the value, a number or a 0-d tensor.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.full_like(taper.tensor([1, 2]), 7)
+        tensor([7, 7])
     """
     value = number("full_like", "fill_value", 2, fill_value)
     return _like(
@@ -433,11 +532,21 @@ def new_zeros(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Zeros of a given size in the dtype of this tensor.
+    """Make a tensor of zeros in the dtype of this tensor.
 
-    >>> import taper
-    >>> taper.tensor([1, 2]).new_zeros(3)
-    tensor([0, 0, 0])
+    Args:
+        sizes: the lengths, one by one or as one tuple.
+        size: the lengths, as a keyword.
+        dtype: dtype of the result; by default that of this tensor.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).new_zeros(3)
+        tensor([0, 0, 0])
     """
     shape = shape_of("new_zeros", sizes, size)
     return _filled(
@@ -456,7 +565,7 @@ def new_ones(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of a given size in the dtype of this tensor.
+    """Make a tensor of ones in the dtype of this tensor.
 
     >>> import taper
     >>> taper.tensor([1, 2]).new_ones(3)
@@ -479,7 +588,7 @@ def new_empty(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor of a given size in the dtype of this one.
+    """Make an uninitialised tensor in the dtype of this one.
 
     >>> import taper
     >>> taper.tensor([1, 2]).new_empty(3).dtype
@@ -512,7 +621,7 @@ def new_full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of a given size with one number everywhere, in the dtype of this tensor.
+    """Make a tensor with one number everywhere, in the dtype of this tensor.
 
     >>> import taper
     >>> taper.tensor([1.0]).new_full((2,), 7)
@@ -545,7 +654,7 @@ def new_empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with the given strides in the dtype of this one.
+    """Make an uninitialised tensor with the given strides in the dtype of this one.
 
     >>> import taper
     >>> taper.tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()

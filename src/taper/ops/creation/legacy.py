@@ -1,7 +1,7 @@
 """The old constructors: `Tensor(...)`, `FloatTensor(...)`, `Tensor.new(...)`, and subclasses.
 
-An integer argument is a size and gives uninitialised memory, a sequence is data.  Inside the
-package nobody calls `Tensor(...)`: `tensor.wrap` is the way, and costs no arguments to look at.
+An integer argument is a size and gives uninitialised memory, a sequence is data. Inside the package
+nobody calls `Tensor(...)`: `tensor.wrap` is faster, as it has no arguments to look at.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _from_sequence(data: Any, which: dtypes.dtype) -> Tensor:
 def construct(
     arguments: tuple[Any, ...], which: dtypes.dtype | None, size: Any = None, device: Any = None
 ) -> Tensor:
-    """What the old constructors return; `which` is None for `Tensor`, which keeps dtypes."""
+    """Make what the old constructors return; `which` is None for `Tensor`, which keeps dtypes."""
     if device is not None and as_device(device) != CPU:
         raise RuntimeError(
             "legacy constructor expects device type: cpu but device type: "
@@ -84,7 +84,7 @@ def _from_one(value: Any, which: dtypes.dtype | None, dtype: dtypes.dtype) -> Te
 
 
 def _new(cls: type[Tensor], *arguments: Any, size: Any = None, device: Any = None) -> Tensor:
-    """Data from a sequence, an array or a tensor, or uninitialised memory of the given sizes.
+    """Make a tensor of data (a sequence, array or tensor) or uninitialised with given sizes.
 
     >>> import taper
     >>> taper.Tensor([1, 2])
@@ -102,7 +102,7 @@ Tensor.__new__ = staticmethod(_new)  # type: ignore[assignment,method-assign]
 
 @composite(public=False)
 def new(input: Tensor, *arguments: Any, size: Any = None, device: Any = None) -> Tensor:
-    """A new tensor of this tensor's dtype, by the rules of the old constructors.
+    """Make a tensor of this tensor's dtype, by the rules of the old constructors.
 
     >>> import taper
     >>> taper.tensor([1]).new([2.5, 3.5])
@@ -123,7 +123,7 @@ def _check_subclass(cls: Any) -> None:
 
 @composite(public=False)
 def as_subclass(input: Tensor, cls: type[_T]) -> _T:
-    """The same tensor, with its history, as an object of a subclass.
+    """Return the same tensor, with its history, as an object of a subclass.
 
     >>> import taper
     >>> class Marked(taper.Tensor):
@@ -138,7 +138,7 @@ def as_subclass(input: Tensor, cls: type[_T]) -> _T:
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-    """A leaf of a subclass on the memory of a tensor."""
+    """Make a leaf of a subclass on the memory of a tensor."""
     _check_subclass(cls)
     made = same_memory(data)
     made.__class__ = cls
@@ -154,7 +154,7 @@ Tensor._make_subclass = staticmethod(_make_subclass)
 
 
 class tensortype(type):
-    """The class of `FloatTensor` and the like: they make tensors of one dtype, and have none.
+    """Makes tensors of one dtype: the class of `FloatTensor` and the like, which have no instances.
 
     `isinstance(x, FloatTensor)` asks for the dtype.
 

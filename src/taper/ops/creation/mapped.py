@@ -14,7 +14,7 @@ from taper.tensor import Tensor
 
 
 def _mapping(filename: str, shared: bool, nbytes: int) -> mmap.mmap:
-    """The first bytes of a file; a shared one is written back, and made as long as need be."""
+    """Map the first bytes of a file; a shared mapping is written back, and extended if needed."""
     mode = "r+b" if shared else "rb"
     if shared and not os.path.exists(filename):
         mode = "w+b"
@@ -49,7 +49,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The first `size` elements in a file, as a tensor on its memory.
+    """Make a tensor on the memory of a file: its first `size` elements.
 
     With `shared` what is written to the tensor goes to the file, which is created or extended if
     need be; without it the file stays as it is.

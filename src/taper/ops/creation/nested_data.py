@@ -24,7 +24,7 @@ _NUMBER_SET = frozenset(_NUMBERS)
 
 
 def default_dtype(number: type) -> dtypes.dtype:
-    """What a Python number of a type becomes."""
+    """Return what a Python number of a type becomes."""
     if number is float:
         return dtypes.default.float
     if number is int:
@@ -33,7 +33,7 @@ def default_dtype(number: type) -> dtypes.dtype:
 
 
 def read(data: Any, which: dtypes.dtype | None) -> np.ndarray:
-    """A new array of nested data, in dtype `which` or the one that the elements ask for."""
+    """Read nested data into an array, in dtype `which` or the one that the elements ask for."""
     kind = type(data)
     if kind in _NUMBER_SET:
         return _read_number(data, default_dtype(kind) if which is None else which)
@@ -62,7 +62,7 @@ def _read_number(number: Any, which: dtypes.dtype) -> np.ndarray:
 
 
 def _read_numbers(values: list[Any], kinds: set[type], which: dtypes.dtype) -> np.ndarray:
-    """Plain numbers; those that NumPy would treat another way are looked at one by one."""
+    """Read plain numbers; those that NumPy would treat differently one by one."""
     careful = which.category == dtypes.INTEGER and kinds - {int, bool}
     if not careful and not (which is dtypes.uint64 and bool in kinds):
         try:
@@ -73,7 +73,7 @@ def _read_numbers(values: list[Any], kinds: set[type], which: dtypes.dtype) -> n
 
 
 def _flattened(data: Any) -> tuple[tuple[int, ...], list[Any], set[type]] | None:
-    """Shape, elements and their types of nested lists and tuples; None if they are ragged."""
+    """Flatten nested lists and tuples: shape, elements and their types; None if ragged."""
     shape = [len(data)]
     level: Any = data
     while True:
@@ -111,14 +111,14 @@ def _read_slowly(data: Any, which: dtypes.dtype | None) -> np.ndarray:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether a value is read as a dimension and not as an element."""
+    """Tell whether a value is read as a dimension and not as an element."""
     if isinstance(value, (dict, set, frozenset, Tensor, np.generic)):
         return False
     return hasattr(value, "__getitem__") and hasattr(value, "__len__")
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The lengths of the first elements, all the way down; the others are checked on reading."""
+    """Find the lengths of the first elements, all the way down; reading checks the others."""
     shape: list[int] = []
     while is_sequence(data):
         if isinstance(data, np.ndarray) and not data.ndim:
@@ -133,7 +133,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _inferred(data: Any) -> dtypes.dtype:
-    """The dtype of nested data: of all elements, promoted pairwise; no elements are floats."""
+    """Find the dtype of nested data: elements are promoted pairwise; no elements are floats."""
     for number in _NUMBERS[::-1]:
         if isinstance(data, number) and not isinstance(data, np.generic):
             return default_dtype(number)
@@ -155,7 +155,7 @@ def _inferred(data: Any) -> dtypes.dtype:
 
 
 def _next_level(sequences: list[Any], dim: int, length: int) -> list[Any]:
-    """The elements of all sequences of a dimension, each of which must have `length`."""
+    """List the elements of all sequences of a dimension, each of which must have `length`."""
     elements: list[Any] = []
     for sequence in sequences:
         if isinstance(sequence, Tensor) and sequence._array.ndim:

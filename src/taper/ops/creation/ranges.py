@@ -28,7 +28,7 @@ _UNCOUNTABLE = (dtypes.bool_, dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
 def _rounded(values: np.ndarray, which: dtypes.dtype) -> np.ndarray:
-    """float64 values in a dtype; half precision is rounded from float32."""
+    """Convert float64 values to a dtype; half precision is rounded from float32."""
     if which.itemsize == 2 and which.is_floating_point:
         values = values.astype(np.float32)
     return values.astype(which.numpy)
@@ -38,7 +38,7 @@ def _rounded(values: np.ndarray, which: dtypes.dtype) -> np.ndarray:
 
 
 def _real(value: Any) -> Any:
-    """A number that must be real."""
+    """Check that a number is real."""
     if isinstance(value, complex):
         if value.imag:
             raise RuntimeError("value cannot be converted to type double without overflow")
@@ -51,7 +51,7 @@ def _real(value: Any) -> Any:
 
 
 def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
-    """How many values `arange` gives."""
+    """Count the values that `arange` gives."""
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -72,7 +72,7 @@ def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
 
 
 def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray:
-    """`start`, `start + step` ...: each computed from the start, not from the one before."""
+    """Compute `start`, `start + step` ..., each from the start, not from the one before."""
     if which in _UNCOUNTABLE or which.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{which.scalar_type}'")
     refuse_size((count,), which.numpy)
@@ -83,7 +83,7 @@ def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray
 
 
 def _arange_arguments(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
-    """First value, limit and step; one number alone is the limit, wherever it stands."""
+    """Return first value, limit and step; one number alone is the limit, wherever it stands."""
     width = 1 if step is None else _real(number("arange", "step", 3, step))
     if step is None and (start is None or end is None):
         return 0, _real(number("arange", "end", 1, start if end is None else end)), width
@@ -106,11 +106,25 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers from `start` (0 if one number is given) up to, not including, `end`.
+    """Make a vector of numbers at equal distances, `end` excluded.
 
-    >>> import taper
-    >>> taper.arange(3), taper.arange(1, 2, 0.5)
-    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    result = start, start + step, start + 2·step, … below `end`
+
+    Args:
+        start: first number; 0 if only one number is given, which is then `end`.
+        end: bound that is not reached.
+        step: distance of neighbours, 1 by default; negative to count down.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default int64, or the default dtype if a number is a float.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (⌈(end - start) / step⌉,)
+
+    Example:
+        >>> import taper
+        >>> taper.arange(3), taper.arange(1, 2, 0.5)
+        (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     first, last, width = _arange_arguments(start, end, step)
     floating = isinstance(first, float) or isinstance(last, float) or isinstance(width, float)
@@ -153,7 +167,7 @@ def range(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers from `start` up to and including `end`, as floats; deprecated, use `arange`.
+    """Make a vector of numbers from `start` up to and including `end`; deprecated: use `arange`.
 
     >>> import taper, warnings
     >>> with warnings.catch_warnings():
@@ -184,7 +198,7 @@ def range(
 
 
 def _end_points(function: str, start: Any, end: Any) -> tuple[Any, Any]:
-    """Start and end as numbers; they may be tensors without dimensions."""
+    """Return start and end as numbers; they may be tensors without dimensions."""
     tensors = {"start": start, "end": end}
     tensors = {name: each for name, each in tensors.items() if isinstance(each, Tensor)}
     if any(each._array.ndim for each in tensors.values()):
@@ -201,7 +215,7 @@ def _end_points(function: str, start: Any, end: Any) -> tuple[Any, Any]:
 
 
 def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.ndarray:
-    """Evenly spaced values, counted from the start in the first half and from the end after it.
+    """Space values evenly, counted from the start in the first half and from the end after it.
 
     The step is rounded to the dtype; product and sum are rounded once, as a processor's fused
     multiply-add does, but half precision is rounded after each of them.
@@ -227,7 +241,7 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
 
 
 def _overloads(base: float | None) -> list[str]:
-    """The signatures of linspace, or with a base those of logspace."""
+    """List the signatures of linspace or, with a base, those of logspace."""
     options = (
         "Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device "
         "device = None, bool pin_memory = False, bool requires_grad = False"
@@ -303,11 +317,23 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included.
+    """Make a vector of `steps` numbers at equal distances, both ends included.
 
-    >>> import taper
-    >>> taper.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Args:
+        start: first number, or a 0-d tensor.
+        end: last number, or a 0-d tensor.
+        steps: how many numbers.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (steps,)
+
+    Example:
+        >>> import taper
+        >>> taper.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     return _sampled(
         "linspace", start, end, steps, None, out, dtype, layout, device, pin_memory, requires_grad
@@ -328,7 +354,7 @@ def logspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`steps` numbers from `base**start` to `base**end` with evenly spaced exponents.
+    """Make a vector of `steps` numbers from `base**start` to `base**end`, evenly in exponents.
 
     >>> import taper
     >>> taper.logspace(0, 2, 3)
@@ -344,9 +370,9 @@ def logspace(
 
 @composite(method=False)
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector as the columns of a matrix, the highest first unless `increasing`.
+    """Make a matrix of powers of a vector, the highest first unless `increasing`.
 
-    Differs: it can be differentiated; PyTorch's backward fails.
+    Differs from PyTorch: it can be differentiated; PyTorch's backward fails.
 
     >>> import taper
     >>> taper.vander(taper.tensor([1, 2, 3]), increasing=True)

@@ -30,7 +30,7 @@ def _window(
     pin_memory: Any,
     requires_grad: Any,
 ) -> Tensor:
-    """A window of `curve(positions, intervals)`."""
+    """Make a window of `curve(positions, intervals)`."""
     length = integer(function, "window_length", 1, window_length)
     if not isinstance(periodic, bool):
         raise TypeError(
@@ -59,7 +59,7 @@ def _window(
 
 
 def _scalar(value: float, like: np.ndarray) -> Any:
-    """A number in the dtype of an array, so that the array's dtype stays."""
+    """Convert a number to the dtype of an array, so that the array's dtype stays."""
     return like.dtype.type(value)
 
 
@@ -99,7 +99,7 @@ def hann_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """One minus a cosine, halved: 0 at the ends and 1 in the middle.
+    """Make a window of half of one minus a cosine: 0 at the ends and 1 in the middle.
 
     >>> import taper
     >>> taper.hann_window(4)
@@ -135,7 +135,7 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`alpha - beta * cos`: a raised cosine whose ends are not quite 0.
+    """Make a window of `alpha - beta * cos`: a raised cosine whose ends are not quite 0.
 
     >>> import taper
     >>> taper.hamming_window(4)
@@ -169,7 +169,7 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A triangle: 0 at the ends and 1 in the middle.
+    """Make a triangular window: 0 at the ends and 1 in the middle.
 
     >>> import taper
     >>> taper.bartlett_window(4)
@@ -199,7 +199,7 @@ def blackman_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Two cosines, so chosen that little leaks to neighbouring frequencies.
+    """Make a window of two cosines, so that little leaks to neighbouring frequencies.
 
     >>> import taper
     >>> taper.blackman_window(4, dtype=taper.float64)[1:]
@@ -230,7 +230,7 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A Bessel function; the larger `beta`, the narrower the window.
+    """Make a window of a Bessel function; the larger `beta`, the narrower the window.
 
     >>> import taper
     >>> taper.kaiser_window(4, beta=2.0)

@@ -1,7 +1,7 @@
 """Arithmetic of two tensors, element by element: sums, products, quotients.
 
-Owns: sums, products and quotients.  Powers are in `power`, remainders in `remainders`, other
-functions of two and three tensors in `blend`, extremes in `clamping`, of one tensor in `unary`.
+Powers are in `power`, remainders in `remainders`, other functions of two and three tensors in
+`blend`, extremes in `clamping`, functions of one tensor in `unary`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import ABSENT
 from taper.opdef import (
     FLOAT,
     LINEAR,
@@ -33,7 +34,7 @@ from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import zeros_like
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
 
@@ -42,7 +43,7 @@ NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
 
 
 def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
-    """`values * alpha` with PyTorch's rules for `alpha`."""
+    """Multiply values by `alpha`, with PyTorch's rules for its type."""
     kind = alpha.__class__
     if kind is int and alpha == 1:
         return values
@@ -74,11 +75,22 @@ def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
     check=not_implemented("add_stub", *WIDE),
 )
 def add(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
-    """Sum of two tensors, the second multiplied by `alpha`.
+    """Add two tensors element by element, the second multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
-    tensor([ 7., 10.])
+    result = input + alpha · other
+
+    Args:
+        input: first summand.
+        other: second summand, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
+        tensor([ 7., 10.])
     """
     return np.add(self, _scaled("add", other, alpha))
 
@@ -94,7 +106,7 @@ def add_other(grad, alpha):
 
 
 def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
-    """Subtraction is not for bool, be it a tensor or a number."""
+    """Refuse to subtract bools, tensors or numbers."""
     found = [
         each.dtype == np.bool_ if isinstance(each, ndarray) else isinstance(each, bool)
         for each in operands
@@ -123,11 +135,22 @@ def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     check=refuse_bool,
 )
 def sub(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
-    """Difference of two tensors, the second multiplied by `alpha`.
+    """Subtract from one tensor another, multiplied by `alpha`.
 
-    >>> import taper
-    >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
-    tensor([0., 1.])
+    result = input - alpha · other
+
+    Args:
+        input: the minuend.
+        other: the subtrahend, a tensor or a number.
+        alpha: number that multiplies `other`.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
+        tensor([0., 1.])
     """
     return np.subtract(self, _scaled("sub", other, alpha))
 
@@ -157,7 +180,7 @@ alias("subtract", sub)
     layout=lambda result, given: ELEMENTWISE(result, (given[1], given[0])),
 )
 def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
-    """Tensor `other` minus tensor `self`."""
+    """Subtract tensor `self` from tensor `other`."""
     return np.subtract(other, _scaled("rsub", self, alpha))
 
 
@@ -182,7 +205,7 @@ def rsub_tensor_other(grad):
     check=refuse_bool,
 )
 def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
-    """Number minus tensor."""
+    """Subtract a tensor from a number."""
     return np.subtract(other, _scaled("rsub", self, alpha))
 
 
@@ -193,7 +216,7 @@ def rsub_scalar_self(grad, alpha):
 
 @composite(method=False)
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """`other` minus `alpha` times `input`.
+    """Subtract `alpha` times `input` from `other`.
 
     >>> import taper
     >>> taper.rsub(taper.tensor([1.0, 2.0]), 3)
@@ -223,11 +246,21 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     ufunc=np.multiply,
 )
 def mul(self: Array, other: Operand) -> Array:
-    """Product of two tensors, element by element.
+    """Multiply two tensors element by element.
 
-    >>> import taper
-    >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
+    result = input · other
+
+    Args:
+        input: first factor.
+        other: second factor, a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.mul(taper.tensor([1.0, 2.0]), 3)
+        tensor([3., 6.])
     """
     return np.multiply(self, other)
 
@@ -258,7 +291,7 @@ alias("multiply", mul)
     method=False,
 )
 def div_true(self: Array, other: Operand) -> Array:
-    """Quotient of two tensors, not rounded."""
+    """Divide two tensors without rounding."""
     return np.divide(self, other)
 
 
@@ -273,7 +306,7 @@ def div_true_other(grad, self, other):
 
 
 def _quotient(self: ndarray, other: ndarray, mode: str) -> Any:
-    """The quotient, rounded as `mode` says; integers stay integers."""
+    """Divide and round as `mode` says; integers stay integers."""
     common = dtypes.FROM_NUMPY[self.dtype]
     if common.name in NOT_ROUNDED:
         not_implemented(f"div_{mode}_cpu", *NOT_ROUNDED)(common, ())
@@ -291,9 +324,9 @@ def _quotient(self: ndarray, other: ndarray, mode: str) -> Any:
 
 
 def _floor_in_steps(self: ndarray, other: ndarray) -> Any:
-    """The quotient rounded downwards in half precision, with every step rounded.
+    """Divide in half precision and round down, with every step rounded.
 
-    A divisor without dimensions stays in float32, as PyTorch has it.
+    A divisor without dimensions stays in float32, as in PyTorch.
     """
     if not other.ndim:
         wide = np.floor_divide(self.astype(np.float32), other.astype(np.float32))
@@ -310,7 +343,7 @@ def _floor_in_steps(self: ndarray, other: ndarray) -> Any:
 
 
 def refuse_zero(dividend: ndarray, divisor: ndarray) -> None:
-    """PyTorch's error for dividing integers by zero."""
+    """Raise PyTorch's error if integers are divided by zero."""
     if dividend.size and not divisor.all():
         raise RuntimeError("ZeroDivisionError")
 
@@ -334,7 +367,7 @@ def _check_rounding(mode: Any) -> None:
     method=False,
 )
 def div_unrounded(self: Array, other: Operand, rounding_mode: str | None) -> Array:
-    """Quotient of two tensors whose rounding was asked for as None."""
+    """Divide two tensors with `rounding_mode=None`, which has a node of its own."""
     return np.divide(self, other)
 
 
@@ -361,7 +394,7 @@ def div_unrounded_other(grad, self, other, rounding_mode):
     method=False,
 )
 def div_rounded(self: Array, other: Operand, rounding_mode: str) -> Array:
-    """Quotient of two tensors, rounded towards zero ("trunc") or downwards ("floor")."""
+    """Divide two tensors and round towards zero ("trunc") or down ("floor")."""
     return _quotient(self, other, rounding_mode)
 
 
@@ -376,19 +409,19 @@ def div_rounded(self: Array, other: Operand, rounding_mode: str) -> Array:
     method=False,
 )
 def div_rounded_in_steps(self: Array, other: Array, rounding_mode: str) -> Array:
-    """As `div_rounded`, of half precision: the quotient is rounded before it is cut."""
+    """Divide in half precision as `div_rounded` does, but round the quotient before cutting it."""
     return _quotient(self, other, rounding_mode)
 
 
 def _both_low(input: Any, other: Any) -> bool:
-    """Whether both are tensors of half precision; a divisor without dimensions is a number."""
+    """Tell whether both are tensors of half precision; a divisor without dimensions is a number."""
     pair = isinstance(input, Tensor) and isinstance(other, Tensor) and other._array.ndim > 0
     return pair and input._array.dtype in LOW_PRECISION and other._array.dtype in LOW_PRECISION
 
 
 def rounded_quotient(input: Any, other: Any, rounding_mode: str) -> Any:
-    """What `div` gives with a rounding mode, for formulas: of arrays or of Tensors."""
-    arrays = [each._array if isinstance(each, Tensor) else each for each in (input, other)]
+    """Divide with a rounding mode, in formulas: arrays or Tensors."""
+    arrays = [array_of(each) for each in (input, other)]
     low = arrays[0].dtype in LOW_PRECISION and arrays[0].dtype == arrays[1].dtype
     rounded = div_rounded_in_steps if low and arrays[1].ndim else div_rounded
     return rounded(input, other, rounding_mode)
@@ -406,20 +439,28 @@ def div_rounded_other(grad, self, other, rounding_mode):
     return zeros_like(grad)
 
 
-_NOT_GIVEN: Any = object()
-
-
 @composite()
-def div(input: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN, out: Any = None) -> Any:
-    """Quotient of two tensors; `rounding_mode` "trunc" rounds towards zero, "floor" downwards.
+def div(input: Any, other: Any, *, rounding_mode: Any = ABSENT, out: Any = None) -> Any:
+    """Divide one tensor by another, element by element.
 
-    >>> import taper
-    >>> taper.div(taper.tensor([1.0, 2.0]), 4)
-    tensor([0.2500, 0.5000])
-    >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
-    tensor([-4,  3])
+    result = input / other; integers give the default floating dtype unless the quotient is rounded.
+
+    Args:
+        input: the dividend.
+        other: the divisor, a tensor or a number.
+        rounding_mode: None (exact), "trunc" (towards zero) or "floor" (down); both keep integers.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.div(taper.tensor([1.0, 2.0]), 4)
+        tensor([0.2500, 0.5000])
+        >>> taper.div(taper.tensor([-7, 7]), 2, rounding_mode="floor")
+        tensor([-4,  3])
     """
-    if rounding_mode is _NOT_GIVEN:
+    if rounding_mode is ABSENT:
         return div_true(input, other, out=out)
     _check_rounding(rounding_mode)
     if rounding_mode is None:
@@ -435,9 +476,9 @@ _div_in_steps_in_place = inplace_function(div_rounded_in_steps)
 
 
 @composite(name="div_", public=False)
-def div_in_place(self: Any, other: Any, *, rounding_mode: Any = _NOT_GIVEN) -> Any:
+def div_in_place(self: Any, other: Any, *, rounding_mode: Any = ABSENT) -> Any:
     """In-place version of `div`."""
-    if rounding_mode is _NOT_GIVEN:
+    if rounding_mode is ABSENT:
         return div_true_in_place(self, other)
     _check_rounding(rounding_mode)
     if rounding_mode is None:
@@ -451,7 +492,7 @@ alias("divide", div)
 
 @composite()
 def true_divide(input: Any, other: Any, *, out: Any = None) -> Any:
-    """Quotient of two tensors, never rounded.
+    """Divide two tensors, never rounding.
 
     >>> import taper
     >>> taper.true_divide(taper.tensor([1, 2]), 4)
@@ -467,7 +508,7 @@ def true_divide_in_place(self: Any, other: Any) -> Any:
 
 
 def no_derivative(name: str) -> RuntimeError:
-    """The error of a backward pass through an operator that PyTorch records but cannot derive."""
+    """Make the error of a backward pass through what PyTorch records but cannot differentiate."""
     return RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
@@ -482,7 +523,7 @@ def no_derivative(name: str) -> RuntimeError:
     method=False,
 )
 def floor_divide_tensor(self: Array, other: Array) -> Array:
-    """Quotient of two tensors, rounded downwards."""
+    """Divide two tensors and round down."""
     return _quotient(self, other, "floor")
 
 
@@ -503,7 +544,7 @@ def floor_divide_tensor_all(grad):
     method=False,
 )
 def floor_divide_number(self: Array, other: Operand) -> Array:
-    """Quotient of a tensor and a number, rounded downwards."""
+    """Divide a tensor by a number and round down."""
     return _quotient(self, other, "floor")
 
 
@@ -524,7 +565,7 @@ def floor_divide_number_self(grad):
     method=False,
 )
 def floor_divide_of_number(self: Operand, other: Array) -> Array:
-    """Quotient of a number and a tensor, rounded downwards."""
+    """Divide a number by a tensor and round down."""
     return _quotient(self, other, "floor")
 
 
@@ -535,7 +576,7 @@ def floor_divide_of_number_other(grad):
 
 @composite()
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
-    """Quotient of two tensors, rounded downwards.  Differentiating it fails, as in PyTorch.
+    """Divide two tensors and round down. Differentiating it fails, as in PyTorch.
 
     >>> import taper
     >>> taper.floor_divide(taper.tensor([-7, 7]), 2)

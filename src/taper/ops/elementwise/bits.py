@@ -27,7 +27,7 @@ _OVERLOADS = (
     layout=ELEMENTWISE,
 )
 def bitwise_and(self: Array, other: Operand) -> Array:
-    """The bits that both elements have; for bool logical and.
+    """Keep the bits that both elements have; for bool logical and.
 
     >>> import taper
     >>> taper.bitwise_and(taper.tensor([6, 5]), 3)
@@ -46,7 +46,7 @@ def bitwise_and(self: Array, other: Operand) -> Array:
     layout=ELEMENTWISE,
 )
 def bitwise_or(self: Array, other: Operand) -> Array:
-    """The bits that one of the elements has; for bool logical or.
+    """Keep the bits that one of the elements has; for bool logical or.
 
     >>> import taper
     >>> taper.bitwise_or(taper.tensor([6, 5]), 3)
@@ -65,7 +65,7 @@ def bitwise_or(self: Array, other: Operand) -> Array:
     layout=ELEMENTWISE,
 )
 def bitwise_xor(self: Array, other: Operand) -> Array:
-    """The bits that exactly one of the elements has; for bool logical xor.
+    """Keep the bits that exactly one of the elements has; for bool logical xor.
 
     >>> import taper
     >>> taper.bitwise_xor(taper.tensor([6, 5]), 3)
@@ -77,7 +77,7 @@ def bitwise_xor(self: Array, other: Operand) -> Array:
 
 @op(promote=SAME, inplace=True, out=True)
 def bitwise_not(self: Array) -> Array:
-    """All bits turned; for bool logical not.
+    """Turn all bits; for bool logical not.
 
     >>> import taper
     >>> taper.bitwise_not(taper.tensor([0, -1]))
@@ -96,7 +96,7 @@ def bitwise_not(self: Array) -> Array:
     layout=ELEMENTWISE,
 )
 def bitwise_left_shift(self: Array, other: Operand) -> Array:
-    """The bits moved up by `other` places; none is left if there are not so many.
+    """Move the bits up by `other` places; those pushed out are lost.
 
     >>> import taper
     >>> taper.bitwise_left_shift(taper.tensor([1, 3]), 2)
@@ -115,7 +115,7 @@ def bitwise_left_shift(self: Array, other: Operand) -> Array:
     layout=ELEMENTWISE,
 )
 def bitwise_right_shift(self: Array, other: Operand) -> Array:
-    """The bits moved down by `other` places; the sign stays.
+    """Move the bits down by `other` places; the sign stays.
 
     >>> import taper
     >>> taper.bitwise_right_shift(taper.tensor([4, -8]), 2)
@@ -127,7 +127,7 @@ def bitwise_right_shift(self: Array, other: Operand) -> Array:
 
 @op(promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
 def gcd(self: Array, other: Array) -> Array:
-    """The greatest common divisor of two whole numbers.
+    """Find the greatest common divisor of two whole numbers.
 
     >>> import taper
     >>> taper.gcd(taper.tensor([12, 18]), taper.tensor([8, 27]))
@@ -139,7 +139,7 @@ def gcd(self: Array, other: Array) -> Array:
 
 @op(promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
 def lcm(self: Array, other: Array) -> Array:
-    """The least common multiple of two whole numbers.
+    """Find the least common multiple of two whole numbers.
 
     >>> import taper
     >>> taper.lcm(taper.tensor([4, 6]), taper.tensor([6, 9]))

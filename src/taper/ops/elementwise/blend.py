@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import select
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import ABSENT
 from taper.dtypes import C_NAMES
 from taper.opdef import (
     FLOAT,
@@ -37,7 +38,7 @@ from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import inside, zeros_like
 from taper.tensor import Tensor
 
-# C++'s names of types in error texts
+# what C++ calls the types, in error texts
 
 
 # --- where -----------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ _WHERE = (
     layout=ELEMENTWISE,
 )
 def where_self(condition: Array, self: Operand, other: Operand) -> Array:
-    """`self` where the condition holds, else `other`."""
+    """Take `self` where the condition holds, else `other`."""
     return select(condition, self, other)
 
 
@@ -86,9 +87,6 @@ def where_self_tangent(condition, self_t, other_t):
     )
 
 
-_NOT_GIVEN: Any = object()
-
-
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
@@ -96,22 +94,33 @@ def where(
     condition: Tensor, input: Operand, other: Operand, *, out: Tensor | None = None
 ) -> Tensor: ...
 @composite(method=False)
-def where(
-    condition: Any, input: Any = _NOT_GIVEN, other: Any = _NOT_GIVEN, *, out: Any = None
-) -> Any:
-    """`input` where the condition holds, else `other`; alone: the indices where it holds.
+def where(condition: Any, input: Any = ABSENT, other: Any = ABSENT, *, out: Any = None) -> Any:
+    """Choose elements from one of two tensors, as a condition tells.
 
-    >>> import taper
-    >>> x = taper.tensor([1.0, -2.0])
-    >>> taper.where(x > 0, x, 0)
-    tensor([1., 0.])
+    result = input where condition holds, else other
+
+    Args:
+        condition: a bool tensor.
+        input: tensor or number taken where the condition is True.
+        other: tensor or number taken where it is False.
+        out: tensor that receives the result.
+
+    Shape: the three broadcast together; the result has the broadcast shape.
+
+    Returns: the chosen elements; with the condition alone, its `nonzero(as_tuple=True)`.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, -2.0])
+        >>> taper.where(x > 0, x, 0)
+        tensor([1., 0.])
     """
     if isinstance(condition, ndarray | np.generic):
         kind = other.dtype if input.__class__ in NUMBERS else input.dtype
         return select(condition, np.asarray(input, kind), np.asarray(other, kind))
     if not isinstance(condition, Tensor):
         raise invalid_combination("where", (condition, input, other), _WHERE)
-    if input is _NOT_GIVEN and other is _NOT_GIVEN:
+    if input is ABSENT and other is ABSENT:
         return condition.nonzero(as_tuple=True)
     if condition._array.dtype != np.bool_:
         condition = _boolean(condition)
@@ -134,7 +143,20 @@ def _boolean(condition: Tensor) -> Tensor:
 
 
 def _where_method(self: Any, condition: Any, other: Any) -> Any:
-    """The tensor where the condition holds, else `other`."""
+    """Keep the tensor's elements where a condition holds, take others elsewhere.
+
+    Args:
+        condition: a bool tensor.
+        other: tensor or number taken where the condition is False.
+
+    Shape: the three broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> x = taper.tensor([1.0, -2.0])
+        >>> x.where(x > 0, 0)
+        tensor([1., 0.])
+    """
     return where(condition, self, other)
 
 
@@ -145,7 +167,7 @@ methods["where"] = _where_method
 
 
 def _refuse_mixed(first: ndarray, others: dict[str, Any]) -> None:
-    """lerp does not promote."""
+    """Refuse different dtypes: lerp does not promote."""
     for name, each in others.items():
         if each.dtype != first.dtype and not (name == "weight" and each.ndim == 0):
             kinds = [C_NAMES[dtypes.FROM_NUMPY[array.dtype]] for array in (first, each)]
@@ -153,7 +175,7 @@ def _refuse_mixed(first: ndarray, others: dict[str, Any]) -> None:
 
 
 def _lerp(first: ndarray, last: ndarray, weight: Any, kernel: str) -> Any:
-    """first + weight (last - first), from the nearer end: exact at both."""
+    """Compute first + weight (last - first) from the nearer end, exact at both ends."""
     kind = dtypes.FROM_NUMPY[first.dtype]
     if kind.category < dtypes.FLOATING:
         not_implemented(kernel, kind.name)(kind, ())
@@ -182,7 +204,7 @@ def _lerp(first: ndarray, last: ndarray, weight: Any, kernel: str) -> Any:
     layout=ELEMENTWISE,
 )
 def lerp_number(self: Array, end: Array, weight: Any) -> Array:
-    """A point between two tensors, `weight` of the way."""
+    """Go `weight`, a number, of the way from one tensor to another."""
     _refuse_mixed(self, {"end": end})
     if isinstance(weight, complex) and self.dtype.kind != "c":
         name = C_NAMES[dtypes.FROM_NUMPY[self.dtype]]
@@ -210,7 +232,7 @@ def lerp_number_end(grad, weight):
     method=False,
 )
 def lerp_tensor(self: Array, end: Array, weight: Array) -> Array:
-    """A point between two tensors, `weight` of the way."""
+    """Go `weight`, a tensor, of the way from one tensor to another."""
     _refuse_mixed(self, {"end": end, "weight": weight})
     return _lerp(self, end, weight, "lerp_kernel_tensor")
 
@@ -226,13 +248,13 @@ def lerp_tensor_end(grad, weight):
 
 
 @derivative(lerp_tensor, wrt="weight")
-def lerp_tensor_weight(grad, self, end, weight):  # which PyTorch saves for any gradient
+def lerp_tensor_weight(grad, self, end, weight):  # PyTorch saves it whichever gradient is wanted
     return grad * conj(end - self)
 
 
 @composite()
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
-    """The points between `input` and `end`, `weight` of the way.
+    """Go `weight` of the way from `input` to `end`: input + weight (end - input).
 
     >>> import taper
     >>> taper.lerp(taper.tensor([0.0, 10.0]), taper.tensor([1.0, 20.0]), 0.25)
@@ -259,7 +281,7 @@ def lerp_in_place(self: Any, end: Any, weight: Any) -> Any:
 
 
 def _times(values: Any, value: Any) -> Any:
-    """`values * value` in the dtype of the values, which rounds a fractional factor of integers."""
+    """Multiply in the dtype of the values, which rounds a fractional factor of integers."""
     if value == 1:
         return values
     return np.multiply(values, np.asarray(value).astype(values.dtype))
@@ -274,7 +296,7 @@ def _times(values: Any, value: Any) -> Any:
     check=not_implemented("addcmul_cpu_out", *BOOL, *WIDE),
 )
 def addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
-    """`input` plus `value` times the product of two tensors.
+    """Add `value` times the product of two tensors to `input`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 2.0])
@@ -321,7 +343,7 @@ def _refuse_integer_division(common: dtypes.dtype, operands: Sequence[Any]) -> N
     check=_refuse_integer_division,
 )
 def addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
-    """`input` plus `value` times the quotient of two tensors.
+    """Add `value` times the quotient of two tensors to `input`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 2.0])
@@ -332,7 +354,7 @@ def addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> A
 
 
 @derivative(addcdiv, wrt="self")
-def addcdiv_self(grad, tensor2):  # which PyTorch saves for any gradient
+def addcdiv_self(grad, tensor2):  # PyTorch saves it whichever gradient is wanted
     return grad
 
 
@@ -366,7 +388,7 @@ def addcdiv_tensor2(grad, tensor1, tensor2, value):
     ),
 )
 def copysign_tensor(self: Array, other: Array) -> Array:
-    """The absolute value of one tensor with the sign of another."""
+    """Give the absolute values of one tensor the signs of another."""
     return np.copysign(self, other)
 
 
@@ -381,7 +403,7 @@ def copysign_tensor_other(grad):
 
 
 def _sign_change(before: Any, after: Any) -> Any:
-    """1 or -1; 0 at zero, where the derivative does not exist."""
+    """Return 1 or -1; 0 at zero, where the derivative does not exist."""
     return inside(after / (before + (before == 0)), before != 0)
 
 
@@ -402,7 +424,7 @@ def _sign_change(before: Any, after: Any) -> Any:
     ),
 )
 def copysign_number(self: Array, other: Operand) -> Array:
-    """The absolute value of a tensor with the sign of a number."""
+    """Give the absolute values of a tensor the sign of a number."""
     return np.copysign(self, other)
 
 
@@ -413,7 +435,7 @@ def copysign_number_self(grad, self, result):
 
 @composite()
 def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
-    """The absolute values of `input` with the signs of `other`.
+    """Give the absolute values of `input` the signs of `other`.
 
     >>> import taper
     >>> taper.copysign(taper.tensor([1.0, -2.0]), taper.tensor([-1.0, 3.0]))
@@ -451,7 +473,7 @@ def _refuse_mixed_heaviside(common: dtypes.dtype, operands: Sequence[Any]) -> No
     check=_refuse_mixed_heaviside,
 )
 def heaviside(self: Array, values: Array) -> Array:
-    """0 below zero, 1 above, `values` at zero.  Differentiating it fails, as in PyTorch.
+    """Return 0 below zero, 1 above, `values` at zero. Differentiating it fails, as in PyTorch.
 
     >>> import taper
     >>> taper.heaviside(taper.tensor([-1.0, 0.0, 2.0]), taper.tensor([0.5]))

@@ -53,11 +53,21 @@ def _real_only(name: str, kernel: str) -> Any:
     check=_real_only("maximum", "maximum_cpu"),
 )
 def maximum(self: Array, other: Array) -> Array:
-    """The larger of two elements; nan if one is nan.
+    """Take the larger of two elements, place by place; nan if either is nan.
 
-    >>> import taper
-    >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-    tensor([3., 4.])
+    The gradient of equal elements is halved between the two.
+
+    Args:
+        input: first tensor.
+        other: second tensor.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.maximum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+        tensor([3., 4.])
     """
     return np.maximum(self, other)
 
@@ -84,11 +94,21 @@ def _halved_at_ties(grad: Any, self: Any, other: Any) -> Any:
     check=_real_only("minimum", "minimum_cpu"),
 )
 def minimum(self: Array, other: Array) -> Array:
-    """The smaller of two elements; nan if one is nan.
+    """Take the smaller of two elements, place by place; nan if either is nan.
 
-    >>> import taper
-    >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
-    tensor([1., 2.])
+    The gradient of equal elements is halved between the two.
+
+    Args:
+        input: first tensor.
+        other: second tensor.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast; the result has their common shape and dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.minimum(taper.tensor([1.0, 4.0]), taper.tensor([3.0, 2.0]))
+        tensor([1., 2.])
     """
     return np.minimum(self, other)
 
@@ -111,7 +131,7 @@ def minimum_other(grad, self, other):
     check=_real_only("fmax", "maximum_cpu"),
 )
 def fmax(self: Array, other: Array) -> Array:
-    """The larger of two elements; nan only if both are nan.
+    """Take the larger of two elements; nan only if both are nan.
 
     >>> import taper
     >>> taper.fmax(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
@@ -138,7 +158,7 @@ def fmax_other(grad, self, other):
     check=_real_only("fmin", "minimum_cpu"),
 )
 def fmin(self: Array, other: Array) -> Array:
-    """The smaller of two elements; nan only if both are nan.
+    """Take the smaller of two elements; nan only if both are nan.
 
     >>> import taper
     >>> taper.fmin(taper.tensor([1.0, float("nan")]), taper.tensor([3.0, 2.0]))
@@ -161,13 +181,13 @@ def fmin_other(grad, self, other):
 
 
 def _bound(number: Any, kind: dtypes.dtype) -> ndarray:
-    """A number as a 0-d array of a dtype that can hold it."""
+    """Turn a number into a 0-d array of a dtype that can hold it."""
     refuse_overflow(number, kind)
     return scalar_array(number, kind.numpy)
 
 
 def _limited(values: ndarray, low: Any, high: Any) -> Any:
-    """Values kept within numbers, in the common dtype."""
+    """Move values between two numbers, in the common dtype."""
     if values.dtype.kind != "f":
         numbers = [each for each in (low, high) if each is not None]
         kind = dtypes.result_type([values, *numbers])
@@ -193,7 +213,7 @@ def _limited(values: ndarray, low: Any, high: Any) -> Any:
     signatures=_CLAMP,
 )
 def clamp_numbers(self: Array, min: Any = None, max: Any = None) -> Array:
-    """The tensor kept within two numbers."""
+    """Move the tensor's elements between two numbers."""
     return _limited(self, min, max)
 
 
@@ -203,7 +223,7 @@ def clamp_numbers_self(grad, self, min, max):
 
 
 def _within(value: Any, low: Any, high: Any) -> Any:
-    """Which elements lie within two numbers, rounded to their dtype; arrays and Tensors."""
+    """Tell which elements lie between two numbers, rounded to their dtype; arrays and Tensors."""
     if not isinstance(value, Tensor):
         low, high = (
             each if each is None else scalar_array(each, value.dtype) for each in (low, high)
@@ -226,7 +246,7 @@ def _within(value: Any, low: Any, high: Any) -> Any:
     signatures=_CLAMP,
 )
 def clamp_tensors(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
-    """The tensor kept within two tensors."""
+    """Move the tensor's elements between those of two tensors."""
     if self.dtype.kind == "b" and min is not None and max is not None:
         raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     if min is not None:
@@ -257,7 +277,7 @@ _PLAIN = frozenset({int, float, type(None)})
 
 
 def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]:
-    """Whether the bounds are tensors, and the bounds."""
+    """Return whether the bounds are tensors, and the bounds."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     given = [each for each in (min, max) if each is not None]
@@ -269,7 +289,7 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
         mixed = all(isinstance(each, Tensor) or each.__class__ in NUMBERS for each in given)
         if not mixed or any(isinstance(each, Tensor) and each._array.ndim for each in given):
             raise invalid_combination(label, (input, *given), _CLAMP)
-        # PyTorch takes a number for a 0-d tensor beside a number.
+        # Beside a number, PyTorch takes a 0-d tensor as a number.
         numbers = [each.item() if isinstance(each, Tensor) else each for each in numbers]
     if input.dtype.is_floating_point and any(each.__class__ is complex for each in numbers):
         raise RuntimeError("value cannot be converted to type double without overflow")
@@ -278,11 +298,22 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
 
 @composite()
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
-    """The tensor kept within `min` and `max`, numbers or tensors, of which one may be None.
+    """Move every element into the interval from `min` to `max`.
 
-    >>> import taper
-    >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
+    result = min(max(x, min), max); where `min` is above `max` the result is `max`.
+
+    Args:
+        input: a tensor.
+        min: lower bound, a number or a tensor; None for no bound.
+        max: upper bound, likewise; one of the two must be given.
+        out: tensor that receives the result.
+
+    Shape: `input` and tensor bounds broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.clamp(taper.tensor([-2.0, 0.5, 3.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
     """
     if min.__class__ in _PLAIN and max.__class__ in _PLAIN and min is not max:
         return clamp_numbers(input, min, max, out=out)
@@ -301,7 +332,7 @@ def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def _refuse_lower(target: Tensor, *bounds: Any) -> None:
-    """A bound of a higher category cannot be written, said with C++'s name of the type."""
+    """Refuse a bound of a higher category, which cannot be written, with C++'s name of the type."""
     numbers = [each for each in bounds if each is not None]
     kind = dtypes.result_type([target._array, *numbers])
     if not dtypes.can_cast(kind, target.dtype):
@@ -335,7 +366,7 @@ def _one_bound(name: str) -> tuple[str, str]:
     signatures=_one_bound("min"),
 )
 def clamp_min_number(self: Array, min: Any) -> Array:
-    """The tensor, not below a number."""
+    """Raise elements that lie below a number to it."""
     return _limited(self, min, None)
 
 
@@ -358,7 +389,7 @@ def clamp_min_number_self(grad, self, min):
     signatures=_one_bound("min"),
 )
 def clamp_min_tensor(self: Array, min: Array) -> Array:
-    """The tensor, not below a tensor."""
+    """Raise elements that lie below those of a tensor to them."""
     return np.maximum(self, min)
 
 
@@ -383,7 +414,7 @@ def clamp_min_tensor_min(grad, self, min):
     signatures=_one_bound("max"),
 )
 def clamp_max_number(self: Array, max: Any) -> Array:
-    """The tensor, not above a number."""
+    """Lower elements that lie above a number to it."""
     return _limited(self, None, max)
 
 
@@ -406,7 +437,7 @@ def clamp_max_number_self(grad, self, max):
     signatures=_one_bound("max"),
 )
 def clamp_max_tensor(self: Array, max: Array) -> Array:
-    """The tensor, not above a tensor."""
+    """Lower elements that lie above those of a tensor to them."""
     return np.minimum(self, max)
 
 
@@ -431,7 +462,7 @@ def _checked(label: str, input: Any, bound: Any) -> Any:
 
 @composite()
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
-    """The tensor, not below `min`.
+    """Raise elements that lie below `min` to it.
 
     >>> import taper
     >>> taper.clamp_min(taper.tensor([-2.0, 3.0]), 0)
@@ -444,7 +475,7 @@ def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
 
 @composite()
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
-    """The tensor, not above `max`.
+    """Lower elements that lie above `max` to it.
 
     >>> import taper
     >>> taper.clamp_max(taper.tensor([-2.0, 3.0]), 0)

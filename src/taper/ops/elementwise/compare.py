@@ -47,18 +47,29 @@ def _comparison(ufunc: np.ufunc, *refused: str) -> Callable[[Callable[..., Any]]
 
 @_comparison(np.equal)
 def eq(self: Array, other: Operand) -> Array:
-    """Whether two elements are equal.
+    """Compare two tensors for equality, element by element.
 
-    >>> import taper
-    >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
-    tensor([False,  True])
+    result = (input == other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.eq(taper.tensor([1.0, 2.0]), 2)
+        tensor([False,  True])
     """
     return np.equal(self, other)
 
 
 @_comparison(np.not_equal)
 def ne(self: Array, other: Operand) -> Array:
-    """Whether two elements differ.
+    """Tell where two tensors differ.
 
     >>> import taper
     >>> taper.ne(taper.tensor([1.0, 2.0]), 2)
@@ -69,7 +80,7 @@ def ne(self: Array, other: Operand) -> Array:
 
 @_comparison(np.less, *COMPLEX, *WIDE)
 def lt(self: Array, other: Operand) -> Array:
-    """Whether the first element is smaller.
+    """Tell where the first tensor is smaller than the second.
 
     >>> import taper
     >>> taper.lt(taper.tensor([1.0, 2.0]), 2)
@@ -80,18 +91,29 @@ def lt(self: Array, other: Operand) -> Array:
 
 @_comparison(np.less_equal, *COMPLEX, *WIDE)
 def le(self: Array, other: Operand) -> Array:
-    """Whether the first element is not larger.
+    """Tell where the first tensor is less than or equal to the second.
 
-    >>> import taper
-    >>> taper.le(taper.tensor([1.0, 2.0]), 1)
-    tensor([ True, False])
+    result = (input ≤ other)
+
+    Args:
+        input: first tensor.
+        other: a tensor or a number.
+        out: tensor that receives the result.
+
+    Shape: `input` and `other` broadcast together; the result is a bool tensor of the broadcast
+        shape.
+
+    Example:
+        >>> import taper
+        >>> taper.le(taper.tensor([1.0, 2.0]), 1)
+        tensor([ True, False])
     """
     return np.less_equal(self, other)
 
 
 @_comparison(np.greater, *COMPLEX, *WIDE)
 def gt(self: Array, other: Operand) -> Array:
-    """Whether the first element is larger.
+    """Tell where the first tensor is larger than the second.
 
     >>> import taper
     >>> taper.gt(taper.tensor([1.0, 2.0]), 1)
@@ -102,7 +124,7 @@ def gt(self: Array, other: Operand) -> Array:
 
 @_comparison(np.greater_equal, *COMPLEX, *WIDE)
 def ge(self: Array, other: Operand) -> Array:
-    """Whether the first element is not smaller.
+    """Tell where the first tensor is larger than or equal to the second.
 
     >>> import taper
     >>> taper.ge(taper.tensor([1.0, 2.0]), 2)
@@ -122,7 +144,7 @@ alias("greater_equal", ge)
 def isclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
-    """Whether two elements differ by at most `atol + rtol * abs(other)`.
+    """Tell where two tensors differ by at most `atol + rtol * abs(other)`.
 
     >>> import taper
     >>> taper.isclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.1]))
@@ -159,18 +181,30 @@ def isclose(
 def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether `isclose` holds for all elements.
+    """Tell whether all elements of two tensors are close to each other.
 
-    >>> import taper
-    >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
-    True
+    Close means |input - other| ≤ atol + rtol · |other|.
+
+    Args:
+        input: first tensor.
+        other: second tensor, of the same dtype; it broadcasts with the first.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        equal_nan: whether nan counts as close to nan.
+
+    Returns: True or False.
+
+    Example:
+        >>> import taper
+        >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
+        True
     """
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 @composite(arrays=True)
 def equal(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape and elements.
+    """Tell whether two tensors have the same shape and elements.
 
     >>> import taper
     >>> taper.equal(taper.tensor([1, 2]), taper.tensor([1, 2]))
@@ -207,7 +241,7 @@ def isin(
     element: Any = None,
     test_element: Any = None,
 ) -> Any:
-    """Whether each of `elements` is among `test_elements`.
+    """Tell which of `elements` are among `test_elements`.
 
     >>> import taper
     >>> taper.isin(taper.tensor([1, 2, 3]), taper.tensor([2, 5]))
@@ -252,18 +286,24 @@ def _never(self: ndarray) -> ndarray:
 
 @op()
 def isnan(self: Array) -> Array:
-    """Whether an element is nan.
+    """Tell which elements are nan.
 
-    >>> import taper
-    >>> taper.isnan(taper.tensor([1.0, float("nan")]))
-    tensor([False,  True])
+    Args:
+        input: a tensor; a complex element is nan if either of its parts is.
+
+    Shape: the result is a bool tensor with the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.isnan(taper.tensor([1.0, float("nan")]))
+        tensor([False,  True])
     """
     return _never(self) if self.dtype.kind in "biu" else np.isnan(self)
 
 
 @op()
 def isinf(self: Array) -> Array:
-    """Whether an element is infinite.
+    """Tell which elements are infinite.
 
     >>> import taper
     >>> taper.isinf(taper.tensor([1.0, float("inf")]))
@@ -274,7 +314,7 @@ def isinf(self: Array) -> Array:
 
 @op()
 def isfinite(self: Array) -> Array:
-    """Whether an element is neither infinite nor nan.
+    """Tell which elements are neither infinite nor nan.
 
     >>> import taper
     >>> taper.isfinite(taper.tensor([1.0, float("inf")]))
@@ -297,7 +337,7 @@ def _only_bool(name: str) -> Callable[[ndarray, ndarray], None]:
     check=refuse(RuntimeError, "isposinf does not support complex inputs.", *COMPLEX),
 )
 def isposinf(self: Array) -> Array:
-    """Whether an element is +inf.
+    """Tell which elements are +inf.
 
     >>> import taper
     >>> taper.isposinf(taper.tensor([float("inf"), -float("inf")]))
@@ -312,7 +352,7 @@ def isposinf(self: Array) -> Array:
     check=refuse(RuntimeError, "isneginf does not support complex inputs.", *COMPLEX),
 )
 def isneginf(self: Array) -> Array:
-    """Whether an element is -inf.
+    """Tell which elements are -inf.
 
     >>> import taper
     >>> taper.isneginf(taper.tensor([float("inf"), -float("inf")]))
@@ -323,7 +363,7 @@ def isneginf(self: Array) -> Array:
 
 @op()
 def isreal(self: Array) -> Array:
-    """Whether the imaginary part of an element is zero.
+    """Tell which elements have the imaginary part zero.
 
     >>> import taper
     >>> taper.isreal(taper.tensor([1 + 0j, 1j]))
@@ -338,7 +378,7 @@ def isreal(self: Array) -> Array:
     check=refuse(NotImplementedError, "signbit is not implemented for complex tensors.", *COMPLEX),
 )
 def signbit(self: Array) -> Array:
-    """Whether an element has a minus sign; -0.0 has.
+    """Tell which elements have a minus sign; -0.0 has one.
 
     >>> import taper
     >>> taper.signbit(taper.tensor([-0.0, 1.0]))
@@ -357,7 +397,7 @@ def signbit(self: Array) -> Array:
     check=not_implemented("logical_and_cpu", *WIDE),
 )
 def logical_and(self: Array, other: Array) -> Array:
-    """Whether both elements are not zero.
+    """Tell where both tensors are not zero.
 
     >>> import taper
     >>> taper.logical_and(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
@@ -373,7 +413,7 @@ def logical_and(self: Array, other: Array) -> Array:
     check=not_implemented("logical_or_cpu", *WIDE),
 )
 def logical_or(self: Array, other: Array) -> Array:
-    """Whether one of the elements is not zero.
+    """Tell where at least one of two tensors is not zero.
 
     >>> import taper
     >>> taper.logical_or(taper.tensor([1.0, 0.0]), taper.tensor([False, False]))
@@ -389,7 +429,7 @@ def logical_or(self: Array, other: Array) -> Array:
     check=not_implemented("logical_xor_cpu", *WIDE),
 )
 def logical_xor(self: Array, other: Array) -> Array:
-    """Whether exactly one of the elements is not zero.
+    """Tell where exactly one of two tensors is not zero.
 
     >>> import taper
     >>> taper.logical_xor(taper.tensor([1.0, 0.0]), taper.tensor([True, True]))
@@ -405,7 +445,7 @@ def logical_xor(self: Array, other: Array) -> Array:
     check=not_implemented("logical_not_cpu", *WIDE),
 )
 def logical_not(self: Array) -> Array:
-    """Whether an element is zero.
+    """Tell which elements are zero.
 
     >>> import taper
     >>> taper.logical_not(taper.tensor([1.0, 0.0]))
@@ -415,7 +455,7 @@ def logical_not(self: Array) -> Array:
 
 
 def _beside_history(function: Any) -> Any:
-    """The in-place form, which PyTorch keeps out of the graph: the target keeps its node."""
+    """Make the in-place form, which PyTorch keeps out of the graph: the target keeps its node."""
     in_place = inplace_function(function)
 
     def write(self: Tensor, other: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Complex numbers: conjugates, parts, angles, and the views between pairs and complex numbers.
 
-Owns: the operators that only make sense for complex tensors.  `conj` of a tensor is a view (see
-`autograd.conjugate`), of an array it is computed.  All families use it in their formulas.
+Owns: the operators that only make sense for complex tensors. `conj` of a tensor is a view (see
+`autograd.conjugate`); of an array it is computed. All families use `conj` in their formulas.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _COMPLEX = {real: pair for pair, real in _REAL.items()}
 
 @op(name="_conj", node="ConjBackward0", tangent=LINEAR, public=False, method=False)
 def _conj(self: Array) -> Array:
-    """Complex conjugate of a complex tensor."""
+    """Conjugate a complex tensor."""
     return np.conjugate(self)
 
 
@@ -54,7 +54,7 @@ def _conj_self(grad):
 
 @composite()
 def conj(input: Any) -> Any:
-    """Complex conjugate; a real tensor is returned as it is.
+    """Conjugate a complex tensor, as a view; return a real one as it is.
 
     >>> import taper
     >>> taper.conj(taper.tensor([1 + 2j]))
@@ -70,9 +70,9 @@ def conj(input: Any) -> Any:
 
 
 def _lazy_view(input: Tensor, compute: Any, function: Any, change: Any) -> Tensor:
-    """The conjugate (negative) as a view, with the history of computing it."""
+    """Show the conjugate (negative) as a view, with the history of computing it."""
     computed: Tensor = compute(input)
-    if local.state.transforms:  # the memory of a batched tensor is not at hand
+    if local.state.transforms:  # a batched tensor has no memory of its own to view
         return computed
     mode = local.state.mode
     creation = Creation.PLAIN
@@ -98,7 +98,7 @@ def _lazy_view(input: Tensor, compute: Any, function: Any, change: Any) -> Tenso
     layout=PRESERVED,
 )
 def _conj_physical(self: Array) -> Array:
-    """Complex conjugate of a complex tensor, named as PyTorch names computing it."""
+    """Conjugate a complex tensor, under PyTorch's name for computing it."""
     return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
 
 
@@ -111,7 +111,7 @@ def _conj_physical(self: Array) -> Array:
     method=False,
 )
 def _conjugated_in_place(self: Array) -> Array:
-    """`_conj_physical` as the operator that PyTorch records in place, of real tensors too."""
+    """Conjugate as the operator that PyTorch records in place, which takes real tensors, too."""
     return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
 
 
@@ -126,7 +126,7 @@ _conj_physical_in_place = inplace_function(_conjugated_in_place)
 
 @composite()
 def conj_physical(input: Any, *, out: Any = None) -> Any:
-    """Complex conjugate; a real tensor is returned as it is.
+    """Conjugate a complex tensor into new memory; return a real one as it is.
 
     >>> import taper
     >>> taper.conj_physical(taper.tensor([1 + 2j]))
@@ -145,7 +145,7 @@ def conj_physical_in_place(input: Any) -> Any:
 
 @op(name="_neg_view", node="NegViewBackward0", tangent=LINEAR, public=False, method=False)
 def _negative(self: Array) -> Array:
-    """The negative, as a view has it."""
+    """Negate, as a view shows it."""
     if self.dtype.kind == "b":
         raise no_kernel("neg_cpu", self.dtype)
     return np.negative(self)
@@ -158,7 +158,7 @@ def _negative_self(grad):
 
 @composite(name="_neg_view")
 def neg_view(input: Any) -> Any:
-    """The negative as a view: a write to either shows in both.
+    """Show the negative as a view: a write to either shows in both.
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -174,7 +174,7 @@ def neg_view(input: Any) -> Any:
 
 @composite()
 def resolve_conj(input: Any) -> Any:
-    """The tensor with conjugation done: a copy of a conjugate view, other tensors as they are.
+    """Carry out the conjugation of a conjugate view; return other tensors as they are.
 
     >>> import taper
     >>> x = taper.tensor([1 + 2j])
@@ -188,7 +188,7 @@ def resolve_conj(input: Any) -> Any:
 
 @composite()
 def resolve_neg(input: Any) -> Any:
-    """The tensor with negation done: a copy of a negative view, other tensors as they are.
+    """Carry out the negation of a negative view; return other tensors as they are.
 
     >>> import taper
     >>> x = taper.tensor([1 + 2j])
@@ -202,7 +202,7 @@ def resolve_neg(input: Any) -> Any:
 
 @composite()
 def is_conj(input: Any) -> bool:
-    """Whether the tensor is a conjugate view, which shows memory conjugated.
+    """Tell whether the tensor is a conjugate view, which shows memory conjugated.
 
     >>> import taper
     >>> taper.is_conj(taper.tensor([1 + 2j]).conj())
@@ -213,7 +213,7 @@ def is_conj(input: Any) -> bool:
 
 @composite()
 def is_neg(input: Any) -> bool:
-    """Whether the tensor is a negative view, which shows memory negated.
+    """Tell whether the tensor is a negative view, which shows memory negated.
 
     >>> import taper
     >>> taper.is_neg(taper.tensor([1 + 2j]).conj().imag)
@@ -227,7 +227,7 @@ def is_neg(input: Any) -> bool:
 
 @op(view=True, tangent=LINEAR, method=False)
 def view_as_real(self: Array) -> Array:
-    """The real and imaginary parts of a complex tensor as a last dimension of length 2: a view.
+    """View a complex tensor as real and imaginary parts, a last dimension of length 2.
 
     >>> import taper
     >>> taper.view_as_real(taper.tensor([1 + 2j]))
@@ -249,7 +249,7 @@ def view_as_real_self(grad):
 
 @op(view=True, tangent=LINEAR, method=False)
 def view_as_complex(self: Array) -> Array:
-    """A last dimension of length 2 as the parts of complex numbers: a view.
+    """View a last dimension of length 2 as the parts of complex numbers.
 
     >>> import taper
     >>> taper.view_as_complex(taper.tensor([[1.0, 2.0]]))
@@ -259,7 +259,7 @@ def view_as_complex(self: Array) -> Array:
     if pair is None:
         kind = dtypes.FROM_NUMPY[self.dtype]
         if kind is dtypes.float16:
-            kind.to_complex()  # raises: there is no storage for it
+            kind.to_complex()  # raises, as it has no storage
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
             f"tensor of scalar type: {kind.scalar_type}"
@@ -285,7 +285,7 @@ def view_as_complex_self(grad):
 
 @composite(method=False)
 def real(input: Any) -> Any:
-    """The real part of a tensor as a view; a real tensor is returned as it is.
+    """View the real part of a tensor; return a real tensor as it is.
 
     >>> import taper
     >>> taper.real(taper.tensor([1 + 2j]))
@@ -294,13 +294,13 @@ def real(input: Any) -> Any:
     if input._array.dtype.kind != "c":
         return input
     if is_conj(input):
-        input = conj(input)  # the memory, whose real part is the same
+        input = conj(input)  # the memory has the same real part
     return view_as_real(input).select(input._array.ndim, 0)
 
 
 @composite(method=False)
 def imag(input: Any) -> Any:
-    """The imaginary part of a complex tensor as a view.
+    """View the imaginary part of a complex tensor.
 
     >>> import taper
     >>> taper.imag(taper.tensor([1 + 2j]))
@@ -330,7 +330,7 @@ methods["imag"] = property(imag, _set_imag)  # type: ignore[assignment]
 
 @op(promote=FLOAT, out=True)
 def angle(self: Array) -> Array:
-    """The angle of every element in radians; pi for negative real numbers.
+    """Compute the angle of every element in radians; pi for negative real numbers.
 
     >>> import taper
     >>> taper.angle(taper.tensor([1j, -1.0]))
@@ -363,7 +363,7 @@ def _square_of_size(value: Any) -> Any:
 
 
 def _paired(first: ndarray, second: ndarray) -> np.dtype:
-    """The complex dtype of two equal real ones, with PyTorch's errors."""
+    """Return the complex dtype of two equal real ones; raise PyTorch's errors for others."""
     kinds = [dtypes.FROM_NUMPY[each.dtype] for each in (first, second)]
     if any(each not in (dtypes.float16, dtypes.float32, dtypes.float64) for each in kinds):
         raise RuntimeError(
@@ -387,7 +387,7 @@ def _joined(dtype: np.dtype, first: Any, second: Any) -> ndarray:
 
 @op(name="complex", tangent=LINEAR, out=True, method=False, layout=ELEMENTWISE)
 def complex_(real: Array, imag: Array) -> Array:
-    """The complex tensor with these real and imaginary parts.
+    """Make a complex tensor from real and imaginary parts.
 
     >>> import taper
     >>> taper.complex(taper.tensor([1.0]), taper.tensor([2.0]))
@@ -408,7 +408,7 @@ def complex_imag(grad, imag):
 
 @op(out=True, method=False, layout=ELEMENTWISE)
 def polar(abs: Array, angle: Array) -> Array:
-    """The complex tensor with these absolute values and angles.
+    """Make a complex tensor from absolute values and angles.
 
     >>> import taper
     >>> taper.polar(taper.tensor([2.0]), taper.tensor([0.0]))
@@ -437,7 +437,7 @@ def polar_tangent(abs_t, angle_t, result):
 
 
 def sgn_complex(value: Any) -> Any:
-    """A complex array or Tensor over its absolute value, zero at zero, NaN at infinity."""
+    """Divide a complex array or Tensor by its absolute value; zero at zero, NaN at infinity."""
     if not isinstance(value, ndarray | np.generic):
         return value.sgn()
     return np.where(np.isinf(value), complex(math.nan, math.nan), np.sign(value)).astype(

@@ -34,7 +34,7 @@ def _check_out(out: ndarray, result: ndarray) -> None:
     out=_check_out,
 )
 def frexp(self: Array) -> Array:
-    """Numbers as mantissa * 2**exponent, the mantissa's size from 1/2 to below 1.
+    """Split numbers into mantissa * 2**exponent, with a mantissa of size 1/2 to below 1.
 
     >>> import taper
     >>> taper.frexp(taper.tensor([3.0])).exponent
@@ -73,7 +73,9 @@ _BITS: dict[Any, Any] = {
     layout=ELEMENTWISE,
 )
 def nextafter(self: Array, other: Array) -> Array:
-    """The next floating point number from `input` towards `other`; it moves with `input`.
+    """Step from `input` to the next floating point number towards `other`.
+
+    The gradient passes to `input` where the two differ.
 
     >>> import taper
     >>> taper.nextafter(taper.tensor([1.0]), taper.tensor([2.0])) > 1
@@ -85,7 +87,7 @@ def nextafter(self: Array, other: Array) -> Array:
 
 
 def _next_of_16_bits(start: ndarray, towards: ndarray) -> ndarray:
-    """The neighbour in the order of bit patterns, which is that of the sizes."""
+    """Step to the neighbour in the order of bit patterns, which is the order of sizes."""
     kind = start.dtype
     bits = np.array(start, order="C").view(_BITS[kind]).astype(np.int32)
     size = bits & 0x7FFF

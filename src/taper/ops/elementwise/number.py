@@ -16,13 +16,13 @@ from taper.tensor import Tensor, wrap
 
 
 def _promoted(array: np.ndarray, number: complex) -> np.ndarray:
-    """Whole numbers in PyTorch's dtype for them and a number: NumPy's is of double precision."""
+    """Convert whole numbers to PyTorch's dtype for them and a number; NumPy's is wider."""
     return array.astype(result_type((array, number)).numpy, copy=False)
 
 
 @op(node="AddBackward1", upcast=True, public=False, method=False)
 def add_scalar(self: Array, other: float) -> Array:
-    """A tensor plus a number."""
+    """Add a number to a tensor."""
     return np.add(_promoted(self, other) if self.dtype.kind in "iub" else self, other)
 
 
@@ -33,7 +33,7 @@ def add_scalar_self(grad: Any) -> Any:
 
 @op(node="SubBackward1", upcast=True, public=False, method=False)
 def sub_scalar(self: Array, other: float) -> Array:
-    """A tensor minus a number."""
+    """Subtract a number from a tensor."""
     return np.subtract(_promoted(self, other) if self.dtype.kind in "iub" else self, other)
 
 
@@ -49,13 +49,13 @@ def shift_tangent(self_t: Tensor) -> Tensor:
 
 
 def from_number(number: float, other: Tensor) -> Tensor:
-    """A number minus a tensor, as PyTorch's C++ writes it: a 0-d tensor minus a tensor."""
+    """Subtract a tensor from a number, as PyTorch's C++ does: as a 0-d tensor minus a tensor."""
     return wrap(np.asarray(number, other._array.dtype)) - other
 
 
 @op(node="MulBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
 def mul_scalar(self: Array, other: complex) -> Array:
-    """A tensor times a number."""
+    """Multiply a tensor by a number."""
     return np.multiply(_promoted(self, other) if self.dtype.kind in "iub" else self, other)
 
 
@@ -66,7 +66,7 @@ def mul_scalar_self(grad: Any, other: complex) -> Any:
 
 @op(node="DivBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
 def div_scalar(self: Array, other: float) -> Array:
-    """A tensor divided by a number."""
+    """Divide a tensor by a number."""
     return np.divide(self, other)
 
 

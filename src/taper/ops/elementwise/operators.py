@@ -39,12 +39,12 @@ from taper.tensor import Tensor, wrap
 
 
 def is_operand(value: Any) -> bool:
-    """Whether a value can stand beside a tensor: a tensor, a number or a NumPy scalar."""
+    """Tell whether a value can stand beside a tensor: a tensor, a number or a NumPy scalar."""
     return isinstance(value, Tensor | int | float | complex | np.generic)
 
 
 def _guarded(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
-    """A function of two operands as a method that leaves other things to the other side."""
+    """Make a method of a function of two operands; it leaves other types to the other side."""
 
     def method(self: Any, other: Any) -> Any:
         return function(self, other) if is_operand(other) else NotImplemented
@@ -54,7 +54,7 @@ def _guarded(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, A
 
 
 def _reflected(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
-    """A function of two operands as a method of the second; as in PyTorch no TypeError shows."""
+    """Make a method of the second operand of a function; as in PyTorch, it shows no TypeError."""
 
     def method(self: Any, other: Any) -> Any:
         try:

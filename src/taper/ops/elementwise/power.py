@@ -29,10 +29,11 @@ from taper.opdef import (
 )
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
+from taper.opdef.writes import warn_of_resize
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
 from taper.ops.elementwise.unary import exp2, inside, log, zeros_like
-from taper.tensor import Tensor, is_complex
+from taper.tensor import Tensor, array_of, is_complex
 
 _OVERLOADS = (
     "(Tensor input, Tensor exponent, *, Tensor out = None)",
@@ -46,7 +47,7 @@ _LN2 = math.log(2)
 
 
 def _power(base: ndarray, exponent: ndarray) -> Any:
-    """Powers of two arrays of one dtype; integers with negative exponents are 1, -1 or 0."""
+    """Raise arrays of one dtype to powers; integers with negative exponents give 1, -1 or 0."""
     if base.dtype.kind == "c":
         return _complex_power(base, exponent)
     if base.dtype.kind not in "iu":
@@ -61,7 +62,10 @@ def _power(base: ndarray, exponent: ndarray) -> Any:
 
 
 def _complex_power(base: ndarray, exponent: Any) -> Any:
-    """Powers, by logarithm where the base is zero or not finite: NumPy takes limits, 0^0 = 1."""
+    """Raise complex numbers to powers.
+
+    Where the base is zero or not finite, by logarithm: NumPy takes limits there, and 0^0 = 1.
+    """
     usual = np.power(base, exponent)
     limits = (base == 0) | ~np.isfinite(base)
     if not limits.any():
@@ -87,9 +91,9 @@ def _integer_power(base: ndarray, exponent: Any) -> Any:
     signatures=_OVERLOADS,
 )
 def pow_scalar(self: Array, exponent: Any) -> Array:
-    """Tensor to the power of a number.
+    """Raise a tensor to the power of a number.
 
-    The usual exponents are computed as products and roots, in PyTorch as here.
+    The usual exponents are computed as products and roots, as in PyTorch.
     """
     if self.dtype.kind != "f" or exponent.__class__ is complex:
         return _unusual_power(self, exponent)
@@ -107,7 +111,7 @@ def pow_scalar(self: Array, exponent: Any) -> Array:
 
 
 def _unusual_power(self: ndarray, exponent: Any) -> Any:
-    """Powers of what is no NumPy float, in the common dtype of base and exponent."""
+    """Raise other dtypes than NumPy's floats to powers, in the common dtype of the two."""
     kind = dtypes.result_type([self, exponent])
     base = self.astype(kind.numpy, copy=False)
     if kind is dtypes.bfloat16:
@@ -147,7 +151,7 @@ def pow_scalar_self(grad, self, exponent):
     signatures=_OVERLOADS,
 )
 def pow_tensor(self: Array, exponent: Array) -> Array:
-    """Tensor to the power of a tensor."""
+    """Raise a tensor to the power of a tensor."""
     return _power(self, exponent)
 
 
@@ -164,7 +168,7 @@ def pow_tensor_exponent(grad, self, exponent, result):
 
 
 def _base_like(base: Any, result: Any) -> Any:
-    """A base of lower category in the dtype of the power; arrays and Tensors.
+    """Convert a base of lower category to the dtype of the power; arrays and Tensors.
 
     The logarithm of a tensor of integers would be float32, that of a negative number NaN.
     """
@@ -189,7 +193,7 @@ def _not_negative(exponent: Any) -> Any:
     layout=ROW_MAJOR,
 )
 def pow_base(self: Any, exponent: Array) -> Array:
-    """Number to the power of a tensor."""
+    """Raise a number to the power of a tensor."""
     kind = dtypes.result_type([self, exponent])
     not_implemented("pow", *BOOL, *WIDE)(kind, ())
     power = exponent.astype(kind.numpy, copy=False)
@@ -211,13 +215,23 @@ def pow_base_exponent(grad, self, exponent, result):
 
 @composite()
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """`input` to the power of `exponent`; one of them may be a number.
+    """Raise one tensor to the power of another; one of the two may be a number.
 
-    >>> import taper
-    >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
-    tensor([1., 4., 9.])
-    >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
-    tensor([2., 4., 8.])
+    result = input ^ exponent
+
+    Args:
+        input: the base, a tensor or a number.
+        exponent: a tensor or a number; integers cannot be raised to a negative integer.
+        out: tensor that receives the result.
+
+    Shape: `input` and `exponent` broadcast together; the result has the broadcast shape.
+
+    Example:
+        >>> import taper
+        >>> taper.pow(taper.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+        >>> taper.pow(2, taper.tensor([1.0, 2.0, 3.0]))
+        tensor([2., 4., 8.])
     """
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
@@ -246,11 +260,20 @@ def pow_in_place(self: Any, exponent: Any) -> Any:
 
 @composite()
 def square(input: Any, *, out: Any = None) -> Any:
-    """The square of every element.
+    """Square every element.
 
-    >>> import taper
-    >>> taper.square(taper.tensor([1.0, -3.0]))
-    tensor([1., 9.])
+    result = x² for each x of `input`
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`; bool gives int64.
+
+    Example:
+        >>> import taper
+        >>> taper.square(taper.tensor([1.0, -3.0]))
+        tensor([1., 9.])
     """
     return pow_scalar(input, 2, out=out)
 
@@ -263,7 +286,7 @@ def square_in_place(input: Any) -> Any:
 
 @composite()
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """`input` to the power of `exponent`, computed in double precision.
+    """Raise `input` to the power of `exponent`, computed in double precision.
 
     >>> import taper
     >>> taper.float_power(taper.tensor([2, 3]), -1)
@@ -276,7 +299,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 
 def _double_kind(*operands: Any) -> dtypes.dtype:
-    arrays = [each._array if isinstance(each, Tensor) else each for each in operands]
+    arrays = [array_of(each) for each in operands]
     category = dtypes.result_category(arrays)
     return dtypes.complex128 if category == dtypes.COMPLEX else dtypes.float64
 
@@ -309,7 +332,7 @@ def float_power_in_place(self: Any, exponent: Any) -> Any:
     check=not_implemented("logaddexp_cpu", *BOOL, *INTEGERS, *WIDE),
 )
 def logaddexp(self: Array, other: Array) -> Array:
-    """log(exp(x) + exp(y)), without overflow.
+    """Compute log(exp(x) + exp(y)) without overflow.
 
     >>> import taper
     >>> taper.logaddexp(taper.tensor([0.0]), taper.tensor([0.0]))
@@ -342,7 +365,7 @@ def _is_tensor(value: Any) -> bool:
     check=not_implemented("logaddexp2_cpu", *BOOL, *INTEGERS, *WIDE, *COMPLEX),
 )
 def logaddexp2(self: Array, other: Array) -> Array:
-    """log2(2**x + 2**y), without overflow.
+    """Compute log2(2**x + 2**y) without overflow.
 
     >>> import taper
     >>> taper.logaddexp2(taper.tensor([1.0]), taper.tensor([1.0]))
@@ -361,38 +384,45 @@ def logaddexp2_other(grad, self, other):
     return grad / (exp2(self - other) + 1)
 
 
-def _refuse_exponents(common: dtypes.dtype, operands: Sequence[Any]) -> None:
-    kinds = [dtypes.FROM_NUMPY[each.dtype] for each in operands]
-    if kinds[0].is_floating_point and kinds[1].name in (*BOOL, *WIDE):
-        not_implemented("ldexp_cpu_exp", kinds[1].name)(kinds[1], ())
+def _is_scaling(self: Any, other: Any) -> bool:
+    """Whether exponents are whole and the factors real: PyTorch then changes the exponents."""
+    return self.dtype.kind in "fV" and other.dtype.kind in "biu"
+
+
+def _scaled(self: ndarray, other: ndarray) -> Any:
+    """Factors with whole numbers added to their exponents, in steps of 32 bits as in C."""
+    exponent = dtypes.FROM_NUMPY[other.dtype]
+    not_implemented("ldexp_cpu_exp", *BOOL, *WIDE)(exponent, ())
+    result = np.ldexp(self.astype(np.float64), other.astype(np.int32)).astype(self.dtype)
+    warn_of_resize(self.shape, result.shape)
+    return result
 
 
 def _as_the_factor(result: Any, given: Sequence[Any]) -> Any:
-    """The layout of `self * 2**other`, where the power of a number is row-major."""
+    """Lay out `self * 2**other`, where the power of a number is row-major."""
+    if _is_scaling(*given):
+        return ELEMENTWISE(result, given)
     return ELEMENTWISE(result, (given[0], np.empty(given[1].shape, bool)))
 
 
-@op(
-    promote=FLOAT,
-    tangent=POINTWISE,
-    inplace=FUNCTION,
-    out=True,
-    check=_refuse_exponents,
-    layout=_as_the_factor,
-)
+@op(tangent=POINTWISE, inplace=FUNCTION, out=True, layout=_as_the_factor)
 def ldexp(self: Array, other: Array) -> Array:
-    """`input` times 2 to the power of `other`.
+    """Multiply `input` by 2 to the power of `other`.
 
     >>> import taper
     >>> taper.ldexp(taper.tensor([1.5]), taper.tensor([3]))
     tensor([12.])
     """
-    return self * (np.exp(other * _LN2) if other.dtype.kind == "c" else np.exp2(other))
+    if _is_scaling(self, other):
+        return _scaled(self, other)
+    power = pow_base.op.kernel(2.0, other)
+    kind = dtypes.result_type([self, power]).numpy
+    return self.astype(kind, copy=False) * power.astype(kind, copy=False)
 
 
 @derivative(ldexp, wrt="self")
 def ldexp_self(grad, other):
-    return grad * conj(exp2(other) if other.dtype.itemsize == 2 else 2.0**other)
+    return grad * conj(pow_base(2, other))
 
 
 @derivative(ldexp, wrt="other")
@@ -420,7 +450,6 @@ _XLOGY = (
     label="xlogy",
     node="XlogyBackward0",
     promote=FLOAT,
-    upcast=True,
     tangent=POINTWISE,
     out=True,
     public=False,
@@ -429,7 +458,7 @@ _XLOGY = (
     signatures=_XLOGY,
 )
 def xlogy_tensor(self: Array, other: Array) -> Array:
-    """x log(y), zero where x is."""
+    """Compute x log(y); zero where x is zero."""
     return _xlogy(self, other)
 
 
@@ -444,7 +473,7 @@ def xlogy_tensor_other(grad, self, other):
 
 
 def _with_number(*operands: Any) -> list[ndarray]:
-    """An array and a number in their common floating point dtype."""
+    """Convert an array and a number to their common floating point dtype."""
     kind = dtypes.result_type(operands)
     if kind.category < dtypes.FLOATING:
         kind = dtypes.default.float
@@ -468,7 +497,7 @@ def _with_number(*operands: Any) -> list[ndarray]:
     signatures=_XLOGY,
 )
 def xlogy_self_number(self: Any, other: Array) -> Array:
-    """x log(y) with a number x."""
+    """Compute x log(y) with a number x."""
     return _xlogy(*_with_number(self, other))
 
 
@@ -488,7 +517,7 @@ def xlogy_self_number_other(grad, self, other):
     signatures=_XLOGY,
 )
 def xlogy_other_number(self: Array, other: Any) -> Array:
-    """x log(y) with a number y."""
+    """Compute x log(y) with a number y."""
     return _xlogy(*_with_number(self, other))
 
 
@@ -504,7 +533,7 @@ _xlogy_other_number_in_place = inplace_function(xlogy_other_number)
 
 @composite()
 def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
-    """x log(y), zero where x is zero; one of them may be a number.
+    """Compute x log(y); zero where x is zero. One of the two may be a number.
 
     >>> import taper
     >>> taper.xlogy(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))

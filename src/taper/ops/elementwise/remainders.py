@@ -60,7 +60,7 @@ def _rest(ufunc: Any, self: ndarray, other: ndarray) -> Any:
     check=not_implemented("remainder_cpu", *NOT_ROUNDED),
 )
 def remainder_scalar(self: Array, other: Operand) -> Array:
-    """Remainder of the division by a number, with the number's sign."""
+    """Take the remainder of the division by a number, with the number's sign."""
     return _rest(np.remainder, self, other)
 
 
@@ -81,7 +81,7 @@ def remainder_scalar_self(grad):
     check=not_implemented("remainder_cpu", *NOT_ROUNDED),
 )
 def remainder_tensor(self: Array, other: Array) -> Array:
-    """Remainder of the division of two tensors, with the divisor's sign."""
+    """Take the remainder of the division of two tensors, with the divisor's sign."""
     return _rest(np.remainder, self, other)
 
 
@@ -107,7 +107,7 @@ def remainder_tensor_other(grad, self, other):
     check=not_implemented("remainder_cpu", *NOT_ROUNDED),
 )
 def remainder_number(self: Operand, other: Array) -> Array:
-    """Remainder of the division of a number.  Differentiating it fails, as in PyTorch."""
+    """Take the remainder of the division of a number. Differentiating it fails, as in PyTorch."""
     return _rest(np.remainder, self, other)
 
 
@@ -118,7 +118,7 @@ def remainder_number_other(grad):
 
 @composite()
 def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
-    """Remainder of the division, with the sign of the divisor, as Python's `%`.
+    """Take the remainder of the division, with the sign of the divisor, as Python's `%`.
 
     >>> import taper
     >>> taper.remainder(taper.tensor([-7.0, 7.0]), 3)
@@ -157,7 +157,7 @@ def remainder_in_place(self: Any, other: Any) -> Any:
     check=not_implemented("fmod_cpu", *NOT_ROUNDED),
 )
 def fmod_scalar(self: Array, other: Operand) -> Array:
-    """Remainder of the division by a number, with the dividend's sign."""
+    """Take the remainder of the division by a number, with the dividend's sign."""
     return _rest(np.fmod, self, other)
 
 
@@ -179,7 +179,7 @@ def fmod_scalar_self(grad):
     check=not_implemented("fmod_cpu", *NOT_ROUNDED),
 )
 def fmod_tensor(self: Array, other: Array) -> Array:
-    """Remainder of the division of two tensors, with the dividend's sign."""
+    """Take the remainder of the division of two tensors, with the dividend's sign."""
     return _rest(np.fmod, self, other)
 
 
@@ -195,7 +195,7 @@ def fmod_tensor_other(grad, self, other):
 
 @composite()
 def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
-    """Remainder of the division, with the sign of the dividend, as C's `fmod`.
+    """Take the remainder of the division, with the sign of the dividend, as C's `fmod`.
 
     >>> import taper
     >>> taper.fmod(taper.tensor([-7.0, 7.0]), 3)

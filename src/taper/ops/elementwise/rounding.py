@@ -1,6 +1,6 @@
 """Rounding to whole numbers, and repairing what is not a number.
 
-Owns: functions that are constant in pieces or the identity but for a few elements.
+Owns: functions that are constant in pieces, or the identity except at a few elements.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from taper.tensor import Tensor
     ),
 )
 def floor(self: Array) -> Array:
-    """The largest whole number that is not above the element.
+    """Round every element down to a whole number.
 
     >>> import taper
     >>> taper.floor(taper.tensor([1.5, -1.5]))
@@ -67,7 +67,7 @@ def floor_self(grad):
     ),
 )
 def ceil(self: Array) -> Array:
-    """The smallest whole number that is not below the element.
+    """Round every element up to a whole number.
 
     >>> import taper
     >>> taper.ceil(taper.tensor([1.5, -1.5]))
@@ -93,7 +93,7 @@ def ceil_self(grad):
     ),
 )
 def trunc(self: Array) -> Array:
-    """The element without its fraction.
+    """Cut off the fraction of every element.
 
     >>> import taper
     >>> taper.trunc(taper.tensor([1.5, -1.5]))
@@ -119,7 +119,7 @@ alias("fix", trunc)
     check=not_implemented("frac_cpu", *BOOL, *INTEGERS, *WIDE, *COMPLEX),
 )
 def frac(self: Array) -> Array:
-    """The fraction of the element, with its sign.
+    """Keep the fraction of every element, with its sign.
 
     >>> import taper
     >>> taper.frac(taper.tensor([1.5, -1.25]))
@@ -145,7 +145,7 @@ def frac_self(grad):
     check=not_implemented("round_vml_cpu", *BOOL, *COMPLEX),
 )
 def round_whole(self: Array) -> Array:
-    """The nearest whole number, the even one of two."""
+    """Round to the nearest whole number, halves to the even one."""
     return self.copy() if self.dtype.kind in "iu" else np.rint(self)
 
 
@@ -166,7 +166,7 @@ def round_whole_self(grad):
     method=False,
 )
 def round_decimals(self: Array, decimals: int) -> Array:
-    """Rounded to so many decimals, counted to the left if negative."""
+    """Round to so many decimals; negative ones count to the left of the point."""
     if self.dtype.kind != "f":
         kind = dtypes.FROM_NUMPY[self.dtype]
         not_implemented("round_cpu" if decimals else "round_vml_cpu", kind.name)(kind, ())
@@ -189,7 +189,7 @@ _round_decimals_in_place = inplace_function(round_decimals)
 
 @composite()
 def round(input: Any, *, decimals: int | None = None, out: Any = None) -> Any:
-    """The nearest whole number, or number with so many decimals; the even one of two.
+    """Round to the nearest whole number, or to `decimals` places; halves to the even one.
 
     >>> import taper
     >>> taper.round(taper.tensor([0.5, 1.5, -2.7]))
@@ -215,7 +215,7 @@ def round_in_place(input: Any, *, decimals: int | None = None) -> Any:
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
-    """The tensor with nan replaced by `nan` (0), inf by `posinf` and -inf by `neginf` (the limits).
+    """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the dtype's limits).
 
     >>> import taper
     >>> taper.nan_to_num(taper.tensor([float("nan"), 1.0]))
@@ -223,7 +223,7 @@ def nan_to_num(
     """
     for position, value in enumerate((nan, posinf, neginf), 2):
         if value is not None and not isinstance(value, float | int):
-            # ml_dtypes ends the process if bfloat16 is made of a string.
+            # ml_dtypes ends the process if bfloat16 is made from a string.
             name = ("nan", "posinf", "neginf")[position - 2]
             raise TypeError(
                 f"nan_to_num(): argument '{name}' (position {position}) must be float, not "

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import ONE
+from taper.arrays.native import curve
 from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.ops.elementwise.complexes import conj
@@ -20,11 +20,20 @@ from taper.tensor import is_complex
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sin)
 def sin(self: Array) -> Array:
-    """Sine of every element, in radians.
+    """Take the sine of every element.
 
-    >>> import taper
-    >>> taper.sin(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.8415])
+    result = sin x for each x of `input`, in radians
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sin(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
     """
     return np.sin(self)
 
@@ -36,11 +45,20 @@ def sin_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cos)
 def cos(self: Array) -> Array:
-    """Cosine of every element, in radians.
+    """Take the cosine of every element.
 
-    >>> import taper
-    >>> taper.cos(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 0.5403])
+    result = cos x for each x of `input`, in radians
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.cos(taper.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
     """
     return np.cos(self)
 
@@ -52,7 +70,7 @@ def cos_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tan)
 def tan(self: Array) -> Array:
-    """Tangent of every element, in radians.
+    """Take the tangent of every element, in radians.
 
     >>> import taper
     >>> taper.tan(taper.tensor([0.0, 1.0]))
@@ -68,7 +86,7 @@ def tan_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsin)
 def asin(self: Array) -> Array:
-    """Angle in radians whose sine is the element.
+    """Find the angle in radians whose sine is the element.
 
     >>> import taper
     >>> taper.asin(taper.tensor([0.0, 1.0]))
@@ -87,7 +105,7 @@ alias("arcsin", asin)
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccos)
 def acos(self: Array) -> Array:
-    """Angle in radians whose cosine is the element.
+    """Find the angle in radians whose cosine is the element.
 
     >>> import taper
     >>> taper.acos(taper.tensor([0.0, 1.0]))
@@ -106,7 +124,7 @@ alias("arccos", acos)
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arctan)
 def atan(self: Array) -> Array:
-    """Angle in radians whose tangent is the element.
+    """Find the angle in radians whose tangent is the element.
 
     >>> import taper
     >>> taper.atan(taper.tensor([0.0, 1.0]))
@@ -125,7 +143,7 @@ alias("arctan", atan)
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sinh)
 def sinh(self: Array) -> Array:
-    """Hyperbolic sine of every element.
+    """Take the hyperbolic sine of every element.
 
     >>> import taper
     >>> taper.sinh(taper.tensor([0.0, 1.0]))
@@ -141,7 +159,7 @@ def sinh_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.cosh)
 def cosh(self: Array) -> Array:
-    """Hyperbolic cosine of every element.
+    """Take the hyperbolic cosine of every element.
 
     >>> import taper
     >>> taper.cosh(taper.tensor([0.0, 1.0]))
@@ -157,11 +175,20 @@ def cosh_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.tanh)
 def tanh(self: Array) -> Array:
-    """Hyperbolic tangent of every element.
+    """Take the hyperbolic tangent of every element.
 
-    >>> import taper
-    >>> taper.tanh(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
+    result = (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.tanh(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
     return np.tanh(self)
 
@@ -180,10 +207,10 @@ _tanh_backward = curve("tanh_backward")
     tangent=POINTWISE,
     public=False,
     method=False,
-    layout=None,  # hot, and right for operands of one layout
+    layout=None,  # often called, and right for operands of one layout
 )
 def tanh_backward(grad_output: Array, output: Array) -> Array:
-    """The gradient of tanh."""
+    """Compute the gradient of tanh."""
     if (found := _tanh_backward(output, grad_output)) is not None:
         return found
     slope = np.square(output)
@@ -206,7 +233,7 @@ def tanh_backward_output(grad, grad_output, output):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsinh)
 def asinh(self: Array) -> Array:
-    """Inverse hyperbolic sine of every element.
+    """Take the inverse hyperbolic sine of every element.
 
     >>> import taper
     >>> taper.asinh(taper.tensor([0.0, 1.0]))
@@ -225,7 +252,7 @@ alias("arcsinh", asinh)
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccosh)
 def acosh(self: Array) -> Array:
-    """Inverse hyperbolic cosine of every element.
+    """Take the inverse hyperbolic cosine of every element.
 
     >>> import taper
     >>> taper.acosh(taper.tensor([1.0, 2.0]))
@@ -236,7 +263,7 @@ def acosh(self: Array) -> Array:
 
 @derivative(acosh, wrt="self")
 def acosh_self(grad, self):
-    # Two roots: the branches of one of the product would be wrong for complex numbers.
+    # Two roots: one root of the product would take wrong branches for complex numbers.
     if is_complex(self):
         return grad * conj(rsqrt(self + 1) * rsqrt(self - 1))
     return grad * rsqrt(self * self - 1)
@@ -247,7 +274,7 @@ alias("arccosh", acosh)
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arctanh)
 def atanh(self: Array) -> Array:
-    """Inverse hyperbolic tangent of every element.
+    """Take the inverse hyperbolic tangent of every element.
 
     >>> import taper
     >>> taper.atanh(taper.tensor([0.0, 0.5]))
@@ -276,7 +303,7 @@ alias("arctanh", atanh)
     check=not_implemented("atan2_cpu", *COMPLEX),
 )
 def atan2(self: Array, other: Array) -> Array:
-    """The angle in radians of the point with height `input` and width `other`.
+    """Find the angle in radians of the point with height `input` and width `other`.
 
     >>> import taper
     >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
@@ -305,7 +332,7 @@ alias("arctan2", atan2)
     check=not_implemented("hypot_cpu", *BOOL, *INTEGERS, *WIDE, *COMPLEX),
 )
 def hypot(self: Array, other: Array) -> Array:
-    """The longest side of the right-angled triangle with these other sides.
+    """Compute the longest side of a right-angled triangle from the other two.
 
     >>> import taper
     >>> taper.hypot(taper.tensor([3.0]), taper.tensor([4.0]))
@@ -333,7 +360,7 @@ def hypot_other(grad, other, result):
     check=refuse(RuntimeError, "deg2rad is not supported for complex tensors.", *COMPLEX),
 )
 def deg2rad(self: Array) -> Array:
-    """Degrees as radians.
+    """Convert degrees to radians.
 
     >>> import taper
     >>> taper.deg2rad(taper.tensor([180.0]))
@@ -356,7 +383,7 @@ def deg2rad_self(grad):
     check=refuse(RuntimeError, "rad2deg is not supported for complex tensors.", *COMPLEX),
 )
 def rad2deg(self: Array) -> Array:
-    """Radians as degrees.
+    """Convert radians to degrees.
 
     >>> import taper
     >>> taper.rad2deg(taper.tensor([1.0]))
@@ -372,7 +399,7 @@ def rad2deg_self(grad):
 
 @op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def sinc(self: Array) -> Array:
-    """sin(pi x) / (pi x) of every element, 1 at zero.
+    """Compute sin(pi x) / (pi x) of every element; 1 at zero.
 
     >>> import taper
     >>> taper.sinc(taper.tensor([0.0, 0.5]))

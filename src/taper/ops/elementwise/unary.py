@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.curves import curve
 from taper.arrays.elements import ONE, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
 from taper.autograd.state import local
 from taper.autograd.views import check_inplace
@@ -42,14 +42,14 @@ from taper.opdef.dtype_checks import (
     refuse,
 )
 from taper.ops.elementwise.complexes import conj, sgn_complex
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)
 
 
 def zeros_like(value: Any) -> Any:
-    """Zeros in the shape of an array or Tensor: the gradient of what is constant in pieces."""
+    """Make zeros like an array or Tensor: the gradient of what is constant in pieces."""
     if isinstance(value, Tensor):
         return wrap(np.zeros_like(value._array))
     return np.zeros_like(value)
@@ -67,11 +67,20 @@ def zeros_like(value: Any) -> Any:
     check=all_of(no_negation, not_implemented("neg_cpu", *WIDE)),
 )
 def neg(self: Array) -> Array:
-    """The negative of every element.
+    """Change the sign of every element.
 
-    >>> import taper
-    >>> taper.neg(taper.tensor([1.0, -2.0]))
-    tensor([-1.,  2.])
+    result = -input
+
+    Args:
+        input: a tensor; bool is refused.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.neg(taper.tensor([1.0, -2.0]))
+        tensor([-1.,  2.])
     """
     return np.negative(self)
 
@@ -86,7 +95,7 @@ alias("negative", neg)
 
 @composite()
 def positive(input: Any) -> Any:
-    """The tensor itself.
+    """Return the tensor itself; bool is refused.
 
     >>> import taper
     >>> taper.positive(taper.tensor([1.0, -2.0]))
@@ -99,11 +108,20 @@ def positive(input: Any) -> Any:
 
 @op(promote=SAME, out=True, ufunc=np.abs, check=not_implemented("abs_cpu", *BOOL, *WIDE))
 def abs(self: Array) -> Array:
-    """The absolute value of every element; of a complex one its distance from zero.
+    """Take the absolute value of every element.
 
-    >>> import taper
-    >>> taper.abs(taper.tensor([1.0, -2.0]))
-    tensor([1., 2.])
+    result = |input|; of a complex element its distance from zero, a real number.
+
+    Args:
+        input: a tensor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.abs(taper.tensor([1.0, -2.0]))
+        tensor([1., 2.])
     """
     return np.abs(self)
 
@@ -136,7 +154,7 @@ alias("absolute", abs, inplace_function=False)
 
 
 def _sign(values: ndarray) -> Any:
-    """-1, 0 or 1; nan counts as zero, as in PyTorch."""
+    """Return -1, 0 or 1; nan counts as zero, as in PyTorch."""
     kind = values.dtype.kind
     if kind == "b":
         return values.copy()
@@ -164,7 +182,7 @@ def _sign(values: ndarray) -> Any:
     ),
 )
 def sign(self: Array) -> Array:
-    """-1, 0 or 1 for every element, as its sign is.
+    """Return the sign of every element: -1, 0 or 1.
 
     >>> import taper
     >>> taper.sign(taper.tensor([-3.0, 0.0, 2.0]))
@@ -186,7 +204,7 @@ def sign_self(grad):
     layout=ELEMENTWISE,
 )
 def sgn(self: Array) -> Array:
-    """The sign of real elements; complex ones divided by their absolute value, zero at zero.
+    """Return the sign of real elements; divide complex ones by their absolute value, zero at zero.
 
     >>> import taper
     >>> taper.sgn(taper.tensor([3 + 4j]))
@@ -206,8 +224,8 @@ def sgn_tangent(self_t, self, result):
 
 
 def _turning(change: Any, value: Any, result: Any) -> Any:
-    """What is left of a change if the absolute value is kept; of a real number nothing."""
-    array = value._array if isinstance(value, Tensor) else value
+    """Keep of a change what leaves the absolute value as it is: nothing for real numbers."""
+    array = array_of(value)
     if array.dtype.kind != "c":
         return zeros_like(change)
     size = abs(value)
@@ -221,7 +239,7 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def reciprocal(self: Array) -> Array:
-    """1 / x of every element.
+    """Compute 1 / x of every element.
 
     >>> import taper
     >>> taper.reciprocal(taper.tensor([2.0, 4.0]))
@@ -237,11 +255,20 @@ def reciprocal_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.sqrt)
 def sqrt(self: Array) -> Array:
-    """Square root of every element.
+    """Take the square root of every element.
 
-    >>> import taper
-    >>> taper.sqrt(taper.tensor([4.0, 9.0]))
-    tensor([2., 3.])
+    result = √x for each x of `input`; nan below 0.
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sqrt(taper.tensor([4.0, 9.0]))
+        tensor([2., 3.])
     """
     return np.sqrt(self)
 
@@ -253,17 +280,26 @@ def sqrt_self(grad, result):
 
 @op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def rsqrt(self: Array) -> Array:
-    """1 / sqrt(x) of every element.
+    """Take one over the square root of every element.
 
-    >>> import taper
-    >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
-    tensor([0.5000, 0.2500])
+    result = 1 / √x for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
+        tensor([0.5000, 0.2500])
     """
     return inverted(np.sqrt(self))
 
 
 def inverted(array: Any) -> Any:
-    """1 / x; of complex zero infinite, where NumPy's reciprocal is NaN."""
+    """Compute 1 / x; complex zero gives infinity, where NumPy's reciprocal is NaN."""
     return np.reciprocal(array) if array.dtype.kind != "c" else array.dtype.type(1) / array
 
 
@@ -277,11 +313,20 @@ def rsqrt_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.exp)
 def exp(self: Array) -> Array:
-    """e to the power of every element.
+    """Raise e to the power of every element.
 
-    >>> import taper
-    >>> taper.exp(taper.tensor([0.0, 1.0]))
-    tensor([1.0000, 2.7183])
+    result = eˣ for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.exp(taper.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
     """
     return np.exp(self)
 
@@ -293,7 +338,7 @@ def exp_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def exp2(self: Array) -> Array:
-    """2 to the power of every element.
+    """Raise 2 to the power of every element.
 
     >>> import taper
     >>> taper.exp2(taper.tensor([0.0, 3.0]))
@@ -309,7 +354,7 @@ def exp2_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.expm1)
 def expm1(self: Array) -> Array:
-    """exp(x) - 1 of every element, accurate near zero.
+    """Compute exp(x) - 1 of every element, accurately near zero.
 
     >>> import taper
     >>> taper.expm1(taper.tensor([0.0, 1.0]))
@@ -325,11 +370,20 @@ def expm1_self(grad, result):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log)
 def log(self: Array) -> Array:
-    """Natural logarithm of every element.
+    """Take the natural logarithm of every element.
 
-    >>> import taper
-    >>> taper.log(taper.tensor([1.0, 2.0]))
-    tensor([0.0000, 0.6931])
+    result = ln x for each x of `input`; -inf at 0 and nan below it.
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log(taper.tensor([1.0, 2.0]))
+        tensor([0.0000, 0.6931])
     """
     return np.log(self)
 
@@ -341,7 +395,7 @@ def log_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.log2)
 def log2(self: Array) -> Array:
-    """Logarithm of every element to the base 2.
+    """Take the logarithm of every element to the base 2.
 
     >>> import taper
     >>> taper.log2(taper.tensor([1.0, 8.0]))
@@ -357,7 +411,7 @@ def log2_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def log10(self: Array) -> Array:
-    """Logarithm of every element to the base 10.
+    """Take the logarithm of every element to the base 10.
 
     >>> import taper
     >>> taper.log10(taper.tensor([1.0, 100.0]))
@@ -375,11 +429,20 @@ def log10_self(grad, self):
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def log1p(self: Array) -> Array:
-    """log(1 + x) of every element, accurate near zero.
+    """Take the logarithm of 1 + x for every element, accurately near zero.
 
-    >>> import taper
-    >>> taper.log1p(taper.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.6931])
+    result = ln(1 + x) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.log1p(taper.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6931])
     """
     return np.log1p(self) if self.dtype.kind != "c" else complex_log1p(self)
 
@@ -394,11 +457,20 @@ def log1p_self(grad, self):
 
 @op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def sigmoid(self: Array) -> Array:
-    """The logistic function 1 / (1 + exp(-x)) of every element.
+    """Apply the logistic function to every element.
 
-    >>> import taper
-    >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
+    result = 1 / (1 + e⁻ˣ) for each x of `input`
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.sigmoid(taper.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
     return logistic(self)
 
@@ -412,10 +484,10 @@ _sigmoid_backward = curve("logistic_backward")
     tangent=POINTWISE,
     public=False,
     method=False,
-    layout=None,  # hot, and right for operands of one layout
+    layout=None,  # often called, and right for operands of one layout
 )
 def sigmoid_backward(grad_output: Array, output: Array) -> Array:
-    """The gradient of sigmoid."""
+    """Compute the gradient of sigmoid."""
     if (found := _sigmoid_backward(output, grad_output)) is not None:
         return found
     slope = np.subtract(ONE, output)
@@ -450,7 +522,7 @@ def sigmoid_backward_output(grad, grad_output, output):
     check=not_implemented("logit_cpu", *COMPLEX),
 )
 def logit(self: Array, eps: float | None = None) -> Array:
-    """log(x / (1 - x)) of every element, first kept within [eps, 1 - eps] if `eps` is given.
+    """Compute log(x / (1 - x)), with x first moved into [eps, 1 - eps] if `eps` is given.
 
     >>> import taper
     >>> taper.logit(taper.tensor([0.5, 0.75]))
@@ -482,7 +554,7 @@ def _replaced(values: Any, mask: Any, number: float) -> Any:
 
 
 def inside(values: Any, mask: Any) -> Any:
-    """Values where a mask holds, else zero, for arrays and Tensors."""
+    """Keep values where a mask holds, else zero; arrays and Tensors."""
     if isinstance(values, Tensor):
         return values.where(mask, 0)
     return masked(values, mask)

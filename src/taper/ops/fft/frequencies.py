@@ -55,7 +55,7 @@ def fft_fftfreq(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of the points of `fft` of `n` samples that are `d` apart.
+    """Compute the frequencies of the points of `fft` of `n` samples that are `d` apart.
 
     >>> import taper
     >>> taper.fft.fftfreq(4)
@@ -84,7 +84,7 @@ def fft_rfftfreq(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of the points of `rfft` of `n` samples that are `d` apart.
+    """Compute the frequencies of the points of `rfft` of `n` samples that are `d` apart.
 
     >>> import taper
     >>> taper.fft.rfftfreq(4)
@@ -125,7 +125,7 @@ def fft_fftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 @composite(method=False, public=False, numpy_names=True)
 def fft_ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The inverse of `fftshift`.
+    """Undo `fftshift`.
 
     >>> import taper
     >>> taper.fft.ifftshift(taper.tensor([-2, -1, 0, 1]))

@@ -33,7 +33,7 @@ _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 
 
 def _normalization(norm: str | None, forward: bool) -> int:
-    """By what is divided: 0 nothing, 1 the root of the number of points, 2 that number."""
+    """Return what is divided by: 0 nothing, 1 the root of the number of points, 2 that number."""
     number = _NORMS.get("backward" if norm is None else norm)
     if number is None:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
@@ -41,7 +41,7 @@ def _normalization(norm: str | None, forward: bool) -> int:
 
 
 def _checked(function: str, input: Any, norm: Any) -> Tensor:
-    """The input in a dtype that can be transformed."""
+    """Convert the input to a dtype that can be transformed."""
     if not isinstance(input, Tensor):
         refuse(f"fft_{function}", "input", 1, "Tensor", input)
     if norm is not None and not isinstance(norm, str):
@@ -71,7 +71,7 @@ def _points(count: int) -> int:
 
 
 def _line(function: str, input: Tensor, n: Any, dim: Any) -> tuple[Any, int]:
-    """The length that was asked for, or None, and the dimension counted from the front."""
+    """Return the length asked for, or None, and the dimension counted from the front."""
     length = None if n is None else integer(f"fft_{function}", "n", 2, n)
     number = integer(f"fft_{function}", "dim", 3, dim)
     if not input.dim():
@@ -80,7 +80,7 @@ def _line(function: str, input: Tensor, n: Any, dim: Any) -> tuple[Any, int]:
 
 
 def _resized(input: Tensor, sizes: list[int], dims: Dims) -> Tensor:
-    """The input cut, or filled with zeros, to these sizes."""
+    """Cut the input, or fill it with zeros, to these sizes."""
     ndim = input.dim()
     padding = [0] * (2 * ndim)
     for size, dim in zip(sizes, dims, strict=True):
@@ -93,7 +93,7 @@ def _resized(input: Tensor, sizes: list[int], dims: Dims) -> Tensor:
 
 
 def integers(function: str, name: str, position: int, value: Any) -> Dims:
-    """Several integers, or one for a tuple of it."""
+    """Return several integers; one stands for a tuple of itself."""
     if is_integer(value):
         return (int(value),)
     if not isinstance(value, tuple | list) or not all(map(is_integer, value)):
@@ -102,7 +102,7 @@ def integers(function: str, name: str, position: int, value: Any) -> Dims:
 
 
 def _shape(function: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], Dims]:
-    """The sizes and dimensions of a transform of several."""
+    """Return the sizes and dimensions of a transform of several."""
     ndim = input.dim()
     name = f"fft_{function}"
     dims = None
@@ -131,12 +131,12 @@ def _shape(function: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], D
 
 
 def _half(sizes: list[int]) -> list[int]:
-    """The sizes of which the last is the one of a half; how large the whole is decides."""
+    """Return the sizes with the last one that of a half."""
     return [*sizes[:-1], sizes[-1] // 2 + 1]
 
 
 def _whole_shape(function: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], Dims]:
-    """As `_shape` where the input is half of what is transformed, in its last dimension."""
+    """Return sizes where the input is half of what is transformed, in its last dimension."""
     sizes, dims = _shape(function, input, s, dim)
     if not dims:
         raise RuntimeError(f"{function} must transform at least one axis")
@@ -159,7 +159,7 @@ def _into(
     out: Any,
     check: Callable[[ndarray, ndarray], None] | None = None,
 ) -> Tensor:
-    """`out=`, which must be complex or floating as the result is; the precision may differ.
+    """Write into `out=`, which must be complex or floating as the result; precision may differ.
 
     `wanted` is the function's name and what its result is; `label` the operator at the end.
     """
@@ -211,7 +211,7 @@ def _complex_line(
 def _half_line(
     function: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool, out: Any
 ) -> Tensor:
-    """Of a real input the half of the transform that decides the other."""
+    """Transform a real input to the half that decides the other."""
     if out is not None:
         arguments = (function, input, n, dim, norm, forward, None)
         check = None if forward else _same_precision
@@ -229,7 +229,7 @@ def _half_line(
 def _real_line(
     function: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool, out: Any
 ) -> Tensor:
-    """The real transform of a half that decides the other."""
+    """Transform a half that decides the other to real numbers."""
     if out is not None:
         arguments = (function, input, n, dim, norm, forward, None)
         return _into("_fft_c2r", f"{function} floating point", _real_line, arguments, out)
@@ -247,9 +247,10 @@ def _real_line(
 def fft_fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The discrete Fourier transform along a dimension, cut or filled with zeros to `n` points.
+    """Compute the discrete Fourier transform along a dimension of `n` points.
 
-    `norm` says who divides by the number of points: "forward", "backward", or "ortho" for both.
+    The input is cut or filled with zeros to `n`. `norm` says which direction divides by the number
+    of points: "forward", "backward", or "ortho" for both, by its root.
 
     >>> import taper
     >>> taper.fft.fft(taper.tensor([1.0, 2.0]))
@@ -262,7 +263,7 @@ def fft_fft(
 def fft_ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The inverse of `fft`.
+    """Undo `fft`.
 
     >>> import taper
     >>> taper.fft.ifft(taper.tensor([3.0 + 0j, -1.0]))
@@ -275,7 +276,7 @@ def fft_ifft(
 def fft_rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The transform of real numbers, without the half that is the conjugate of the other.
+    """Transform real numbers, leaving out the half that is the conjugate of the other.
 
     >>> import taper
     >>> taper.fft.rfft(taper.tensor([1.0, 2.0, 3.0, 4.0]))
@@ -288,7 +289,7 @@ def fft_rfft(
 def fft_irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The inverse of `rfft`; `n` is the number of points of the result.
+    """Undo `rfft`; `n` is the number of points of the result.
 
     >>> import taper
     >>> taper.fft.irfft(taper.tensor([10.0 + 0j, -2 + 2j, -2]))
@@ -301,7 +302,7 @@ def fft_irfft(
 def fft_hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The real transform of a signal whose second half, conjugate to the first, is missing.
+    """Transform a signal whose second half, conjugate to the first, is missing, to real numbers.
 
     >>> import taper
     >>> taper.fft.hfft(taper.tensor([1.0, 2.0, 3.0]))
@@ -314,7 +315,7 @@ def fft_hfft(
 def fft_ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The inverse of `hfft`.
+    """Undo `hfft`.
 
     >>> import taper
     >>> taper.fft.ihfft(taper.tensor([8.0, -2.0, 0.0, -2.0])).real
@@ -399,7 +400,7 @@ def _ihfft_block(function: str, input: Any, s: Any, dim: Any, norm: Any, out: An
 def fft_fftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The transform in several dimensions: `dim`, or the last of them if `s` is given, or all.
+    """Transform several dimensions: `dim`, or the last of them if `s` is given, or all.
 
     >>> import taper
     >>> taper.fft.fftn(taper.ones(2, 2))
@@ -413,7 +414,7 @@ def fft_fftn(
 def fft_ifftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The inverse of `fftn`.
+    """Undo `fftn`.
 
     >>> import taper
     >>> taper.fft.ifftn(taper.ones(2, 2))
@@ -427,7 +428,7 @@ def fft_ifftn(
 def fft_rfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The transform of real numbers in several dimensions; of the last one half is left out.
+    """Transform real numbers in several dimensions; half of the last one is left out.
 
     >>> import taper
     >>> taper.fft.rfftn(taper.ones(2, 4)).shape
@@ -440,7 +441,7 @@ def fft_rfftn(
 def fft_irfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The inverse of `rfftn`; `s` are the sizes of the result.
+    """Undo `rfftn`; `s` are the sizes of the result.
 
     >>> import taper
     >>> taper.fft.irfftn(taper.ones(2, 3, dtype=taper.complex64)).shape
@@ -453,7 +454,7 @@ def fft_irfftn(
 def fft_hfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`hfft` in several dimensions; in the last one half is missing.
+    """Transform as `hfft` in several dimensions; in the last one half is missing.
 
     >>> import taper
     >>> taper.fft.hfftn(taper.ones(2, 3)).shape
@@ -466,7 +467,7 @@ def fft_hfftn(
 def fft_ihfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """The inverse of `hfftn`.
+    """Undo `hfftn`.
 
     >>> import taper
     >>> taper.fft.ihfftn(taper.ones(2, 4)).shape
@@ -488,7 +489,7 @@ def _plane(function: str, dim: Any) -> Any:
 def fft_fft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`fftn` of the last two dimensions.
+    """Transform the last two dimensions as `fftn`.
 
     >>> import taper
     >>> taper.fft.fft2(taper.ones(2, 2)).abs()
@@ -502,7 +503,7 @@ def fft_fft2(
 def fft_ifft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`ifftn` of the last two dimensions.
+    """Transform the last two dimensions as `ifftn`.
 
     >>> import taper
     >>> taper.fft.ifft2(taper.ones(2, 2)).abs()
@@ -516,7 +517,7 @@ def fft_ifft2(
 def fft_rfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`rfftn` of the last two dimensions.
+    """Transform the last two dimensions as `rfftn`.
 
     >>> import taper
     >>> taper.fft.rfft2(taper.ones(3, 2, 4)).shape
@@ -529,7 +530,7 @@ def fft_rfft2(
 def fft_irfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`irfftn` of the last two dimensions.
+    """Transform the last two dimensions as `irfftn`.
 
     >>> import taper
     >>> taper.fft.irfft2(taper.ones(3, 2, 3)).shape
@@ -542,7 +543,7 @@ def fft_irfft2(
 def fft_hfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`hfftn` of the last two dimensions.
+    """Transform the last two dimensions as `hfftn`.
 
     >>> import taper
     >>> taper.fft.hfft2(taper.ones(3, 2, 3)).shape
@@ -555,7 +556,7 @@ def fft_hfft2(
 def fft_ihfft2(
     input: Tensor, s: Any = None, dim: Any = _PLANE, norm: str | None = None, *, out: Out = None
 ) -> Tensor:
-    """`ihfftn` of the last two dimensions.
+    """Transform the last two dimensions as `ihfftn`.
 
     >>> import taper
     >>> taper.fft.ihfft2(taper.ones(3, 2, 4)).shape

@@ -1,7 +1,7 @@
 """Fourier transforms of the overlapping pieces of a signal: stft and its inverse, istft.
 
-Owns: the pieces, their windows and the checks; what is transformed and how is in
-`transforms`.  Both are written in operators, in PyTorch's order, so that the graphs agree.
+Owns: the pieces, their windows and the checks; the transforms are in `transforms`. Both functions
+call operators in PyTorch's order, so that the graphs agree.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SIGNATURES = (
 
 
 def _kind(tensor: Tensor) -> str:
-    """PyTorch's name of a type of tensors, as its C++ code prints it."""
+    """Return PyTorch's name of a type of tensors, as its C++ code prints it."""
     return dtypes.backend_type_name(tensor.dtype)
 
 
@@ -49,7 +49,7 @@ def _word(value: Any) -> str:
 
 
 def _call(function: str, input: Tensor, window: Tensor | None, **arguments: Any) -> str:
-    """The call, for the texts of errors."""
+    """Spell out the call, for the texts of errors."""
     parts = []
     for name, value in arguments.items():
         parts.append(f"{name}={_word(value)}")
@@ -76,7 +76,7 @@ def _check_stft_types(input: Any, *numbers_and_flags: Any) -> None:
 
 
 def _check_return(input: Tensor, window: Tensor | None, return_complex: Any) -> bool:
-    """Whether the result is complex, with PyTorch's word on real inputs."""
+    """Tell whether the result is complex, with PyTorch's warning about real inputs."""
     if window is None:
         warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to "
@@ -130,7 +130,7 @@ def _refuse_stft(
 
 
 def _centred(input: Tensor, n_fft: Any, pad_mode: Any) -> Tensor:
-    """The signal with a border of half a piece on both sides."""
+    """Add a border of half a piece on both sides of the signal."""
     ndim = input.dim()
     shape = tuple(input.shape)
     width = int(n_fft // 2)
@@ -141,7 +141,7 @@ def _centred(input: Tensor, n_fft: Any, pad_mode: Any) -> Tensor:
 
 
 def _widened(window: Tensor | None, input: Tensor, win_length: int, n_fft: int) -> Tensor | None:
-    """The window with zeros on both sides, as long as a piece."""
+    """Pad the window with zeros on both sides to the length of a piece."""
     if win_length == n_fft:
         return window
     like = input if window is None else window
@@ -168,11 +168,11 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The Fourier transforms of overlapping pieces of a signal: frequencies by pieces.
+    """Transform overlapping pieces of a signal: frequencies by pieces.
 
     A piece of `n_fft` points begins every `hop_length` (a quarter of it) points and is multiplied
-    by `window`.  With `center` the signal gets a border, so that piece k has its middle at point
-    k * hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
+    by `window`. With `center` the signal gets a border, so that piece k has its middle at point k *
+    hop_length; without it, `align_to_window` lets the first window, not the first piece, begin
     where the signal does.
 
     >>> import taper
@@ -200,7 +200,7 @@ def uncentred_stft(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Tensor:
-    """`stft` of a signal that has its border already."""
+    """Compute `stft` of a signal that has its border already."""
     given = (input, n_fft, hop_length, win_length, window)
     _check_stft_types(*given, normalized, onesided, return_complex, align_to_window)
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -220,7 +220,7 @@ def uncentred_stft(
     single = input.dim() == 1
     rows = unsqueeze(input, 0) if single else input
     count = 1 + (rows.shape[1] - (length if align_to_window else n_fft)) // hop
-    if align_to_window:  # as PyTorch: with an odd difference the last piece may be cut off
+    if align_to_window:  # as in PyTorch: with an odd difference the last piece may be cut off
         rows = constant_pad_nd(rows, ((n_fft - length) // 2,) * 2)
     across, along = element_strides(rows._array)
     strides = (across, hop * along, along)
@@ -313,7 +313,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal whose `stft` this is, or comes closest to it in the sense of least squares.
+    """Find the signal whose `stft` this is, or comes closest to it by least squares.
 
     >>> import taper
     >>> signal, window = taper.arange(8.0), taper.ones(4)
@@ -383,7 +383,7 @@ def _synthesis_window(window: Tensor | None, input: Tensor, win_length: int, n_f
 def _pieces_of(
     frames: Tensor, n_fft: int, normalized: bool, half: bool, return_complex: bool
 ) -> Tensor:
-    """The pieces of the signal whose transforms the rows are."""
+    """Compute the pieces of the signal whose transforms the rows are."""
     normalization = 1 if normalized else 2
     if return_complex:
         if half:
@@ -397,7 +397,7 @@ def _pieces_of(
 def _overlapped(
     call: str, pieces: Tensor, window: Tensor, hop: int, center: bool, length: int | None
 ) -> Tensor:
-    """The sum of the pieces, each times the window, over the sum of the squared windows."""
+    """Sum the pieces, each times the window, and divide by the sum of squared windows."""
     count, n_fft = pieces.shape[1:]
     total = n_fft + hop * (count - 1)
     weighted = pieces * view_as_shape(window, (1, 1, n_fft))

@@ -1,7 +1,7 @@
 """The three Fourier transforms under all of `fft`: complex to complex, real to complex and back.
 
-Owns: the operators.  `dim` is a tuple of dimensions counted from the front, `normalization` is 0
-for none, 1 for the root of the number of points, 2 for that number.  The memory of a result lies
+Owns: the operators. `dim` is a tuple of dimensions counted from the front, `normalization` is 0 for
+none, 1 for the root of the number of points, 2 for that number. The memory of a result is laid out
 as PyTorch's: the transformed dimensions innermost.
 """
 
@@ -23,7 +23,7 @@ _INVERSE: Any = ("forward", "ortho", "backward")
 
 
 def _inward(array: ndarray, dim: Dims, keep_last: bool) -> tuple[ndarray, list[int]]:
-    """The array with the dimensions `dim` innermost, in one piece, and in which order they are.
+    """Copy with the dimensions `dim` innermost, in one piece; also return their order.
 
     Apart from that, and from the last of `dim` where half of it is left out, larger strides come
     first.
@@ -47,7 +47,7 @@ def _axes(count: int) -> tuple[int, ...]:
 
 @op(name="_fft_c2c", tangent=LINEAR, public=False, method=False)
 def fft_c2c(self: Array, dim: tuple[int, ...], normalization: int, forward: bool) -> Array:
-    """The transform of complex numbers, or its inverse."""
+    """Transform complex numbers, or undo that."""
     if not dim:
         return self.copy()
     inner, order = _inward(self, dim, False)
@@ -63,7 +63,7 @@ def fft_c2c_self(grad, dim, normalization, forward):
 
 @op(name="_fft_r2c", tangent=LINEAR, public=False, method=False)
 def fft_r2c(self: Array, dim: tuple[int, ...], normalization: int, onesided: bool) -> Array:
-    """The transform of real numbers; `onesided` leaves out what is the conjugate of the rest."""
+    """Transform real numbers; `onesided` leaves out what is the conjugate of the rest."""
     inner, order = _inward(self, dim, True)
     transform: Any = np.fft.rfftn if onesided else np.fft.fftn
     found = transform(inner, axes=_axes(len(dim)), norm=_FORWARD[normalization])
@@ -80,9 +80,9 @@ def fft_r2c_self(grad, self, dim, normalization, onesided):
 
 @op(name="_fft_c2r", tangent=LINEAR, public=False, method=False)
 def fft_c2r(self: Array, dim: tuple[int, ...], normalization: int, last_dim_size: int) -> Array:
-    """The inverse transform of numbers of which one half, the conjugate of the other, is missing.
+    """Undo the transform of real numbers, of which one half, the conjugate, is missing.
 
-    Which way the exponent counts does not show in the result's size: it is real.
+    The sign of the exponent does not change the result's size: it is real.
     """
     inner, order = _inward(self, dim, True)
     norm = _INVERSE[normalization]
@@ -102,7 +102,7 @@ def fft_c2r_self(grad, dim, normalization):
 
 @op(name="_fft_doubled", tangent=LINEAR, public=False, method=False)
 def doubled_inside(self: Array, dim: int, length: int) -> Array:
-    """Twice the elements 1 to `length` along a dimension: those whose conjugates were left out."""
+    """Double the elements 1 to `length` along a dimension: those whose conjugates were left out."""
     result = self.copy()
     result[(slice(None),) * dim + (slice(1, 1 + length),)] *= 2
     return result

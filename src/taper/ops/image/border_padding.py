@@ -24,7 +24,7 @@ _BACKWARDS = slice(None, None, -1)
 
 
 def _pairs(padding: Shape, ndim: int) -> list[tuple[int, int, int]]:
-    """(dimension, width in front, width behind) from the last dimension on."""
+    """List (dimension, width in front, width behind) from the last dimension on."""
     return [
         (ndim - 1 - number, padding[2 * number], padding[2 * number + 1])
         for number in range(len(padding) // 2)
@@ -70,7 +70,7 @@ def _check(array: ndarray, padding: Shape, reflecting: bool) -> None:
 
 
 def _places(length: int, front: int, back: int, reflecting: bool) -> ndarray:
-    """Which element each place along a padded dimension shows; widths may be negative."""
+    """Find which element each place along a padded dimension shows; widths may be negative."""
     places = np.arange(-front, length + back)
     if not reflecting:
         return np.clip(places, 0, length - 1)
@@ -108,7 +108,7 @@ def _turned(part: ndarray, dim: int, reflecting: bool) -> ndarray:
 
 
 def _backward(grad: ndarray, array: ndarray, padding: Shape, reflecting: bool) -> ndarray:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     if min(padding) < 0:
         return laid_out_like(_backward_by_places(grad, array.shape, padding, reflecting), array)
     work = row_major(grad).copy()
@@ -145,7 +145,7 @@ def _backward_by_places(grad: ndarray, shape: Shape, padding: Shape, reflecting:
 
 @op(tangent=LINEAR, public=False, method=False)
 def reflection_pad1d(self: Array, padding: Shape) -> Array:
-    """A border that mirrors the last dimension."""
+    """Add a border that mirrors the last dimension."""
     return _bordered(self, padding, True)
 
 
@@ -156,7 +156,7 @@ def reflection_pad1d_self(grad, self, padding):
 
 @op(tangent=LINEAR, upcast=True, public=False, method=False)
 def reflection_pad1d_backward(grad_output: Array, self: Array, padding: Shape) -> Array:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     return _backward(grad_output, self, padding, True)
 
 
@@ -172,7 +172,7 @@ def reflection_pad1d_backward_self(grad):
 
 @op(tangent=LINEAR, public=False, method=False)
 def reflection_pad2d(self: Array, padding: Shape) -> Array:
-    """A border that mirrors the last two dimensions."""
+    """Add a border that mirrors the last two dimensions."""
     return _bordered(self, padding, True)
 
 
@@ -183,7 +183,7 @@ def reflection_pad2d_self(grad, self, padding):
 
 @op(tangent=LINEAR, upcast=True, public=False, method=False)
 def reflection_pad2d_backward(grad_output: Array, self: Array, padding: Shape) -> Array:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     return _backward(grad_output, self, padding, True)
 
 
@@ -199,7 +199,7 @@ def reflection_pad2d_backward_self(grad):
 
 @op(tangent=LINEAR, public=False, method=False)
 def reflection_pad3d(self: Array, padding: Shape) -> Array:
-    """A border that mirrors the last three dimensions."""
+    """Add a border that mirrors the last three dimensions."""
     return _bordered(self, padding, True)
 
 
@@ -210,7 +210,7 @@ def reflection_pad3d_self(grad, self, padding):
 
 @op(tangent=LINEAR, upcast=True, public=False, method=False)
 def reflection_pad3d_backward(grad_output: Array, self: Array, padding: Shape) -> Array:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     return _backward(grad_output, self, padding, True)
 
 
@@ -226,7 +226,7 @@ def reflection_pad3d_backward_self(grad):
 
 @op(tangent=LINEAR, public=False, method=False)
 def replication_pad1d(self: Array, padding: Shape) -> Array:
-    """A border that repeats the edge of the last dimension."""
+    """Add a border that repeats the edge of the last dimension."""
     return _bordered(self, padding, False)
 
 
@@ -237,7 +237,7 @@ def replication_pad1d_self(grad, self, padding):
 
 @op(tangent=LINEAR, upcast=True, public=False, method=False)
 def replication_pad1d_backward(grad_output: Array, self: Array, padding: Shape) -> Array:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     return _backward(grad_output, self, padding, False)
 
 
@@ -253,7 +253,7 @@ def replication_pad1d_backward_self(grad):
 
 @op(tangent=LINEAR, public=False, method=False)
 def replication_pad2d(self: Array, padding: Shape) -> Array:
-    """A border that repeats the edge of the last two dimensions."""
+    """Add a border that repeats the edge of the last two dimensions."""
     return _bordered(self, padding, False)
 
 
@@ -264,7 +264,7 @@ def replication_pad2d_self(grad, self, padding):
 
 @op(tangent=LINEAR, upcast=True, public=False, method=False)
 def replication_pad2d_backward(grad_output: Array, self: Array, padding: Shape) -> Array:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     return _backward(grad_output, self, padding, False)
 
 
@@ -280,7 +280,7 @@ def replication_pad2d_backward_self(grad):
 
 @op(tangent=LINEAR, public=False, method=False)
 def replication_pad3d(self: Array, padding: Shape) -> Array:
-    """A border that repeats the edge of the last three dimensions."""
+    """Add a border that repeats the edge of the last three dimensions."""
     return _bordered(self, padding, False)
 
 
@@ -291,7 +291,7 @@ def replication_pad3d_self(grad, self, padding):
 
 @op(tangent=LINEAR, upcast=True, public=False, method=False)
 def replication_pad3d_backward(grad_output: Array, self: Array, padding: Shape) -> Array:
-    """What lies in the border added where it came from."""
+    """Add what lies in the border to where it came from."""
     return _backward(grad_output, self, padding, False)
 
 

@@ -75,7 +75,7 @@ def _same_dtypes(common: dtypes.dtype, operands: Any) -> None:
 def grid_sampler_2d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
-    """Pictures at the places of a grid with coordinates from -1 to 1; modes are numbers.
+    """Sample pictures at the places of a grid with coordinates from -1 to 1; modes are numbers.
 
     >>> import taper
     >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
@@ -91,7 +91,7 @@ def grid_sampler_2d(
 def grid_sampler_3d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
-    """Volumes at the places of a grid with coordinates from -1 to 1; modes are numbers.
+    """Sample volumes at the places of a grid with coordinates from -1 to 1; modes are numbers.
 
     >>> import taper
     >>> volume, center = taper.arange(8.0).reshape(1, 1, 2, 2, 2), taper.zeros(1, 1, 1, 1, 3)
@@ -115,7 +115,7 @@ def grid_sampler_2d_backward(
     align_corners: bool,
     output_mask: tuple[bool, bool],
 ) -> tuple[Array, Array]:
-    """The gradients of pictures and grid."""
+    """Compute the gradients of pictures and grid."""
     return sampled_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
@@ -131,14 +131,14 @@ def grid_sampler_3d_backward(
     align_corners: bool,
     output_mask: tuple[bool, bool],
 ) -> tuple[Array, Array]:
-    """The gradients of volumes and grid."""
+    """Compute the gradients of volumes and grid."""
     return sampled_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
 
 
 def _backward_of(grid: Any) -> Any:
-    """The operator for the gradients, by the rank of the pictures that a grid is for."""
+    """Choose the operator for the gradients by the rank of the pictures that a grid is for."""
     return grid_sampler_2d_backward if grid.ndim == 4 else grid_sampler_3d_backward
 
 
@@ -199,13 +199,13 @@ def grid_sampler_backward_all(
 
 
 def _base_grid(size: Shape, dtype: np.dtype, align_corners: bool) -> ndarray:
-    """The coordinates of the identity, each followed by a 1: (places, rank + 1)."""
+    """Make the coordinates of the identity, each followed by a 1: (places, rank + 1)."""
     lengths = size[2:]
     rank = len(lengths)
     result = np.ones((*lengths, rank + 1), dtype)
     which = dtypes.FROM_NUMPY[dtype]
     for dim, length in enumerate(lengths):
-        # To the last bit: at the identity it decides between which pixels a place lies.
+        # Exact to the last bit: at the identity that decides between which pixels a place lies.
         steps = evenly_spaced(-1, 1, length, which) if length > 1 else np.zeros(length, dtype)
         if not align_corners and length:
             steps = steps * dtype.type(length - 1) / dtype.type(length)
@@ -220,7 +220,7 @@ def _base(size: Shape, dtype: np.dtype, align_corners: bool) -> ndarray:
 
 @op(tangent=LINEAR, upcast=True, method=False)
 def affine_grid_generator(theta: Array, size: Shape, align_corners: bool) -> Array:
-    """For each affine map, the places that it takes the places of a picture of `size` to.
+    """Compute where each affine map takes the places of a picture of `size`.
 
     >>> import taper
     >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
@@ -263,7 +263,7 @@ def affine_grid_generator_theta(grad, size, align_corners):
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Pictures or volumes at the places of a grid; modes are numbers as in `grid_sample`.
+    """Sample pictures or volumes at a grid; modes are numbers, else as `grid_sample`.
 
     >>> import taper
     >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
@@ -301,16 +301,24 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Pictures (N, C, H, W) or volumes at the places of a grid, in coordinates from -1 to 1.
+    """Sample pictures or volumes at the places of a grid.
 
-    `mode` is "bilinear", "nearest" or "bicubic" (pictures only); what lies outside is "zeros",
-    the "border" or a "reflection".
+    Args:
+        input: pictures (N, C, H, W) or volumes (N, C, D, H, W).
+        grid: places (N, H', W', 2) as (x, y), or (N, D', H', W', 3), with coordinates from -1 to 1.
+        mode: "bilinear", "nearest" or "bicubic" (pictures only).
+        padding_mode: what lies outside: "zeros", the "border" or a "reflection".
+        align_corners: whether -1 and 1 are the centres of the border pixels (True) or their outer
+            edges (False); None warns and means False.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
-    >>> F.grid_sample(picture, center, align_corners=False)
-    tensor([[[[4.]]]])
+    Shape: (N, C, H', W') or (N, C, D', H', W').
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> picture, center = taper.arange(9.0).reshape(1, 1, 3, 3), taper.zeros(1, 1, 1, 2)
+        >>> F.grid_sample(picture, center, align_corners=False)
+        tensor([[[[4.]]]])
     """
     if mode not in _MODES:
         raise ValueError(
@@ -329,14 +337,25 @@ def grid_sample(
 
 @composite(method=False, public=False)
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """For each affine map in `theta`, the places that it takes a picture of `size` to.
+    """Make the sampling grid of affine maps, for `grid_sample`.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-    >>> F.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
-    tensor([[[[-0.5000,  0.0000],
-              [ 0.5000,  0.0000]]]])
+    result[n, i, j] = theta[n] @ (x, y, 1), with x and y from -1 to 1 over the picture
+
+    Args:
+        theta: maps (N, 2, 3) of pictures, or (N, 3, 4) of volumes.
+        size: size (N, C, H, W) of the result of `grid_sample`, or (N, C, D, H, W).
+        align_corners: whether -1 and 1 are the centres of the border pixels (True) or their outer
+            edges (False); None warns and means False.
+
+    Shape: (N, H, W, 2) or (N, D, H, W, 3).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> identity = taper.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> F.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
+        tensor([[[[-0.5000,  0.0000],
+                  [ 0.5000,  0.0000]]]])
     """
     if align_corners is None:
         align_corners = _default_alignment()

@@ -1,7 +1,7 @@
 """Second derivatives of sampling at a grid, and its forward mode: one text for arrays and Tensors.
 
-Owns: how the gradients of `grid_sampler_2d/3d` change with what they depend on.  Written with
-operators only, so that third derivatives exist as well.
+Owns: how the gradients of `grid_sampler_2d/3d` change with what they depend on. Only operators are
+used, so that third derivatives exist as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Settings = tuple[int, int, bool]
 
 
 class Sampling:
-    """What pictures and a grid have in common: shapes, neighbours and their weights."""
+    """Holds what pictures and a grid have in common: shapes, neighbours and their weights."""
 
     def __init__(self, input: Any, grid: Any, settings: Settings) -> None:
         self.plain = type(grid) is ndarray
@@ -42,27 +42,27 @@ class Sampling:
         self.weights = [weights_of(share, settings[0]) for share in shares]
 
     def given(self, array: ndarray) -> Any:
-        """An array in the form of the others: itself, or a Tensor."""
+        """Return an array in the form of the others: itself, or a Tensor."""
         return array if self.plain else wrap(array)
 
     def coordinates(self, grid: Any) -> list[Any]:
-        """The coordinates in a grid, a matrix (samples, places) for each dimension."""
+        """Return the coordinates in a grid, a matrix (samples, places) for each dimension."""
         rank = len(self.sizes)
         return [reshape(grid[..., rank - 1 - dim], self.axes[0].share.shape) for dim in range(rank)]
 
     def planes(self, values: Any) -> Any:
-        """Pictures, or what was sampled, with one dimension for all places."""
+        """View pictures, or what was sampled, with one dimension for all places."""
         shape = tuple(values.shape)
         return reshape(values, (*shape[:2], int(np.prod(shape[2:]))))
 
     def index(self, numbers: ndarray, inside: ndarray) -> tuple[Any, Any]:
-        """Numbers of neighbours for each channel, and 1 where they exist, else 0."""
+        """Return the numbers of neighbours for each channel, and 1 where they exist, else 0."""
         samples, count = numbers.shape
         wide = np.broadcast_to(numbers[:, None], (samples, self.shape[1], count))
         return self.given(wide), self.given(inside[:, None].astype(self.dtype))
 
     def grid_of(self, slopes: list[Any]) -> Any:
-        """A gradient for each coordinate as one for the grid."""
+        """Turn a gradient for each coordinate into one for the grid."""
         moved = [slope * each for slope, each in zip(slopes, self.factors, strict=True)]
         return reshape(stack(moved[::-1], -1), self.places)
 
@@ -76,7 +76,7 @@ def _plus(total: Any, term: Any) -> Any:
 
 
 class _Totals:
-    """The three gradients while the sum over neighbours is under way; None is zero."""
+    """Collects the three gradients in the sum over neighbours; None is zero."""
 
     def __init__(self, sampling: Sampling, outer: Any) -> None:
         self.sampling = sampling
@@ -87,23 +87,23 @@ class _Totals:
         self.slopes: list[Any] = [None for _ in self.dims]
 
     def derived(self, weights: list[Any], *along: int) -> Any:
-        """The weight of a neighbour, differentiated along each of the given dimensions."""
+        """Differentiate the weight of a neighbour along each of the given dimensions."""
         return product([weights[dim][along.count(dim)] for dim in self.dims])
 
     def add_slopes(self, factors: list[Any], found: Any) -> None:
-        """What the grid gets from the products of `found` with the outer gradient."""
+        """Add what the grid gets from the products of `found` with the outer gradient."""
         both = (self.outer * found).sum(1)
         pairs = zip(self.slopes, factors, strict=True)
         self.slopes = [_plus(slope, factor * both) for slope, factor in pairs]
 
     def add_input(self, weights: list[Any], other: Any) -> None:
-        """One neighbour of the gradient of `grad_input`."""
+        """Add one neighbour of the gradient of `grad_input`."""
         self.for_outer = _plus(self.for_outer, _column(self.derived(weights)) * other)
         if self.outer is not None:
             self.add_slopes([self.derived(weights, dim) for dim in self.dims], other)
 
     def add_grid(self, weights: list[Any], moving: list[Any], near: Any, index: Any) -> None:
-        """One neighbour of the gradient of `grad_grid`."""
+        """Add one neighbour of the gradient of `grad_grid`."""
         turn = sum([moving[dim] * self.derived(weights, dim) for dim in self.dims])
         self.for_outer = _plus(self.for_outer, turn[:, None] * near)
         if self.outer is None:
@@ -119,7 +119,7 @@ class _Totals:
         self.add_slopes(bends, near)
 
     def finished(self) -> tuple[Any, Any, Any]:
-        """The gradients in the shapes of what they belong to."""
+        """Return the gradients in the shapes of what they belong to."""
         sampling = self.sampling
         shape = (*sampling.shape[:2], *sampling.places[1:-1])
         return (
@@ -132,10 +132,10 @@ class _Totals:
 def second(
     for_input: Any, for_grid: Any, grad_output: Any, input: Any, grid: Any, settings: Settings
 ) -> tuple[Any, Any, Any]:
-    """The gradients of the backward pass for grad_output, input and grid.
+    """Compute the gradients of the backward pass for grad_output, input and grid.
 
-    `for_input` and `for_grid` are the gradients of its two results, or None.  Without
-    `grad_output` only the first gradient is computed.
+    `for_input` and `for_grid` are the gradients of its two results, or None. Without `grad_output`
+    only the first gradient is computed.
     """
     sampling = Sampling(input, grid, settings)
     pictures = sampling.planes(input)
@@ -158,7 +158,7 @@ def second(
 def backward_tangent(
     backward: Any, given: tuple[Any, ...], settings: Settings, wanted: tuple[bool, bool]
 ) -> tuple[Any, Any]:
-    """The tangents of the gradients of input and grid; `given` ends with those of its start."""
+    """Compute the tangents of the gradients of input and grid."""
     grad_output, input, grid, grad_output_t, input_t, grid_t = given
     first: Any = None
     last: Any = None

@@ -44,7 +44,7 @@ _SMOOTHED: dict[str, Any] = {
 
 
 def _lengths(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
-    """The wanted lengths, or the factors; one of them is None."""
+    """Return the wanted lengths and the factors; one of them is None."""
     spatial = list(input._array.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -116,15 +116,26 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """The input made larger or smaller, to `size` or by `scale_factor`.
+    """Make a signal, picture or volume larger or smaller.
 
-    `mode` is "nearest", "nearest-exact", "linear" (one dimension), "bilinear", "bicubic",
-    "lanczos" (two), "trilinear" (three) or "area".
+    Args:
+        input: a tensor (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+        size: lengths of the result behind N and C, a number or a tuple.
+        scale_factor: factors of the lengths, instead of `size`; the result is rounded down.
+        mode: "nearest", "nearest-exact", "area"; "linear" for one dimension, "bilinear", "bicubic"
+            and "lanczos" (only with `antialias`) for two, "trilinear" for three.
+        align_corners: whether the corner elements keep their places; only for linear and cubic
+            modes.
+        recompute_scale_factor: compute the factor again from the rounded lengths.
+        antialias: smooth before making smaller; "bilinear", "bicubic" and "lanczos" only.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.interpolate(taper.tensor([[[1.0, 3.0]]]), scale_factor=2, mode="linear")
-    tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    Shape: (N, C, *size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.interpolate(taper.tensor([[[1.0, 3.0]]]), scale_factor=2, mode="linear")
+        tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
     if align_corners is not None and mode not in _ALIGNING:
         raise ValueError(
@@ -167,7 +178,7 @@ def _run(
 
 
 def _checked(label: str, input: Tensor, sizes: Any, factors: Any) -> tuple[Any, Any]:
-    """Lengths and factors as numbers; the operators take one of them."""
+    """Return lengths and factors as numbers; the operators take one of them."""
     if factors is not None:
         if not all(isinstance(each, int | float) for each in factors):
             raise invalid_combination(label, (input, None, factors), ())
@@ -195,12 +206,23 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """An old name of `interpolate`; warns.
+    """Resize as `interpolate`; an old name that warns.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> taper.nn.functional.upsample(taper.tensor([[[1.0, 2.0]]]), scale_factor=2)
-    tensor([[[1., 1., 2., 2.]]])
+    Args:
+        input: a tensor (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+        size: lengths of the result behind N and C.
+        scale_factor: factors of the lengths, instead of `size`.
+        mode: as for `interpolate`.
+        align_corners: as for `interpolate`.
+
+    Shape: (N, C, *size).
+
+    Example:
+        >>> import taper, warnings
+        >>> from taper.nn import functional as F
+        >>> warnings.simplefilter("ignore")
+        >>> F.upsample(taper.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
     """
     _warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
@@ -208,12 +230,21 @@ def upsample(
 
 @composite(method=False, public=False)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """An old name of `interpolate` with the mode "nearest"; warns.
+    """Resize as `interpolate` with the mode "nearest"; an old name that warns.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> taper.nn.functional.upsample_nearest(taper.tensor([[[[1.0, 2.0]]]]), size=(1, 4))
-    tensor([[[[1., 1., 2., 2.]]]])
+    Args:
+        input: a tensor (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+        size: lengths of the result behind N and C.
+        scale_factor: factors of the lengths, instead of `size`.
+
+    Shape: (N, C, *size).
+
+    Example:
+        >>> import taper, warnings
+        >>> from taper.nn import functional as F
+        >>> warnings.simplefilter("ignore")
+        >>> F.upsample_nearest(taper.tensor([[[[1.0, 2.0]]]]), size=(1, 4))
+        tensor([[[[1., 1., 2., 2.]]]])
     """
     _warn("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
@@ -221,12 +252,21 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 @composite(method=False, public=False)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """An old name of `interpolate` with the mode "bilinear" and aligned corners; warns.
+    """Resize as `interpolate` with the mode "bilinear" and aligned corners; an old name that warns.
 
-    >>> import taper, warnings
-    >>> warnings.simplefilter("ignore")
-    >>> taper.nn.functional.upsample_bilinear(taper.tensor([[[[0.0, 3.0]]]]), size=(1, 4))
-    tensor([[[[0., 1., 2., 3.]]]])
+    Args:
+        input: a tensor (N, C, H, W).
+        size: lengths (H', W') of the result.
+        scale_factor: factors of the lengths, instead of `size`.
+
+    Shape: (N, C, H', W').
+
+    Example:
+        >>> import taper, warnings
+        >>> from taper.nn import functional as F
+        >>> warnings.simplefilter("ignore")
+        >>> F.upsample_bilinear(taper.tensor([[[[0.0, 3.0]]]]), size=(1, 4))
+        tensor([[[[0., 1., 2., 3.]]]])
     """
     _warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,8 +1,8 @@
 """Arrays made larger or smaller by copying the nearest elements; what all modes share.
 
-Owns: the computation, which is a linear map along each dimension (`Resampling`) and backwards its
-transpose, and the operators of the modes "nearest" and "nearest-exact" for each rank.  Those that
-interpolate are in `smooth`, the function `interpolate` is in `interpolate`.
+Owns: the computation, a linear map along each dimension (`Resampling`) and backwards its transpose,
+and the operators of the modes "nearest" and "nearest-exact" for each rank. Modes that interpolate
+are in `smooth`, the function `interpolate` is in `interpolate`.
 """
 
 from __future__ import annotations
@@ -72,13 +72,18 @@ def upsampled(
     return laid_out_like(result, array)
 
 
+def AS_GRADIENT(result: Any, given: Sequence[Any]) -> Any:
+    """Channels last where the gradient that comes in has them so."""
+    return laid_out_like(result, given[0])
+
+
 def transposed(grad: ndarray, make: MakeMap, input_size: Shape, scales: Sequence[Scale]) -> ndarray:
     maps = _maps(make, input_size[2:], grad.shape[2:], scales, grad.dtype)
     return resampled(grad, [each.transposed() for each in maps])
 
 
 def _in_whole_numbers(array: ndarray, maps: Sequence[Resampling]) -> ndarray:
-    """Bytes, with weights as 16-bit integers, rounded after each dimension; the last one first."""
+    """Resample bytes with 16-bit integer weights, rounding after each dimension, the last first."""
     for number, each in enumerate(reversed(maps), 1):
         weights = each.matrix(np.dtype(np.float64))
         largest = float(weights.max())
@@ -117,7 +122,7 @@ def upsample_nearest1d(
     output_size: Shape,
     scales: Scale = None,
 ) -> Array:
-    """Copies of the nearest elements in one dimension."""
+    """Copy the nearest elements in one dimension."""
     return upsampled(self, _nearest_kernel(1), WITH_BYTES, _nearest, output_size, (scales,))
 
 
@@ -133,7 +138,7 @@ def upsample_nearest1d_backward(
     input_size: Shape,
     scales: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _nearest, input_size, (scales,))
 
 
@@ -149,7 +154,7 @@ def upsample_nearest2d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Copies of the nearest elements in two dimensions."""
+    """Copy the nearest elements in two dimensions."""
     return upsampled(
         self, _nearest_kernel(2), WITH_BYTES, _nearest, output_size, (scales_h, scales_w)
     )
@@ -160,7 +165,7 @@ def upsample_nearest2d_self(grad, self_shape, output_size, scales_h, scales_w):
     return upsample_nearest2d_backward(grad, output_size, self_shape, scales_h, scales_w)
 
 
-@op(tangent=LINEAR, upcast=True, public=False, method=False)
+@op(tangent=LINEAR, upcast=True, public=False, method=False, layout=AS_GRADIENT)
 def upsample_nearest2d_backward(
     grad_output: Array,
     output_size: Shape,
@@ -168,7 +173,7 @@ def upsample_nearest2d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _nearest, input_size, (scales_h, scales_w))
 
 
@@ -185,7 +190,7 @@ def upsample_nearest3d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Copies of the nearest elements in three dimensions."""
+    """Copy the nearest elements in three dimensions."""
     return upsampled(
         self, _nearest_kernel(3), WITH_BYTES, _nearest, output_size, (scales_d, scales_h, scales_w)
     )
@@ -205,7 +210,7 @@ def upsample_nearest3d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _nearest, input_size, (scales_d, scales_h, scales_w))
 
 
@@ -220,7 +225,7 @@ def upsample_nearest_exact1d(
     output_size: Shape,
     scales: Scale = None,
 ) -> Array:
-    """Copies of the nearest elements in one dimension, measured from their middles."""
+    """Copy the nearest elements in one dimension, measured from their middles."""
     return upsampled(self, _nearest_kernel(1), WITH_BYTES, _nearest_exact, output_size, (scales,))
 
 
@@ -242,7 +247,7 @@ def upsample_nearest_exact1d_backward(
     input_size: Shape,
     scales: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _nearest_exact, input_size, (scales,))
 
 
@@ -258,7 +263,7 @@ def upsample_nearest_exact2d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Copies of the nearest elements in two dimensions, measured from their middles."""
+    """Copy the nearest elements in two dimensions, measured from their middles."""
     return upsampled(
         self, _nearest_kernel(2), WITH_BYTES, _nearest_exact, output_size, (scales_h, scales_w)
     )
@@ -275,6 +280,7 @@ def upsample_nearest_exact2d_self(grad, self_shape, output_size, scales_h, scale
     upcast=True,
     public=False,
     method=False,
+    layout=AS_GRADIENT,
 )
 def upsample_nearest_exact2d_backward(
     grad_output: Array,
@@ -283,7 +289,7 @@ def upsample_nearest_exact2d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _nearest_exact, input_size, (scales_h, scales_w))
 
 
@@ -300,7 +306,7 @@ def upsample_nearest_exact3d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Copies of the nearest elements in three dimensions, measured from their middles."""
+    """Copy the nearest elements in three dimensions, measured from their middles."""
     return upsampled(
         self,
         _nearest_kernel(3),
@@ -333,7 +339,7 @@ def upsample_nearest_exact3d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _nearest_exact, input_size, (scales_d, scales_h, scales_w))
 
 

@@ -35,7 +35,7 @@ def check_pairs(shape: Shape, pad: Shape) -> None:
 
 @op(tangent=LINEAR, method=False)
 def constant_pad_nd(self: Array, pad: Shape, value: Any = 0) -> Array:
-    """A tensor with a border of one number; a negative width cuts off.
+    """Add a border of one number; a negative width cuts off.
 
     >>> import taper
     >>> taper.constant_pad_nd(taper.tensor([1, 2]), (1, 1))
@@ -78,7 +78,7 @@ def constant_pad_self(grad: Array, pad: Shape) -> Array:
 
 
 def pad_circular(input: Tensor, padding: Shape) -> Tensor:
-    """A border that shows the opposite edge, written slice by slice into new memory."""
+    """Add a border that shows the opposite edge, written slice by slice into new memory."""
     shape = input._array.shape
     ndim = len(shape)
     result_shape = list(shape)
@@ -135,14 +135,22 @@ def _check_types(input: Any, pad: Any, value: Any) -> None:
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """A tensor with a border; `pad` lists widths in pairs from the last dimension on.
+    """Add a border to a tensor.
 
-    `mode` is "constant" (with `value`), "reflect", "replicate" or "circular".
+    Args:
+        input: a tensor.
+        pad: widths in pairs (before, after), beginning with the last dimension; negative ones cut.
+        mode: "constant", "reflect" (mirrored at the edge), "replicate" (the edge repeated) or
+            "circular" (from the other side).
+        value: number for the mode "constant"; 0 by default.
 
-    >>> import taper
-    >>> from taper.ops.image.padding import pad
-    >>> pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
-    tensor([[2., 1., 2., 3., 2.]])
+    Shape: each padded length grows by its two widths.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
+        tensor([[2., 1., 2., 3., 2.]])
     """
     _check_types(input, pad, value)
     widths = integers("pad", "pad", pad, 2)

@@ -17,12 +17,19 @@ def _check_number(function: str, name: str, number: Any) -> None:
 
 @op(tangent=LINEAR, method=False)
 def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
-    """Groups of channels as blocks of pixels: (C * r**2, H, W) becomes (C, H * r, W * r).
+    """Rearrange groups of channels into blocks of pixels.
 
-    >>> import taper
-    >>> taper.pixel_shuffle(taper.tensor([[[1]], [[2]], [[3]], [[4]]]), 2)
-    tensor([[[1, 2],
-             [3, 4]]])
+    Args:
+        input: a tensor (*, C · r², H, W).
+        upscale_factor: r.
+
+    Shape: (*, C, H · r, W · r).
+
+    Example:
+        >>> import taper
+        >>> taper.pixel_shuffle(taper.tensor([[[1]], [[2]], [[3]], [[4]]]), 2)
+        tensor([[[1, 2],
+                 [3, 4]]])
     """
     _check_number("pixel_shuffle", "upscale_factor", upscale_factor)
     if self.ndim < 3:
@@ -53,11 +60,18 @@ def pixel_shuffle_self(grad: Array, upscale_factor: int) -> Array:
 
 @op(tangent=LINEAR, method=False)
 def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
-    """Blocks of pixels as groups of channels: the inverse of `pixel_shuffle`.
+    """Rearrange blocks of pixels into groups of channels: the inverse of `pixel_shuffle`.
 
-    >>> import taper
-    >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
-    torch.Size([4, 1, 1])
+    Args:
+        input: a tensor (*, C, H · r, W · r).
+        downscale_factor: r.
+
+    Shape: (*, C · r², H, W).
+
+    Example:
+        >>> import taper
+        >>> taper.pixel_unshuffle(taper.tensor([[[1, 2], [3, 4]]]), 2).shape
+        torch.Size([4, 1, 1])
     """
     _check_number("pixel_unshuffle", "downscale_factor", downscale_factor)
     if self.ndim < 3:
@@ -78,7 +92,7 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
                 f"input.size({dim})={length} is not divisible by {r}"
             )
     if not self.size:
-        return self.copy()  # of the shape it had, as in PyTorch
+        return self.copy()  # in the shape it had, as in PyTorch
     blocks = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return laid_out_like(blocks.reshape(*lead, channels * r * r, height // r, width // r), self)
 
@@ -90,11 +104,18 @@ def pixel_unshuffle_self(grad: Array, downscale_factor: int) -> Array:
 
 @op(tangent=LINEAR, method=False)
 def channel_shuffle(self: Array, groups: int) -> Array:
-    """The channels, in groups, with the first of each group first, then the second of each.
+    """Interleave groups of channels: the first of each group, then the second of each, and so on.
 
-    >>> import taper
-    >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
+    Args:
+        input: a tensor (N, C, *).
+        groups: number of groups, a divisor of C.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
     """
     _check_number("channel_shuffle", "groups", groups)
     if self.ndim < 3:

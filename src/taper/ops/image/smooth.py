@@ -10,7 +10,14 @@ from taper.arrays.interpolation import cubic, linear, smoothed
 from taper.arrays.strides import Shape
 from taper.opdef import LINEAR, Array, derivative, op
 from taper.opdef.dtype_checks import not_implemented
-from taper.ops.image.nearest import WITH_BYTES, MakeMap, Scale, transposed, upsampled
+from taper.ops.image.nearest import (
+    AS_GRADIENT,
+    WITH_BYTES,
+    MakeMap,
+    Scale,
+    transposed,
+    upsampled,
+)
 from taper.ops.pool.checks import FLOATS
 
 
@@ -38,7 +45,7 @@ def upsample_linear1d(
     align_corners: bool,
     scales: Scale = None,
 ) -> Array:
-    """Linear interpolation in one dimension."""
+    """Interpolate linearly in one dimension."""
     return upsampled(
         self,
         "compute_indices_weights_linear",
@@ -62,7 +69,7 @@ def upsample_linear1d_backward(
     align_corners: bool,
     scales: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _linear(align_corners), input_size, (scales,))
 
 
@@ -79,7 +86,7 @@ def upsample_bilinear2d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Linear interpolation in two dimensions."""
+    """Interpolate linearly in two dimensions."""
     return upsampled(
         self,
         "upsample_bilinear2d_channels_last",
@@ -97,7 +104,7 @@ def upsample_bilinear2d_self(grad, self_shape, output_size, align_corners, scale
     )
 
 
-@op(tangent=LINEAR, upcast=True, public=False, method=False)
+@op(tangent=LINEAR, upcast=True, public=False, method=False, layout=AS_GRADIENT)
 def upsample_bilinear2d_backward(
     grad_output: Array,
     output_size: Shape,
@@ -106,7 +113,7 @@ def upsample_bilinear2d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _linear(align_corners), input_size, (scales_h, scales_w))
 
 
@@ -124,7 +131,7 @@ def upsample_trilinear3d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Linear interpolation in three dimensions."""
+    """Interpolate linearly in three dimensions."""
     return upsampled(
         self,
         "compute_indices_weights_linear",
@@ -144,7 +151,7 @@ def upsample_trilinear3d_self(
     )
 
 
-@op(tangent=LINEAR, upcast=True, public=False, method=False)
+@op(tangent=LINEAR, upcast=True, public=False, method=False, layout=AS_GRADIENT)
 def upsample_trilinear3d_backward(
     grad_output: Array,
     output_size: Shape,
@@ -154,7 +161,7 @@ def upsample_trilinear3d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _linear(align_corners), input_size, (scales_d, scales_h, scales_w)
     )
@@ -175,7 +182,7 @@ def upsample_bicubic2d(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Cubic interpolation in two dimensions."""
+    """Interpolate cubically in two dimensions."""
     return upsampled(
         self,
         "compute_indices_weights_cubic",
@@ -202,7 +209,7 @@ def upsample_bicubic2d_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(grad_output, _cubic(align_corners), input_size, (scales_h, scales_w))
 
 
@@ -233,7 +240,7 @@ def upsample_bilinear2d_aa(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Linear interpolation in two dimensions, smoothed where it shrinks."""
+    """Interpolate linearly in two dimensions, smoothed where the picture shrinks."""
     return upsampled(
         self,
         _WEIGHTS,
@@ -252,7 +259,12 @@ def upsample_bilinear2d_aa_self(grad, self_shape, output_size, align_corners, sc
 
 
 @op(
-    name="_upsample_bilinear2d_aa_backward", tangent=LINEAR, upcast=True, public=False, method=False
+    name="_upsample_bilinear2d_aa_backward",
+    tangent=LINEAR,
+    upcast=True,
+    public=False,
+    method=False,
+    layout=AS_GRADIENT,
 )
 def upsample_bilinear2d_aa_backward(
     grad_output: Array,
@@ -262,7 +274,7 @@ def upsample_bilinear2d_aa_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _smooth("bilinear", align_corners), input_size, (scales_h, scales_w)
     )
@@ -288,7 +300,7 @@ def upsample_bicubic2d_aa(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Cubic interpolation in two dimensions, smoothed where it shrinks."""
+    """Interpolate cubically in two dimensions, smoothed where the picture shrinks."""
     return upsampled(
         self,
         _WEIGHTS,
@@ -315,7 +327,7 @@ def upsample_bicubic2d_aa_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _smooth("bicubic", align_corners), input_size, (scales_h, scales_w)
     )
@@ -341,7 +353,7 @@ def upsample_lanczos2d_aa(
     scales_h: Scale = None,
     scales_w: Scale = None,
 ) -> Array:
-    """Lanczos interpolation in two dimensions, smoothed where it shrinks."""
+    """Interpolate by Lanczos in two dimensions, smoothed where the picture shrinks."""
     return upsampled(
         self,
         _WEIGHTS,
@@ -368,7 +380,7 @@ def upsample_lanczos2d_aa_backward(
     scales_h: Scale,
     scales_w: Scale,
 ) -> Array:
-    """What each element gets from those that were made of it."""
+    """Compute what each element gets from those that were made of it."""
     return transposed(
         grad_output, _smooth("lanczos", align_corners), input_size, (scales_h, scales_w)
     )

@@ -17,15 +17,20 @@ from taper.userwarning import warn_user
 
 @composite(method=False, public=False, arrays=True)
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """A vector of zeros with a one at its place for each number; `nn.functional.one_hot`.
+    """Turn class numbers into vectors with a single one.
 
-    Without `num_classes` there are as many as the largest number asks for.
+    Args:
+        input: int64 tensor of class numbers.
+        num_classes: length of the vectors; by default one more than the largest number.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.one_hot(taper.tensor([0, 2]))
-    tensor([[1, 0, 0],
-            [0, 0, 1]])
+    Shape: (*) gives (*, num_classes), in int64.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.one_hot(taper.tensor([0, 2]))
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     numbers = tensor_argument("one_hot", "input", input)
     count = integer("one_hot", "num_classes", 2, num_classes)
@@ -50,15 +55,25 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """softmax of the logits with random Gumbel noise, at temperature `tau`.
+    """Draw from a categorical distribution so that gradients can flow through the draw.
 
-    With `hard` the result is one-hot, with the gradient of the soft one.  `eps` has no effect.
+    result = softmax((logits + g) / tau), with g drawn from the Gumbel distribution
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> generator = taper.manual_seed(0)
-    >>> F.gumbel_softmax(taper.zeros(1, 3), hard=True)
-    tensor([[0., 0., 1.]])
+    Args:
+        logits: unnormalised log-probabilities.
+        tau: temperature; small values give results close to one-hot.
+        hard: return a one-hot draw that has the gradient of the soft one.
+        eps: has no effect.
+        dim: dimension along which the results sum to 1.
+
+    Shape: the result has the shape of `logits`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.gumbel_softmax(taper.zeros(1, 3), hard=True)
+        tensor([[0., 0., 1.]])
     """
     if eps != 1e-10:
         warn_user("`eps` parameter is deprecated and has no effect.")

@@ -1,4 +1,4 @@
-"""Places of elements: as many of them as wanted, and from a number in a row to coordinates."""
+"""Places of elements: the first so many nonzero ones, and numbers turned into coordinates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taper.tensor import Tensor, wrap
 def nonzero_static(
     input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None
 ) -> Tensor:
-    """The coordinates of the first `size` elements that are not zero; the rest is `fill_value`.
+    """Find the coordinates of the first `size` nonzero elements; the rest is `fill_value`.
 
     >>> import taper
     >>> taper.nonzero_static(taper.tensor([0, 5, 6]), size=3)
@@ -40,7 +40,7 @@ def nonzero_static(
 
 @composite(method=False)
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The coordinates of elements, in a tensor of `shape`, that are numbered row by row.
+    """Turn numbers of elements, counted row by row in a tensor of `shape`, into coordinates.
 
     >>> import taper
     >>> taper.unravel_index(taper.tensor([5, 7]), (3, 4))

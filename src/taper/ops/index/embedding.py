@@ -23,7 +23,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Array:
-    """The rows of `weight` at `indices`, in the shape of `indices` with one dimension more.
+    """Look up the rows of `weight` at `indices`; the shape of `indices` gains a dimension.
 
     >>> import taper
     >>> taper.embedding(taper.tensor([[1.0], [2.0]]), taper.tensor([1, 0]))
@@ -65,7 +65,7 @@ def embedding_dense_backward(
     padding_idx: int,
     scale_grad_by_freq: bool,
 ) -> Array:
-    """What each row of the table gets: the sum over all places that looked it up."""
+    """Sum for each row of the table the gradients of all places that looked it up."""
     width = grad_output.shape[-1]
     rows = indices.ravel()
     values = grad_output.reshape(-1, width)
@@ -88,7 +88,7 @@ def embedding_dense_backward_grad(grad: Array, indices: Array, padding_idx: int)
 
 @op(public=False, method=False, tangent=LINEAR)
 def embedding_without_padding(self: Array, indices: Array, padding_idx: int) -> Array:
-    """Rows looked up, zero for padding; as in PyTorch not divided by frequency."""
+    """Look up rows, zero for padding; as in PyTorch not divided by frequency."""
     result = self.take(indices, 0)
     if padding_idx >= 0:
         result[indices == padding_idx] = 0
@@ -146,18 +146,29 @@ def functional_embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` at the numbers in `input`.
+    """Look up rows of a table.
 
-    Row `padding_idx` gets no gradient.  With `max_norm` the rows that are looked up are first
-    scaled down, in place, to that `norm_type` norm.  With `scale_grad_by_freq` a gradient is
-    divided by how often its row was looked up.
+    result = weight[input]
 
-    >>> import taper
-    >>> table = taper.tensor([[1.0, 2.0], [3.0, 4.0]])
-    >>> taper.nn.functional.embedding(taper.tensor([1, 0, 1]), table)
-    tensor([[3., 4.],
-            [1., 2.],
-            [3., 4.]])
+    Args:
+        input: integer tensor of row numbers.
+        weight: table (rows, width).
+        padding_idx: row that gets no gradient.
+        max_norm: rows that are looked up are first scaled down, in place, to this norm.
+        norm_type: order of that norm.
+        scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
+        sparse: whether the gradient is sparse; only False is provided.
+
+    Shape: (*) gives (*, width).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> table = taper.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> F.embedding(taper.tensor([1, 0, 1]), table)
+        tensor([[3., 4.],
+                [1., 2.],
+                [3., 4.]])
     """
     count = weight._array.shape[0] if weight._array.ndim else 0
     if padding_idx is None:

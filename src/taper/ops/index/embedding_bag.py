@@ -103,12 +103,12 @@ def _check_weights(weight: ndarray, indices: ndarray, samples: ndarray | None, m
 
 
 def _bag_of_each(offsets: ndarray, count: int) -> ndarray:
-    """The number of the bag in which each index stands."""
+    """Return the number of the bag in which each index stands."""
     return np.searchsorted(offsets, np.arange(count), "right") - 1
 
 
 def _reduced(reduce: Any, values: ndarray, bags: ndarray, count: int, start: Any = 0) -> ndarray:
-    """One row for each bag, `start` for bags without any; `bags` must be ascending."""
+    """Reduce to one row for each bag, `start` for empty bags; `bags` must be ascending."""
     result = np.full((count, *values.shape[1:]), start, values.dtype)
     if len(bags):
         starts = np.flatnonzero(np.diff(bags, prepend=-1))
@@ -117,7 +117,7 @@ def _reduced(reduce: Any, values: ndarray, bags: ndarray, count: int, start: Any
 
 
 def _is_quick(weight: ndarray, samples: ndarray | None, padding_idx: int) -> bool:
-    """Whether PyTorch has a kernel that never asks in which bag an index stands."""
+    """Tell whether PyTorch has a kernel that never asks in which bag an index stands."""
     dense = all(
         each is None or not each.size or each.strides[-1] == each.itemsize
         for each in (weight, samples)
@@ -145,7 +145,7 @@ def bags_of_rows(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Array:
-    """The bags; the bag of each index, the number of indices in each bag, and its largest rows."""
+    """Compute the bags, the bag of each index, the size of each bag, and its largest rows."""
     _check_dtypes(weight, indices, offsets)
     indices = indices.reshape(-1)
     quick = mode != MAX and _is_quick(weight, per_sample_weights, padding_idx)
@@ -157,7 +157,7 @@ def bags_of_rows(
     if mode == SUM and quick:
         of_each = np.empty(0, common)
         used = bags < count
-    else:  # what stands behind the last offset counts for the last bag
+    else:  # what follows the last offset counts for the last bag
         bags = np.minimum(bags, count - 1)
         of_each = bags.astype(common)
         used = np.ones(bags.shape, bool) if padding_idx < 0 else indices != padding_idx
@@ -180,7 +180,7 @@ def bags_of_rows(
 
 
 def _largest(values: ndarray, bags: ndarray, rows: ndarray, count: int) -> tuple[ndarray, ndarray]:
-    """The largest value of each bag and column, and the first row of the table that has it."""
+    """Find the largest value of each bag and column, and the first row of the table that has it."""
     largest = _reduced(np.maximum, values, bags, count)
     position = np.arange(len(rows))[:, None]
     first = np.where(values == largest[bags], position, max(len(rows) - 1, 0))
@@ -202,7 +202,7 @@ def bags_to_rows(
     per_sample_weights: Array | None,
     padding_idx: int,
 ) -> Array:
-    """What each row of the table gets from the bags in which it is."""
+    """Compute what each row of the table gets from the bags in which it is."""
     width = grad.shape[-1]
     result = np.zeros((num_weights, width), grad.dtype)
     if not grad.size:
@@ -230,7 +230,7 @@ def bags_to_rows(
 def _known_bags(
     known: ndarray, indices: ndarray, offsets: ndarray, count: int, padding_idx: int
 ) -> tuple[ndarray, ndarray]:
-    """The bag of each index, as the forward pass found it, and which indices count."""
+    """Return the bag of each index, as the forward pass found it, and which indices count."""
     bags = known if known.size else _bag_of_each(offsets, indices.size)
     used = bags < count
     if padding_idx >= 0:
@@ -239,7 +239,7 @@ def _known_bags(
 
 
 def _frequencies(indices: ndarray, rows: ndarray) -> ndarray:
-    """What PyTorch divides by: for the k-th row in order, how often the k-th index occurs.
+    """Return PyTorch's divisors: for the k-th row in order, how often the k-th index occurs.
 
     Where each occurs once that is the frequency of the row; programs see the same numbers.
     """
@@ -263,7 +263,7 @@ def bags_to_samples(
     offset2bag: Array,
     padding_idx: int,
 ) -> Array:
-    """What each weight of a sample gets: the product of its row and the gradient of its bag."""
+    """Compute the gradient of each sample's weight: its row times the gradient of its bag."""
     indices = indices.reshape(-1)
     bags, used = _known_bags(offset2bag, indices, offsets, len(grad), padding_idx)
     result = np.zeros(indices.shape, grad.dtype)
@@ -369,7 +369,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums, means or maxima (`mode` 0, 1, 2) of rows; and three tensors of bookkeeping.
+    """Reduce bags of rows (`mode` 0 sum, 1 mean, 2 max); also return three bookkeeping tensors.
 
     >>> import taper
     >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
@@ -416,7 +416,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 
 def _whole_rows(input: Tensor, offsets: Tensor | None) -> tuple[Tensor, Tensor]:
-    """A matrix of indices, a bag in each row, as a vector and where its bags begin."""
+    """Turn a matrix of indices, a bag in each row, into a vector and where its bags begin."""
     if offsets is not None:
         raise ValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
@@ -452,18 +452,30 @@ def functional_embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of rows of `weight`.
+    """Look up rows of a table and reduce them bag by bag.
 
-    `input` is a matrix with a bag in each row, or a vector of all indices, and `offsets` says where
-    each bag begins (with `include_last_offset` also where the last ends).  In sums each row may be
-    multiplied by its `per_sample_weights`.  The row `padding_idx` does not count.
+    Args:
+        input: row numbers; a matrix with a bag in each row, or a vector of all bags.
+        weight: table (rows, width).
+        offsets: where each bag begins in a vector `input`.
+        max_norm: rows that are looked up are first scaled down, in place, to this norm.
+        norm_type: order of that norm.
+        scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
+        mode: "sum", "mean" or "max".
+        sparse: whether the gradient is sparse; only False is provided.
+        per_sample_weights: factors of the rows, in the shape of `input`; only with "sum".
+        include_last_offset: `offsets` also says where the last bag ends.
+        padding_idx: row that does not count and gets no gradient.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
-    >>> F.embedding_bag(taper.tensor([[0, 2], [1, 1]]), weight, mode="sum")
-    tensor([[5.],
-            [4.]])
+    Shape: (bags, width).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> weight = taper.tensor([[1.0], [2.0], [4.0]])
+        >>> F.embedding_bag(taper.tensor([[0, 2], [1, 1]]), weight, mode="sum")
+        tensor([[5.],
+                [4.]])
     """
     if weight.dtype.name == "int64" and input.is_floating_point():
         warn_user(

@@ -18,7 +18,7 @@ from taper.tensor import Tensor
 
 @op(name="nonzero", public=False, method=False)
 def places_of_nonzero(self: Array) -> Array:
-    """The coordinates of all elements that are not zero, one row each."""
+    """Find the coordinates of all elements that are not zero, one row each."""
     found = np.array(np.nonzero(self)) if self.ndim else np.empty((0, int(self != 0)), np.int64)
     return found.T
 
@@ -31,12 +31,20 @@ def nonzero(
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite()
 def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
-    """The coordinates of all elements that are not zero: rows of a matrix, or a tuple of columns.
+    """Find the coordinates of all elements that are not zero.
 
-    >>> import taper
-    >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
-    tensor([[0, 1],
-            [1, 0]])
+    Args:
+        input: a tensor with d dimensions and n nonzero elements.
+        out: tensor that receives the result.
+        as_tuple: whether to return one vector for each dimension, ready to index with.
+
+    Returns: an int64 matrix (n, d) with a row for each element, or a tuple of d vectors (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.nonzero(taper.tensor([[0, 5], [6, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
     """
     if out is not None and not isinstance(out, Tensor):
         refuse("nonzero", "out", 0, "Tensor", out)
@@ -52,7 +60,7 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
 def write_places(
     function: str, compute: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
 ) -> Tensor:
-    """`out=` of a function that returns coordinates."""
+    """Write coordinates into `out=`."""
     if not isinstance(out, Tensor):
         refuse(function, "out", 0, "Tensor", out)
     if out.dtype is not dtypes.int64:
@@ -66,7 +74,7 @@ def write_places(
 
 @composite()
 def argwhere(input: Tensor) -> Tensor:
-    """The coordinates of all elements that are not zero, one row each.
+    """Find the coordinates of all elements that are not zero, one row each.
 
     >>> import taper
     >>> taper.argwhere(taper.tensor([0, 5, 6]))
@@ -77,7 +85,7 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 def where_indices(condition: Tensor) -> tuple[Tensor, ...]:
-    """`where(condition)`: one vector of coordinates for each dimension; 0-d counts as 1-d."""
+    """Find `where(condition)`: a vector of coordinates for each dimension; 0-d counts as 1-d."""
     if not condition._array.ndim:
         condition = unsqueeze(condition, 0)
     return unbind(places_of_nonzero(condition), 1)

@@ -23,7 +23,7 @@ from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.elementwise.remainders import remainder
 from taper.ops.linalg.matmul import same_dtype
 from taper.ops.shape.ones import broadcast_to, reshape
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_once
 
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
@@ -34,14 +34,14 @@ _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 def check_bounds(index: ndarray, size: int, dim: int) -> None:
     """Raise if an index points outside; negative ones do."""
-    # Seen without sign, negative numbers are too large as well: one reduction instead of two.
+    # As unsigned numbers, negative ones are too large as well: one reduction instead of two.
     if index.size and index.view(f"u{index.itemsize}").max() >= size:
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def places_along(shape: Shape, dim: int, index: ndarray) -> ndarray:
-    """The numbers that the places of `index` along `dim` have in a row-major array."""
+    """Number the places of `index` along `dim` as in a row-major array."""
     if not shape:
         return index
     strides = row_major(shape)
@@ -67,9 +67,10 @@ def through_flat(array: ndarray, change: Callable[[ndarray], None]) -> None:
 
 
 def part_for(source: ndarray, index: ndarray) -> ndarray:
-    """The part of a source that an index speaks of, flat."""
+    """Take the part of a source that an index covers, flat."""
     if source.shape != index.shape:
-        source = source[tuple([slice(length) for length in index.shape])]
+        source = source.reshape(source.shape or (1,))  # a 0-d source has one element for any index
+        source = source[tuple([slice(length) for length in index.shape or (1,)])]
     return source.ravel()
 
 
@@ -79,7 +80,7 @@ def _check_dtype(function: str, index: ndarray) -> None:
 
 
 def _check_gather(array: ndarray, dim: int, index: ndarray) -> int:
-    """Raise if `index` does not fit; the dimension counted from the front."""
+    """Raise if `index` does not fit; return the dimension counted from the front."""
     position = wrap_dim(dim, array.ndim)
     _check_dtype("gather", index)
     if max(array.ndim, 1) != max(index.ndim, 1) and index.size:
@@ -95,7 +96,7 @@ def _check_gather(array: ndarray, dim: int, index: ndarray) -> int:
 
 
 def check_scatter(array: ndarray, dim: int, index: ndarray, source: ndarray | None) -> int:
-    """Raise if `index` or `source` does not fit; the dimension counted from the front."""
+    """Raise if `index` or `source` does not fit; return the dimension counted from the front."""
     position = wrap_dim(dim, array.ndim)
     _check_dtype("scatter", index)
     if not index.size:
@@ -106,6 +107,8 @@ def check_scatter(array: ndarray, dim: int, index: ndarray, source: ndarray | No
     if max(array.ndim, 1) != ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if source is not None and max(source.ndim, 1) != ndim:
+        if 0 < source.ndim < ndim and np.less_equal(index.shape[: source.ndim], source.shape).all():
+            wrap_dim(source.ndim, source.ndim)  # PyTorch finds all that it has long enough
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     shape = array.shape or (1,)
     lengths = index.shape or (1,)
@@ -128,12 +131,25 @@ def check_scatter(array: ndarray, dim: int, index: ndarray, source: ndarray | No
 
 @op(tangent=LINEAR, out=True)
 def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
-    """The elements along `dim` that `index` points at, one for each of its places.
+    """Take elements along a dimension at the places in `index`.
 
-    >>> import taper
-    >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
+    result[i, j] = input[index[i, j], j] for dim = 0, input[i, index[i, j]] for dim = 1, and so on
+
+    Args:
+        input: a tensor.
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as `input`; other lengths at most those of
+            `input`.
+        sparse_grad: whether the gradient is sparse; only False is provided.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `index`.
+
+    Example:
+        >>> import taper
+        >>> taper.gather(taper.tensor([[1, 2], [3, 4]]), 1, taper.tensor([[0, 0], [1, 0]]))
+        tensor([[1, 1],
+                [4, 3]])
     """
     position = _check_gather(self, dim, index)
     return self.reshape(-1).take(places_along(self.shape, position, index))
@@ -148,7 +164,7 @@ def gather_self(grad: Array, self: Array, dim: int, index: Array, sparse_grad: b
 
 @op(node="ScatterAddBackward0", public=False, method=False, tangent=LINEAR)
 def gather_backward(self: Array, input_sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros with `self` added where `index` points."""
+    """Make zeros and add `self` where `index` points."""
     result = np.zeros(input_sizes, self.dtype)
     position = wrap_dim(dim, len(input_sizes))
     places = places_along(tuple(input_sizes), position, index)
@@ -170,9 +186,10 @@ def take_along_dim(
     out: Tensor | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """`gather` with broadcasting; without `dim` from the flattened tensor.
+    """Take elements along a dimension as `gather`, with broadcasting.
 
-    Along a dimension indices are taken modulo its length.
+    Without `dim` the flattened tensor is read. Along a dimension indices are taken modulo its
+    length.
 
     >>> import taper
     >>> taper.take_along_dim(taper.tensor([[3, 1], [2, 4]]), taper.tensor([[1]]), 1)
@@ -227,14 +244,14 @@ def write_scatter(target: ndarray, dim: int, index: ndarray, source: Any) -> Non
 
 
 def scatter_source(self: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy with elements of `src` written where `index` points."""
+    """Copy and write elements of `src` where `index` points."""
     result = np.array(self, order="C")
     write_scatter(result, dim, index, src)
     return result
 
 
 def scatter_number(self: Array, dim: int, index: Array, value: Any) -> Array:
-    """A copy with a number written where `index` points."""
+    """Copy and write a number where `index` points."""
     result = np.array(self, order="C")
     write_scatter(result, dim, index, value)
     return result
@@ -266,7 +283,7 @@ def scatter_src(grad: Array, dim: int, index: Array) -> Array:
 
 @op(node="NotImplemented", public=False, method=False)
 def scatter_combined(self: Array, dim: int, index: Array, src: Operand, reduce: str) -> Array:
-    """The old form of `scatter_reduce`, which has no derivative."""
+    """Combine in the old form of `scatter_reduce`, which has no derivative."""
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     is_array = isinstance(src, ndarray)
@@ -292,7 +309,7 @@ def scatter_combined_tangent(self_t: Any) -> Any:
 
 
 def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any, how: Any) -> Any:
-    """The operator and the arguments that a call of `scatter` means."""
+    """Find the operator and the arguments that a call of `scatter` means."""
     source = value if src is None else src
     if how is not None:
         if isinstance(source, Tensor):
@@ -317,7 +334,7 @@ def scatter(
     reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A copy with elements of `src`, or a number, written where `index` points along `dim`.
+    """Copy a tensor and write elements of `src`, or a number, where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter(taper.zeros(1, 3), 1, taper.tensor([[2, 0]]), 1.0)
@@ -339,11 +356,28 @@ def scatter_(
     value: Any = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """In-place version of `scatter`."""
+    """Write elements along a dimension at the places in `index`, in place.
+
+    self[index[i, j], j] = src[i, j] for dim = 0, self[i, index[i, j]] = src[i, j] for dim = 1
+
+    Args:
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as the tensor.
+        src: tensor of values, no smaller than `index`, or a number.
+        value: a number, as a keyword.
+        reduce: "add" or "multiply" to combine with what is there; None overwrites.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(3).scatter_(0, taper.tensor([2, 0]), taper.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+    """
     function, arguments = _scatter_call(self, dim, index, src, value, reduce)
     if reduce is not None:
         return run_inplace(function.op, arguments)
-    source = arguments[3]._array if isinstance(arguments[3], Tensor) else arguments[3]
+    source = array_of(arguments[3])
 
     def write(target: ndarray) -> None:
         write_scatter(target, dim, index._array, source)
@@ -364,7 +398,7 @@ def write_scatter_add(target: ndarray, dim: int, index: ndarray, source: ndarray
 
 @op(tangent=LINEAR, out=same_dtype)
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy with elements of `src` added where `index` points along `dim`.
+    """Copy a tensor and add elements of `src` where `index` points along `dim`.
 
     >>> import taper
     >>> taper.scatter_add(taper.zeros(1, 3), 1, taper.tensor([[0, 0]]), taper.ones(1, 2))
@@ -387,7 +421,22 @@ def scatter_add_src(grad: Array, dim: int, index: Array) -> Array:
 
 @composite(public=False, numpy_names=True)
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """In-place version of `scatter_add`."""
+    """Add elements along a dimension at the places in `index`, in place.
+
+    self[index[i, j], j] += src[i, j] for dim = 0, self[i, index[i, j]] += src[i, j] for dim = 1
+
+    Args:
+        dim: dimension that `index` counts along.
+        index: int64 tensor with as many dimensions as the tensor.
+        src: tensor of values, no smaller than `index`.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.zeros(2).scatter_add_(0, taper.tensor([1, 1]), taper.tensor([5.0, 6.0]))
+        tensor([ 0., 11.])
+    """
 
     def write(target: ndarray) -> None:
         write_scatter_add(target, dim, index._array, src._array)

@@ -34,7 +34,7 @@ LAST = 2**63 - 1  # the end of an open slice, as nodes show it
 
 
 def entries(index: Any) -> list[Any]:
-    """The index as a list; a list that holds more than numbers counts as a tuple."""
+    """Return the index as a list; a list that holds more than numbers counts as a tuple."""
     if isinstance(index, tuple):
         return list(index)
     if isinstance(index, list) and len(index) < 32:
@@ -58,9 +58,9 @@ _NOT_A_TUPLE = (
 
 
 def as_entry(value: Any) -> Any:
-    """An entry in normal form: int, bool, slice, None, Ellipsis, or a Tensor with dimensions.
+    """Bring an entry into normal form: int, bool, slice, None, Ellipsis, or a Tensor.
 
-    0-d integer tensors count as integers, 0-d masks as bools.
+    The Tensor has dimensions: 0-d integer tensors count as integers, 0-d masks as bools.
     """
     kind = type(value)
     if kind is int or kind is slice or value is None or value is Ellipsis or kind is bool:
@@ -83,7 +83,7 @@ def as_entry(value: Any) -> Any:
             f"valid indices (got {type_name(value)})"
         )
     array = value._array
-    if array.ndim == 0 and type(array) is np.ndarray:  # else each example has its own
+    if array.ndim == 0 and type(array) is np.ndarray:  # otherwise each example has its own
         if array.dtype == np.bool_ or array.dtype == np.uint8:
             return bool(array)
         if array.dtype.kind in "iu":
@@ -97,7 +97,7 @@ _INDEX_DTYPES = tuple(np.dtype(each) for each in (np.int64, np.int32, np.uint8, 
 
 
 def _taken_dims(entry: Any) -> int:
-    """How many dimensions an entry stands for."""
+    """Count the dimensions that an entry stands for."""
     if entry is None or entry is Ellipsis or entry.__class__ is bool:
         return 0
     if isinstance(entry, Tensor) and entry._array.dtype.itemsize == 1:
@@ -106,7 +106,7 @@ def _taken_dims(entry: Any) -> int:
 
 
 def bounds(entry: slice) -> tuple[int, int, int]:
-    """Start, end and step of a slice, as nodes show them."""
+    """Return start, end and step of a slice, as nodes show them."""
     step = 1 if entry.step is None else _bound(entry.step)
     if step <= 0:
         raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
@@ -124,7 +124,7 @@ def _bound(value: Any) -> int:
 
 
 def take_index(source: Tensor, dim: int, number: int, shown: int) -> Tensor:
-    """The slice at one integer; `shown` is the number of the entry, which messages give."""
+    """Take the slice at one integer; `shown` is the entry's number, which messages give."""
     shape = source._array.shape
     if not shape and number:
         raise IndexError(f"index {number} is out of bounds for dimension {shown} with size 0")
@@ -140,7 +140,7 @@ def take_index(source: Tensor, dim: int, number: int, shown: int) -> Tensor:
 
 
 class Reading:
-    """An index on its way through a tensor: the view so far, and what is left for `index`."""
+    """Follows an index through a tensor: the view so far, and what is left for `index`."""
 
     __slots__ = ("advanced", "covered", "dim", "view")
 
@@ -159,7 +159,7 @@ class Reading:
 
 
 def read_index(source: Tensor, items: list[Any]) -> Reading:
-    """Apply the entries that are views; a slice over all of a dimension makes none."""
+    """Apply the entries that are views; a slice over a whole dimension makes none."""
     ndim = source._array.ndim
     wanted = sum(_taken_dims(each) for each in items)
     if wanted > ndim:
@@ -187,7 +187,7 @@ def read_index(source: Tensor, items: list[Any]) -> Reading:
 
 
 def take_slice(source: Tensor, dim: int, entry: slice) -> Tensor:
-    """A slice, or the tensor itself if that is all of it."""
+    """Take a slice, or the tensor itself if the slice is all of it."""
     start, end, step = bounds(entry)
     size = source._array.shape[wrap_dim(dim, source._array.ndim)]
     if start == 0 and step == 1 and end >= size:
@@ -199,7 +199,7 @@ def take_slice(source: Tensor, dim: int, entry: slice) -> Tensor:
 
 
 def get_item(self: Tensor, index_given: Any) -> Tensor:
-    """`x[index]`: a view for integers, slices, None and Ellipsis, else a copy."""
+    """Read `x[index]`: a view for integers, slices, None and Ellipsis, else a copy."""
     kind = type(index_given)
     if kind is int:
         shape = self._array.shape
@@ -227,7 +227,7 @@ def get_item(self: Tensor, index_given: Any) -> Tensor:
 
 
 def _is_plain(items: tuple[Any, ...]) -> bool:
-    """Whether there are only integers and slices."""
+    """Tell whether there are only integers and slices."""
     for each in items:
         if each.__class__ is not int and each.__class__ is not slice:
             return False
@@ -236,12 +236,12 @@ def _is_plain(items: tuple[Any, ...]) -> bool:
 
 @op(name="_plain_index", view=True, public=False, method=False)
 def plain_index(self: Array, items: tuple[Any, ...]) -> Array:
-    """Integers and slices at once, for a tensor that needs no graph."""
+    """Apply integers and slices at once, for a tensor that needs no graph."""
     return self[(*items, ...)]
 
 
 def _plain_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
-    """One view for several integers and slices; None if nodes are to be made, or it is wrong."""
+    """Make one view for several integers and slices; None if nodes must be made or it fails."""
     array = source._array
     if len(items) > array.ndim:
         return None
@@ -258,7 +258,7 @@ def _plain_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
 
 
 def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
-    """The same with a node for each integer and each slice that is not all of a dimension."""
+    """Make the view with a node for each integer and each slice that cuts a dimension."""
     view = source
     dim = 0
     for number, each in enumerate(items):
@@ -279,7 +279,7 @@ def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
 
 
 def set_item(self: Tensor, index_given: Any, value: Any) -> None:
-    """`x[index] = value`: a copy into the view, or `index_put_`."""
+    """Write `x[index] = value`: a copy into the view, or `index_put_`."""
     kind = index_given.__class__
     if not isinstance(value, Tensor):
         plain = kind is int or (kind is tuple and _is_plain(index_given)) or kind is slice
@@ -307,7 +307,7 @@ def set_item(self: Tensor, index_given: Any, value: Any) -> None:
 
 
 def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
-    """Write a number where nothing is to be recorded; False if that is not so, or it is wrong."""
+    """Write a number the quick way; return False where the general way must do it."""
     mode = local.state.mode
     if value.__class__ not in NUMBERS or mode > NO_GRAD or (not mode and requires_grad(target)):
         return False
@@ -315,7 +315,7 @@ def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
         target._counter is INFERENCE_COUNTER
         or not target._array.ndim
         or target._change is not None
-        or 0 in target._array.strides  # several elements in one place: the long way refuses
+        or 0 in target._array.strides  # several elements in one place: the general way refuses that
     ):
         return False
     for each in index_given if index_given.__class__ is tuple else (index_given,):
@@ -331,7 +331,7 @@ def _set_number(target: Tensor, index_given: Any, value: Any) -> bool:
 
 
 def _number_tensor(target: Tensor, value: Any) -> Tensor:
-    """A number as a 0-d tensor of the target's dtype."""
+    """Turn a number into a 0-d tensor of the target's dtype."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | complex):
@@ -348,7 +348,7 @@ def _without_leading_ones(value: Tensor, always: bool = False) -> Tensor:
 
 
 def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A value seen in the shape that is written."""
+    """View a value in the shape that is written."""
     value = _without_leading_ones(value, always=True)
     return value if value._array.shape == shape else expand_to(value, shape)
 
@@ -358,7 +358,7 @@ def delete_item(self: Tensor, index_given: Any) -> None:
 
 
 def contains(self: Tensor, element: Any) -> bool:
-    """`element in x`: whether some element equals it."""
+    """Tell whether some element equals a value: `element in x`."""
     if isinstance(element, Tensor | bool | int | float | complex):
         equal: Any = self == element
         return bool(equal.any().item())

@@ -31,7 +31,7 @@ def _check_mask(mask: ndarray, function: str) -> None:
 
 
 def common_shape(*shapes: Shape) -> Shape:
-    """The shape that shapes broadcast to; PyTorch's error if they do not."""
+    """Broadcast shapes; raise PyTorch's error if they do not fit."""
     if shapes[0] == shapes[1]:
         return shapes[0]
     clash = broadcast_clash(shapes)
@@ -41,7 +41,7 @@ def common_shape(*shapes: Shape) -> Shape:
 
 
 def _room_for(array: ndarray, mask: ndarray) -> ndarray:
-    """A copy of an array in the shape that it and a mask broadcast to."""
+    """Copy an array into the shape that it and a mask broadcast to."""
     if mask.shape == array.shape:
         return np.array(array, order="C")
     return np.array(np.broadcast_to(array, common_shape(mask.shape, array.shape)), order="C")
@@ -51,7 +51,7 @@ def _room_for(array: ndarray, mask: ndarray) -> ndarray:
 
 
 def fill_number(self: Array, mask: Array, value: Any) -> Array:
-    """A copy with a number where the mask is true."""
+    """Copy with a number where the mask is true."""
     _check_mask(mask, "masked_fill_")
     number = filler(value, dtypes.FROM_NUMPY[self.dtype])
     result = _room_for(self, mask)
@@ -60,7 +60,7 @@ def fill_number(self: Array, mask: Array, value: Any) -> Array:
 
 
 def fill_tensor(self: Array, mask: Array, value: Array) -> Array:
-    """A copy with the value of a 0-d array where the mask is true."""
+    """Copy with the value of a 0-d array where the mask is true."""
     _check_mask(mask, "masked_fill_")
     _check_value(value)
     result = _room_for(self, mask)
@@ -69,7 +69,7 @@ def fill_tensor(self: Array, mask: Array, value: Array) -> Array:
 
 
 def _fitting(value: ndarray, dtype: np.dtype[Any]) -> ndarray:
-    """A 0-d array in another dtype; an error where its value does not fit."""
+    """Convert a 0-d array to another dtype; raise where its value does not fit."""
     if value.dtype is not dtype:
         value = np.asarray(filler(value.item(), dtypes.FROM_NUMPY[dtype]))
     return value.astype(dtype)
@@ -113,11 +113,19 @@ def masked_fill_value(grad: Array, mask: Array) -> Array:
 
 @composite()
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """A copy with `value`, a number or a 0-d tensor, where `mask` is true.
+    """Replace the elements where a mask is True.
 
-    >>> import taper
-    >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
-    tensor([0., 2.])
+    Args:
+        input: a tensor.
+        mask: bool tensor that broadcasts with `input`.
+        value: a number or a 0-d tensor.
+
+    Shape: the broadcast shape of `input` and `mask`.
+
+    Example:
+        >>> import taper
+        >>> taper.masked_fill(taper.tensor([1.0, 2.0]), taper.tensor([True, False]), 0)
+        tensor([0., 2.])
     """
     _check_fill("masked_fill", input, mask, value)
     if isinstance(value, Tensor):
@@ -126,8 +134,8 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 
 def _check_fill(function: str, input: Any, mask: Any, value: Any) -> None:
-    """Raise if the arguments are of none of the types that are taken."""
-    arrays = isinstance(input, ndarray | np.generic)  # a formula calls
+    """Raise if the arguments have none of the accepted types."""
+    arrays = isinstance(input, ndarray | np.generic)  # called by a formula
     number = isinstance(value, Tensor | bool | int | float | complex | np.generic)
     if not (arrays or isinstance(mask, Tensor)) or not number:
         overloads = ("(Tensor mask, Tensor value)", "(Tensor mask, Number value)")
@@ -136,7 +144,19 @@ def _check_fill(function: str, input: Any, mask: Any, value: Any) -> None:
 
 @composite(public=False)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Write `value`, a number or a 0-d tensor, where `mask` is true."""
+    """Write a value where a mask is True, in place.
+
+    Args:
+        mask: bool tensor that broadcasts to the tensor.
+        value: a number or a 0-d tensor.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2).masked_fill_(taper.tensor([True, False]), 7)
+        tensor([7., 1.])
+    """
     _check_fill("masked_fill_", self, mask, value)
     tensor = isinstance(value, Tensor)
     entry = (_masked_fill_tensor if tensor else _masked_fill).op
@@ -163,7 +183,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _check_room(shape: Shape, mask: Shape) -> None:
     """Raise if a mask is larger than what it is for."""
-    together = common_shape(mask, shape)
+    together = common_shape(shape, mask)
     if together != shape:
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(together)}"
@@ -175,7 +195,7 @@ def _check_room(shape: Shape, mask: Shape) -> None:
 
 @op(tangent=LINEAR, out=True)
 def masked_select(self: Array, mask: Array) -> Array:
-    """The elements where the mask is true, as a vector.
+    """Take the elements where the mask is true, as a vector.
 
     >>> import taper
     >>> taper.masked_select(taper.tensor([1, 2, 3]), taper.tensor([True, False, True]))
@@ -194,7 +214,7 @@ def masked_select_self(grad: Array, self: Array, mask: Array) -> Array:
 
 @op(public=False, method=False, tangent=LINEAR)
 def masked_select_backward(self: Array, mask: Array, shape: Shape) -> Array:
-    """Zeros with `self` in the places that a mask selects."""
+    """Make zeros with `self` in the places that a mask selects."""
     result = np.zeros(shape, self.dtype)
     result[np.broadcast_to(mask, shape)] = self
     return result
@@ -235,7 +255,7 @@ def write_masked(target: ndarray, mask: ndarray, source: ndarray) -> None:
 
 @op(tangent=LINEAR)
 def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
-    """A copy with the elements of `source`, one after the other, where the mask is true.
+    """Copy a tensor, with the elements of `source` one after the other where the mask is true.
 
     >>> import taper
     >>> mask = taper.tensor([True, False, True])
@@ -259,7 +279,7 @@ def masked_scatter_source(grad: Array, mask: Array, source_shape: Shape) -> Arra
 
 @op(public=False, method=False, tangent=LINEAR)
 def masked_scatter_backward(self: Array, mask: Array, sizes: Shape) -> Array:
-    """The elements that a mask selects, filled up with zeros to a shape."""
+    """Take the elements that a mask selects, filled up with zeros to a shape."""
     result = np.zeros(sizes, self.dtype)
     found = self[np.broadcast_to(mask, self.shape)]
     result.reshape(-1)[: found.size] = found
@@ -273,7 +293,7 @@ def masked_scatter_backward_self(grad: Array, self_shape: Shape, mask: Array) ->
 
 @op(name="_spread", public=False, method=False, tangent=LINEAR)
 def spread(self: Array, mask: Array, shape: Shape) -> Array:
-    """Zeros with the first elements of a vector where the mask is true."""
+    """Make zeros with the first elements of a vector where the mask is true."""
     result = np.zeros(shape, self.dtype)
     write_masked(result, mask, self)
     return result

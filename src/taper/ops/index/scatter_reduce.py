@@ -29,7 +29,7 @@ from taper.ops.index.gather import (
 from taper.ops.index.masked import masked_fill
 from taper.ops.index.slices import check_index_vector
 from taper.ops.linalg.matmul import same_dtype
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 from taper.userwarning import warn_once
 
 
@@ -49,7 +49,7 @@ def combine(flat: ndarray, places: ndarray, values: ndarray, reduce: str, own: b
 
 
 def _neutral(dtype: np.dtype[Any], reduce: str) -> Any:
-    """The number that changes nothing."""
+    """Return the number that changes nothing."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
@@ -85,7 +85,7 @@ def write_scatter_reduce(
 def scatter_reduce(
     self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
-    """A copy with elements of `src` combined by `reduce` where `index` points along `dim`.
+    """Copy a tensor and combine elements of `src` by `reduce` where `index` points along `dim`.
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; without `include_self` the tensor's own
     elements do not count where something is written.
@@ -145,7 +145,7 @@ def both_gradients(
     result: Any,
     names: tuple[str, str],
 ) -> tuple[Any, Any]:
-    """What a reduction sends to the tensor and to the source; arrays and Tensors."""
+    """Compute the gradients of the tensor and of the source; arrays and Tensors."""
     if reduce == "sum":
         own, other = grad, gather(grad, dim, index)
     elif reduce == "mean":
@@ -162,7 +162,7 @@ def both_gradients(
 
 
 def reached(like: Any, dim: int, index: Any) -> Any:
-    """How often `index` points at each element, in the dtype of `like`; arrays and Tensors."""
+    """Count how often `index` points at each element, as `like`; arrays and Tensors."""
     if not isinstance(like, Tensor):
         ones = np.ones(index.shape, like.dtype)
         return gather_backward(ones, like.shape, dim, index)
@@ -180,7 +180,7 @@ def product_gradients(
     result: Any,
     names: tuple[str, str],
 ) -> tuple[Any, Any]:
-    """The product of all others, also where one factor is zero.
+    """Compute the product of all others, even where one factor is zero.
 
     `names` of the function and its argument are for the error of differentiating two zeros again.
     """
@@ -191,7 +191,8 @@ def product_gradients(
     zero = src == 0
     zeros = gather(scatter_add(_like(self != self, self), dim, index, _like(zero, src)), dim, index)
     single = zero & (zeros == 1)
-    # Where one factor is zero, the product of the others is that with the zero replaced by 1.
+    # Where one factor is zero, the product of the others is the product with the zero replaced by
+    # 1.
     filled = masked_fill(src, single, 1)
     others = scatter_reduce(self, dim, index, filled, "prod", include_self=include_self)
     ordinary = gather(grad * result, dim, index) / masked_fill(src, zero, 1)
@@ -209,10 +210,10 @@ def product_gradients(
 def extremum_gradients(
     grad: Any, self: Any, dim: int, index: Any, src: Any, result: Any
 ) -> tuple[Any, Any]:
-    """The gradient shared evenly by all that are the extremum.
+    """Share the gradient evenly among all elements that are the extremum.
 
-    As in PyTorch an own element that equals it takes a share also where it does not count, and
-    where NaN is the extremum, which nobody equals, all get NaN.
+    As in PyTorch, an own element that equals the extremum takes a share even where it does not
+    count; and where NaN is the extremum, which nothing equals, all get NaN.
     """
     chosen = _like(src == gather(result, dim, index), src)
     own_chosen = _like(self == result, self)
@@ -225,7 +226,7 @@ def _shape(value: Any) -> Shape:
 
 
 def _like(mask: Any, other: Any) -> Any:
-    """A mask as numbers in the dtype of another value; arrays and Tensors."""
+    """Turn a mask into numbers in the dtype of another value; arrays and Tensors."""
     if isinstance(mask, Tensor):
         return wrap(mask._array.astype(other._array.dtype))
     return mask.astype(other.dtype)
@@ -253,8 +254,8 @@ def scatter_reduce_tangent(
 
 
 def spread_index(index: Any, like: Any, dim: int) -> Any:
-    """An index along a dimension as one for each element of a source; arrays and Tensors."""
-    array = index._array if isinstance(index, Tensor) else index
+    """Turn an index along a dimension into one for each element; arrays and Tensors."""
+    array = array_of(index)
     shape = _shape(like)
     position = wrap_dim(dim, len(shape))
     array = array.reshape(-1, *(1,) * (len(shape) - position - 1)) if shape else array.reshape(())
@@ -299,7 +300,7 @@ def _check_index_reduce_kernel(target: ndarray, index: ndarray, reduce: str, own
 def index_reduce(
     self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
-    """A copy with slices of `source` combined by `reduce` where `index` points along `dim`.
+    """Copy a tensor and combine slices of `source` by `reduce` where `index` points along `dim`.
 
     >>> import taper
     >>> index = taper.tensor([0, 0])

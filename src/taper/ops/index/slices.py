@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
-from taper.arrays.layouts import FIRST
+from taper.arrays.layouts import FIRST, PRESERVED
 from taper.arrays.scalars import filler
 from taper.arrays.strides import EVERYTHING, Shape, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
@@ -43,12 +43,21 @@ def _slice_shape(array: ndarray, dim: int) -> Shape:
 
 @op(tangent=LINEAR, out=True)
 def index_select(self: Array, dim: int, index: Array) -> Array:
-    """The slices along `dim` at the places in the vector `index`.
+    """Take slices along a dimension at the places in a vector.
 
-    >>> import taper
-    >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
-    tensor([[3, 4],
-            [3, 4]])
+    Args:
+        input: a tensor.
+        dim: dimension that `index` counts along.
+        index: int32 or int64 vector; a place may occur several times.
+        out: tensor that receives the result.
+
+    Shape: `input` with the length of `index` along `dim`; the result is a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.index_select(taper.tensor([[1, 2], [3, 4]]), 0, taper.tensor([1, 1]))
+        tensor([[3, 4],
+                [3, 4]])
     """
     position = wrap_dim(dim, self.ndim)
     if index.dtype not in _INTEGERS:
@@ -74,7 +83,7 @@ def index_select_self(grad: Array, self_shape: Shape, dim: int, index: Array) ->
 
 @op(node="IndexAddBackward0", public=False, method=False, tangent=LINEAR)
 def index_select_backward(self: Array, input_sizes: Shape, dim: int, index: Array) -> Array:
-    """Zeros with the slices of `self` added at the places `index`."""
+    """Make zeros and add the slices of `self` at the places `index`."""
     if not input_sizes:
         return np.asarray(self).reshape(())
     result = np.zeros(input_sizes, self.dtype)
@@ -135,7 +144,7 @@ def write_index_add(target: ndarray, dim: int, index: ndarray, source: ndarray, 
         target += source
         return
     places = [None] * position + [_at_least_1d(index)]
-    # PyTorch adds slices of half precision in float32, single elements as they are.
+    # PyTorch adds slices of half precision in float32, but single elements in their own dtype.
     wide = (
         target.astype(np.float32) if target.ndim > 1 and target.dtype in LOW_PRECISION else target
     )
@@ -146,7 +155,7 @@ def write_index_add(target: ndarray, dim: int, index: ndarray, source: ndarray, 
 
 @op(tangent=LINEAR, out=True)
 def index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
-    """A copy with the slices of `source`, times `alpha`, added at the places `index` along `dim`.
+    """Copy a tensor and add slices of `source`, times `alpha`, at `index` along `dim`.
 
     >>> import taper
     >>> taper.index_add(taper.zeros(3), 0, taper.tensor([0, 0]), taper.tensor([1.0, 2.0]))
@@ -242,7 +251,7 @@ def _check_copy_shapes(target: ndarray, dim: int, index: ndarray, source: ndarra
 
 @op(tangent=LINEAR, out=True)
 def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
-    """A copy with the slices of `source` written at the places `index` along `dim`.
+    """Copy a tensor and write slices of `source` at `index` along `dim`.
 
     >>> import taper
     >>> taper.index_copy(taper.zeros(3), 0, taper.tensor([2, 0]), taper.tensor([1.0, 2.0]))
@@ -313,14 +322,14 @@ def write_index_fill(target: ndarray, dim: int, index: ndarray, value: Any) -> N
 
 
 def fill_number(self: Array, dim: int, index: Array, value: Any) -> Array:
-    """A copy with a number in the slices at the places `index`."""
+    """Copy with a number in the slices at the places `index`."""
     result = np.array(self, order="C")
     write_index_fill(result, dim, index, value)
     return result
 
 
 def fill_tensor(self: Array, dim: int, index: Array, value: Array) -> Array:
-    """A copy with the value of a 0-d array in the slices at the places `index`."""
+    """Copy with the value of a 0-d array in the slices at the places `index`."""
     result = np.array(self, order="C")
     write_index_fill(result, dim, index, value)
     return result
@@ -354,7 +363,7 @@ def index_fill_value(grad: Array, dim: int, index: Array) -> Array:
 
 @composite(numpy_names=True)
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    """A copy with `value`, a number or 0-d tensor, in the slices at `index` along `dim`.
+    """Copy a tensor and write `value`, a number or 0-d tensor, to the slices at `index`.
 
     >>> import taper
     >>> taper.index_fill(taper.zeros(3), 0, taper.tensor([1]), 5)
@@ -382,12 +391,10 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 # --- take and put ----------------------------------------------------------------------------
 
 
-def _check_take(function: str, array: ndarray, index: ndarray) -> None:
-    if index.dtype != np.int64:
-        raise RuntimeError(
-            f"{function}(): Expected a long tensor for index, but got {_name(index)}"
-        )
+def _check_take(array: ndarray, index: ndarray, of_empty: str) -> None:
     size = array.size
+    if index.size and not size:
+        raise IndexError(of_empty)
     if index.size and ((index < -size) | (index >= size)).any():
         wrong = index[(index < -size) | (index >= size)].flat[0]
         raise IndexError(
@@ -397,13 +404,15 @@ def _check_take(function: str, array: ndarray, index: ndarray) -> None:
 
 @op(tangent=LINEAR, out=True)
 def take(self: Array, index: Array) -> Array:
-    """The elements of the flattened tensor at the places `index`, in the shape of `index`.
+    """Take elements of the flattened tensor at the places `index`, in the shape of `index`.
 
     >>> import taper
     >>> taper.take(taper.tensor([[1, 2], [3, 4]]), taper.tensor([0, 3]))
     tensor([1, 4])
     """
-    _check_take("take", self, index)
+    if index.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_name(index)}")
+    _check_take(self, index, "take(): tried to take from an empty tensor")
     return self.reshape(-1).take(index)
 
 
@@ -414,7 +423,7 @@ def take_self(grad: Array, self: Array, index: Array) -> Array:
 
 @op(node="PutBackward0", public=False, method=False, tangent=LINEAR)
 def take_backward(self: Array, input_sizes: Shape, index: Array) -> Array:
-    """Zeros with `self` added at places of the flattened array."""
+    """Make zeros and add `self` at places of the flattened array."""
     result = np.zeros(input_sizes, self.dtype)
     np.add.at(result.reshape(-1), index.ravel(), np.asarray(self).ravel())
     return result
@@ -439,7 +448,7 @@ def write_put(target: ndarray, index: ndarray, source: ndarray, accumulate: bool
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
-    _check_take("put_", target, index)
+    _check_take(target, index, "put_(): Tried to put elements into an empty tensor")
     places, values = index.ravel(), source.ravel()
 
     def write(flat: ndarray) -> None:
@@ -453,7 +462,7 @@ def write_put(target: ndarray, index: ndarray, source: ndarray, accumulate: bool
 
 @op(tangent=LINEAR, layout=FIRST)
 def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
-    """A copy with `source` written, or added, at the places `index` of the flattened tensor.
+    """Copy a tensor and write, or add, `source` at places `index` of the flattened tensor.
 
     >>> import taper
     >>> taper.put(taper.zeros(2, 2), taper.tensor([0, 3]), taper.tensor([1.0, 2.0]))
@@ -475,9 +484,9 @@ def put_source(grad: Array, index: Array, source: Array, accumulate: bool) -> Ar
     return reshape(take(grad, index), tuple(source.shape))
 
 
-@op(node="PutBackward0", public=False, method=False, tangent=LINEAR)
+@op(node="PutBackward0", public=False, method=False, tangent=LINEAR, layout=PRESERVED)
 def cleared_places(self: Array, index: Array) -> Array:
-    """A copy with zeros at places of the flattened array."""
+    """Copy with zeros at places of the flattened array."""
     result = np.array(self, order="C")
     result.reshape(-1)[index.ravel()] = 0
     return result

@@ -1,7 +1,7 @@
 """Products with something added: `addmm`, `addmv`, `addbmm`, `baddbmm`, `addr`.
 
-All compute `beta * self + alpha * product` with one pass over the product for what is added; a
-`beta` of 0 means that `self` is not read (nan in it does not spread).
+All compute `beta * self + alpha * product`, and add in one pass over the product. With a `beta` of
+0 `self` is not read: nan in it does not spread.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _HALF = "eE"  # dtype.char of float16 and bfloat16
 
 
 def scaled(value: Any, factor: Any) -> Any:
-    """`value * factor` for a gradient or tangent; nothing is computed for a factor of 1."""
+    """Multiply a gradient or tangent by a factor; nothing is computed for a factor of 1."""
     if isinstance(factor, Tensor):
         factor = factor.item()
     return value if factor == 1 else value * conjugate(factor)
 
 
 def factor_for(array: ndarray, factor: Any) -> Any:
-    """`beta` or `alpha` as a number of the array's kind: integers drop the fraction."""
+    """Convert `beta` or `alpha` to a number of the array's kind: integers drop the fraction."""
     if isinstance(factor, Tensor):
         factor = factor.item()
     kind = array.dtype.kind
@@ -66,7 +66,7 @@ def factor_for(array: ndarray, factor: Any) -> Any:
 
 
 def added(fresh: ndarray, self: ndarray, beta: Any, alpha: Any) -> ndarray:
-    """`beta * self + alpha * fresh` in the memory of the fresh product."""
+    """Compute `beta * self + alpha * fresh` in the memory of the fresh product."""
     if fresh.dtype.char == "?":
         return _added_to_nothing(fresh, self, beta)
     if alpha != 1:
@@ -84,7 +84,7 @@ def added(fresh: ndarray, self: ndarray, beta: Any, alpha: Any) -> ndarray:
 
 
 def _added_to_nothing(fresh: ndarray, self: ndarray, beta: Any) -> ndarray:
-    """`beta * self` for bool, whose products exist only where there is nothing to multiply."""
+    """Compute `beta * self` for bool, whose products exist only where nothing is multiplied."""
     addend = expand_to(self, fresh.shape)
     if beta != 0 and fresh.size:
         if type(beta) is not bool:
@@ -95,7 +95,7 @@ def _added_to_nothing(fresh: ndarray, self: ndarray, beta: Any) -> ndarray:
 
 
 def in_single(kernel: Any, *arrays: ndarray, beta: Any, alpha: Any) -> ndarray:
-    """A kernel on half precision arrays, computed in single precision and rounded once."""
+    """Run a kernel on half precision arrays in single precision, and round once."""
     wide = kernel(*[each.astype(np.float32) for each in arrays], beta=beta, alpha=alpha)
     return wide.astype(arrays[0].dtype)
 
@@ -105,7 +105,7 @@ def in_single(kernel: Any, *arrays: ndarray, beta: Any, alpha: Any) -> ndarray:
 
 @op(out=same_dtype, inplace=True)
 def addmm(self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-    """`beta * self + alpha * (mat1 @ mat2)`.
+    """Compute `beta * input + alpha * (mat1 @ mat2)`.
 
     >>> import taper
     >>> taper.addmm(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3, 2))
@@ -156,7 +156,7 @@ def addmm_mat2(grad, mat1, mat2_shape, mat2_strides, alpha):
 
 
 def total(terms: list[Any]) -> Any:
-    """The sum of tangents, of which some are missing."""
+    """Add up tangents, of which some may be missing."""
     present = [term for term in terms if term is not None]
     result = present[0]
     for term in present[1:]:
@@ -165,7 +165,7 @@ def total(terms: list[Any]) -> Any:
 
 
 def _tangent(multiply: Any, self_t: Any, beta: Any, alpha: Any, *pairs: tuple[Any, Any]) -> Any:
-    """Tangent of an affine operator: `pairs` are the factors of each product with a tangent."""
+    """Compute the tangent of an affine operator; `pairs` are factors and tangents."""
     terms = [None if self_t is None else self_t * beta]
     for left, right in pairs:
         if left is not None and right is not None:
@@ -183,7 +183,7 @@ def addmm_tangent(mat1, mat2, self_t, mat1_t, mat2_t, beta, alpha):
 
 @op(out=same_dtype, inplace=True)
 def addmv(self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-    """`beta * self + alpha * (mat @ vec)`.
+    """Compute `beta * input + alpha * (mat @ vec)`.
 
     >>> import taper
     >>> taper.addmv(taper.tensor([1., 2.]), taper.ones(2, 3), taper.ones(3), alpha=2)
@@ -222,7 +222,7 @@ def addmv_tangent(mat, vec, self_t, mat_t, vec_t, beta, alpha):
 
 @op(out=same_dtype, inplace=True)
 def baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-    """`beta * self + alpha * bmm(batch1, batch2)`.
+    """Compute `beta * input + alpha * bmm(batch1, batch2)`.
 
     >>> import taper
     >>> taper.baddbmm(taper.tensor(1.), taper.ones(1, 2, 3), taper.ones(1, 3, 2))
@@ -265,7 +265,7 @@ def baddbmm_tangent(batch1, batch2, self_t, batch1_t, batch2_t, beta, alpha):
 
 @op(out=same_dtype, inplace=True, saved_sizes={"batch1": (0, 1), "batch2": (2,)})
 def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-    """`beta * self + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
+    """Compute `beta * input + alpha * (the sum of bmm(batch1, batch2) over the stack)`.
 
     >>> import taper
     >>> taper.addbmm(taper.tensor(1.), taper.ones(5, 2, 3), taper.ones(5, 3, 2))
@@ -335,7 +335,7 @@ def addbmm_tangent(batch1, batch2, self_t, batch1_t, batch2_t, beta, alpha):
 
 @op(promote=SAME, upcast=True, out=True, inplace=True, layout=FIRST)
 def addr(self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-    """`beta * self + alpha * outer(vec1, vec2)`.
+    """Compute `beta * input + alpha * outer(vec1, vec2)`.
 
     >>> import taper
     >>> taper.addr(taper.zeros(2, 2), taper.tensor([1., 2.]), taper.tensor([3., 4.]))
@@ -394,13 +394,13 @@ def addr_tangent(vec1, vec2, self_t, vec1_t, vec2_t, beta, alpha):
 # --- in place --------------------------------------------------------------------------------
 
 
-# Texts of the errors for a target of another shape than the result; the group is that shape.
+# Error texts for a target whose shape differs from the result's; the group is that shape.
 _OTHER_SHAPE = r"output with shape .* doesn't match the broadcast shape (.*)"
 _NO_EXPANSION = r"The expanded size .* Target sizes: (.*?)\.|expand\(.*, size=(.*?)\):"
 
 
 def _sized_inplace(name: str, pattern: str) -> None:
-    """Give an in-place method PyTorch's error for a result of another shape than the target."""
+    """Give an in-place method PyTorch's error for a result whose shape is not the target's."""
     run = methods[name]
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -471,4 +471,4 @@ methods["addr_"] = _checked_addr
 _sized_inplace("addmm_", f"{_OTHER_SHAPE}|{_NO_EXPANSION}")
 for _name in ("addmv_", "baddbmm_", "addbmm_"):
     _sized_inplace(_name, _OTHER_SHAPE)
-inplace_as_function("addmv_")  # of all these, PyTorch has one as a function
+inplace_as_function("addmv_")  # PyTorch has only one of these as a function

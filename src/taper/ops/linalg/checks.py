@@ -1,6 +1,6 @@
 """What linear algebra refuses, in PyTorch's words: shapes, dtypes, singular matrices; and `out=`.
 
-Owns: `LinAlgError` and the checks that several families share.  Knows arrays and Tensors, and no
+Owns: `LinAlgError` and the checks that several families share. Knows arrays and Tensors, but no
 operator of linear algebra.
 """
 
@@ -18,11 +18,11 @@ from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
 from taper.opdef.writes import compute_into
 from taper.ops.linalg.matmul import not_tensors, same_dtype
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 
 class _LinAlgError(RuntimeError):
-    """A matrix that cannot be factored, inverted or solved with."""
+    """Says that a matrix cannot be factored or inverted, or a system not be solved."""
 
 
 LinAlgError = _LinAlgError
@@ -42,7 +42,7 @@ def check_tensors(function: str, **arguments: Any) -> None:
 
 
 def check_square(name: str, matrices: ndarray, argument: str = "A") -> None:
-    """At least two dimensions, of which the last two are equal."""
+    """Refuse fewer than two dimensions, and matrices that are not square."""
     check_matrices(name, matrices, argument)
     rows, columns = matrices.shape[-2:]
     if rows != columns:
@@ -53,13 +53,13 @@ def check_square(name: str, matrices: ndarray, argument: str = "A") -> None:
 
 
 def check_matrices(name: str, matrices: ndarray, argument: str = "A") -> None:
-    """At least two dimensions."""
+    """Refuse fewer than two dimensions."""
     if matrices.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
 def check_floating(name: str, matrices: ndarray, low: bool = True) -> None:
-    """A floating point or complex dtype; without `low` none of 16 bits."""
+    """Refuse dtypes that are neither floating point nor complex; without `low` also 16 bits."""
     if matrices.dtype.kind not in "fcV":
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
@@ -74,14 +74,14 @@ def check_floating(name: str, matrices: ndarray, low: bool = True) -> None:
 def check_kernel(kernel: str, matrices: ndarray, empty: bool = True) -> None:
     """Raise the error of a missing kernel for dtypes that LAPACK does not know.
 
-    Without `empty` matrices of no elements pass: PyTorch does not come to the kernel then.
+    Without `empty`, matrices without elements pass: PyTorch does not reach the kernel then.
     """
     if matrices.dtype.char not in SOLVABLE and (empty or matrices.size):
         raise no_kernel(kernel, matrices.dtype)
 
 
 def check_equation(name: str, A: ndarray, B: ndarray, left: bool) -> None:
-    """Whether A X = B or X A = B makes sense."""
+    """Refuse shapes for which A X = B, or X A = B, makes no sense."""
     check_square(name, A)
     check_matrices(name, B, "B")
     if A.shape[-1] != B.shape[-2 if left else -1]:
@@ -94,7 +94,7 @@ def check_equation(name: str, A: ndarray, B: ndarray, left: bool) -> None:
 
 
 def common_batch(A: ndarray, B: ndarray) -> tuple[int, ...]:
-    """The batch dimensions of two stacks of matrices, broadcast."""
+    """Broadcast the batch dimensions of two stacks of matrices."""
     one, other = A.shape[:-2], B.shape[:-2]
     lead = max(len(one), len(other))
     wide = [(1,) * (lead - len(each)) + each for each in (one, other)]
@@ -114,7 +114,7 @@ def common_batch(A: ndarray, B: ndarray) -> tuple[int, ...]:
 @whole("check_info")
 def check_info(name: str, info: Any, text: Callable[[int], str], error: Any = LinAlgError) -> None:
     """Raise for the first matrix of a stack whose `info` is not 0."""
-    codes = info._array if isinstance(info, Tensor) else info
+    codes = array_of(info)
     failed = np.flatnonzero(codes)
     if failed.size:
         number = int(failed[0])
@@ -141,19 +141,19 @@ def unsolvable(code: int) -> str:
 
 
 def no_derivative(name: str) -> RuntimeError:
-    """The error of differentiating what PyTorch has no formula for and says so by its name."""
+    """Make the error of differentiating what PyTorch has no formula for, with the node's name."""
     return RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
 def no_tangent(name: str) -> NotImplementedError:
-    """The same for forward mode."""
+    """Make the same error for forward mode."""
     return NotImplementedError(
         f"Trying to use forward AD with aten::{name} that does not support it."
     )
 
 
 def no_formula(name: str) -> NotImplementedError:
-    """The error of an operator whose derivative PyTorch declares as missing."""
+    """Make the error of an operator whose derivative PyTorch declares as missing."""
     return NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
@@ -171,7 +171,7 @@ def write_out(
     returns: Any = None,
     check: Callable[[ndarray, ndarray], None] | None = same_dtype,
 ) -> Any:
-    """`out=` of a function that is written in terms of operators; `returns` wraps several."""
+    """Write the results of a composite function into `out=`; `returns` wraps several."""
     if returns is None:
         return compute_into(label, function, arguments, out, check)
     if not isinstance(out, tuple | list):

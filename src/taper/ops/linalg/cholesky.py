@@ -1,4 +1,4 @@
-"""Factors of symmetric matrices: Cholesky's, what is solved with them, and LDL.
+"""Factors of symmetric matrices: Cholesky's, LDL, and solving with them.
 
 Owns: `linalg.cholesky`, `cholesky_solve`, `cholesky_inverse`, `linalg.ldl_factor`, `ldl_solve`.
 """
@@ -43,10 +43,10 @@ def _factor(A: ndarray, upper: bool) -> tuple[ndarray, ndarray]:
 
 
 def cholesky_gradient(grad: Any, factor: Any, upper: bool) -> Any:
-    """The gradient of A = L L^H from that of L.
+    """Compute the gradient of A = L L^H from that of L.
 
-    As in PyTorch it keeps what is imaginary in the diagonal of L^H grad, so that it is Hermitian
-    but for that.
+    As in PyTorch, the imaginary part of the diagonal of L^H grad is kept; but for that the gradient
+    is Hermitian.
     """
     L, grad = (mh(factor), mh(grad)) if upper else (factor, grad)
     inner = tril(product(mh(L), grad))
@@ -65,7 +65,7 @@ def cholesky_gradient(grad: Any, factor: Any, upper: bool) -> Any:
     method=False,
 )
 def cholesky_factor(self: Array, upper: bool = False) -> Array:
-    """Cholesky's factor, and the order of the first minor that is not positive-definite."""
+    """Compute Cholesky's factor, and the order of the first minor that is not positive-definite."""
     check_square("linalg.cholesky", self)
     check_floating("linalg.cholesky", self)
     check_kernel("cholesky_cpu", self, empty=False)
@@ -89,7 +89,7 @@ def cholesky_factor_tangent(self_t, L, upper):
 def linalg_cholesky_ex(
     input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """`linalg.cholesky` that reports what is not positive-definite in `info`.
+    """Factor as `linalg.cholesky`, and report in `info` what is not positive-definite.
 
     >>> import taper
     >>> taper.linalg.cholesky_ex(taper.tensor([[1.0, 0.0], [0.0, -1.0]])).info
@@ -106,7 +106,7 @@ def linalg_cholesky_ex(
 
 
 def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Any:
-    """L of A = L L^H for positive-definite matrices, or its adjoint.
+    """Factor positive-definite matrices as A = L L^H; return L or its adjoint.
 
     >>> import taper
     >>> taper.linalg.cholesky(taper.tensor([[4.0, 2.0], [2.0, 2.0]]))
@@ -127,7 +127,7 @@ def _checked_factor(input: Tensor, upper: bool) -> Any:
 
 @op(name="cholesky_older", label="cholesky", node="CholeskyBackward0", public=False, method=False)
 def older_cholesky(self: Array, upper: bool = False) -> Array:
-    """Cholesky's factor under its older name."""
+    """Compute Cholesky's factor, under its older name."""
     if not self.size and self.ndim > 1:
         return self.copy()
     check_square("cholesky", self)
@@ -158,7 +158,7 @@ _OLDER = (
 
 @composite()
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
-    """L of A = L L^H, or its adjoint; `linalg.cholesky` is the name to use.
+    """Factor matrices as A = L L^H; `linalg.cholesky` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -190,7 +190,7 @@ def _solve_with(factor: ndarray, right: ndarray, upper: bool) -> ndarray:
 
 
 def _factor_gradient(inner: Any, factor: Any, upper: bool) -> Any:
-    """What changes A = L L^H by -inner changes L by this, or U of U^H U."""
+    """Compute the change of L (or of U) that belongs to a change of A = L L^H by -inner."""
     inner = symmetric(inner)
     return -product(factor, inner) if upper else -product(inner, factor)
 
@@ -203,7 +203,7 @@ def _factor_gradient(inner: Any, factor: Any, upper: bool) -> Any:
     method=False,
 )
 def cholesky_solution(self: Array, input2: Array, upper: bool = False) -> Array:
-    """X of A X = B from Cholesky's factor of A."""
+    """Solve A X = B with Cholesky's factor of A."""
     for name, matrix in (("b", self), ("u", input2)):
         if matrix.ndim < 2:
             raise RuntimeError(
@@ -238,7 +238,7 @@ def cholesky_solution_tangent(input2, result, upper, self_t, input2_t):
 def cholesky_solve(
     input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None
 ) -> Any:
-    """X of A X = B from Cholesky's factor of A, the second argument.
+    """Solve A X = B with Cholesky's factor of A, the second argument.
 
     >>> import taper
     >>> taper.cholesky_solve(taper.tensor([[4.0]]), taper.tensor([[2.0]]))
@@ -259,7 +259,7 @@ def cholesky_solve(
     method=False,
 )
 def inverse_from_factor(self: Array, upper: bool = False) -> Array:
-    """The inverse of A from its Cholesky factor."""
+    """Invert A with its Cholesky factor."""
     check_square("cholesky_inverse", self)
     check_kernel("cholesky_inverse_out_cpu", self)
     diagonal = np.diagonal(self, axis1=-2, axis2=-1)
@@ -273,10 +273,10 @@ def inverse_from_factor(self: Array, upper: bool = False) -> Array:
 
 
 def _inverse_by_real_diagonal(factor: ndarray, identity: ndarray, upper: bool) -> ndarray:
-    """What LAPACK makes of a factor that is none, since its diagonal is not real.
+    """Compute what LAPACK makes of a matrix that is no factor, as its diagonal is not real.
 
-    It inverts the triangle, then multiplies with the real part of the diagonal alone; only the last
-    element of the diagonal keeps an imaginary part.
+    LAPACK inverts the triangle, then multiplies with the real part of the diagonal alone; only the
+    last element of the diagonal keeps an imaginary part.
     """
     inverse = lapack.solve_triangular(factor, identity, upper, False)
     diagonal = np.einsum("...ii->...i", inverse)
@@ -290,7 +290,7 @@ def _inverse_by_real_diagonal(factor: ndarray, identity: ndarray, upper: bool) -
 
 @derivative(inverse_from_factor, wrt="self")
 def inverse_from_factor_self(grad, self, result, upper):
-    # The sum first: with a factor whose diagonal is not real, the result is not Hermitian.
+    # The sum comes first: with a factor whose diagonal is not real, the result is not Hermitian.
     inner = product(result, symmetric(grad), result)
     return -product(self, inner) if upper else -product(inner, self)
 
@@ -303,7 +303,7 @@ def inverse_from_factor_tangent(self, self_t, result, upper):
 
 @composite()
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
-    """The inverse of A from its Cholesky factor.
+    """Invert A with its Cholesky factor.
 
     >>> import taper
     >>> taper.cholesky_inverse(taper.tensor([[2.0]]))
@@ -330,7 +330,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     method=False,
 )
 def ldl_factors(self: Array, hermitian: bool = False) -> Array:
-    """L and D in one matrix, pivots, and the number of the first zero block."""
+    """Compute L and D in one matrix, pivots, and the number of the first zero block."""
     check_square("torch.linalg.ldl_factor_ex", self)
     check_floating("torch.linalg.ldl_factor_ex", self)
     check_kernel("ldl_factor_kernel_cpu", self, empty=False)
@@ -357,7 +357,7 @@ def _zero_block(code: int) -> str:
 def linalg_ldl_factor_ex(
     input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """L and D of A = L D L^T, or L D L^H, in one matrix, LAPACK's pivots and `info`.
+    """Factor matrices as A = L D L^T (or L D L^H): both in one matrix, LAPACK's pivots, `info`.
 
     >>> import taper
     >>> taper.linalg.ldl_factor_ex(taper.tensor([[2.0, 0.0], [0.0, 3.0]])).pivots
@@ -374,7 +374,7 @@ def linalg_ldl_factor_ex(
 
 
 def linalg_ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
-    """L and D of A = L D L^T, or L D L^H, in one matrix, and LAPACK's pivots.
+    """Factor matrices as A = L D L^T (or L D L^H): both in one matrix, and LAPACK's pivots.
 
     >>> import taper
     >>> taper.linalg.ldl_factor(taper.tensor([[2.0, 2.0], [2.0, 3.0]])).LD
@@ -396,7 +396,7 @@ def _checked_ldl(input: Tensor, hermitian: bool) -> Any:
 
 @op(name="linalg_ldl_solve", node="NotImplemented", public=False, method=False)
 def ldl_solution(LD: Array, pivots: Array, B: Array, hermitian: bool = False) -> Array:
-    """X of A X = B from the LDL factors of A."""
+    """Solve A X = B with the LDL factors of A."""
     check_square("torch.linalg.ldl_solve", LD)
     check_floating("torch.linalg.ldl_solve", LD)
     if B.ndim < 2:
@@ -435,7 +435,7 @@ def linalg_ldl_solve(
     hermitian: bool = False,
     out: Tensor | None = None,
 ) -> Any:
-    """X of A X = B from what `linalg.ldl_factor` returns.
+    """Solve A X = B with what `linalg.ldl_factor` returns.
 
     >>> import taper
     >>> factors = taper.linalg.ldl_factor(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))

@@ -1,7 +1,7 @@
 """Determinants: `linalg.det`, `linalg.slogdet`, `logdet`.
 
-Owns: the two operators, which keep the LU factors for their derivatives: of the transpose, where
-the matrix lies by rows in memory and is real, as PyTorch does to save a copy.
+Owns: the two operators. They keep the LU factors for their derivatives; of a real matrix that lies
+by rows in memory those of its transpose, as PyTorch does to save a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     diagonal_matrix,
     diagonal_of,
     mh,
@@ -37,7 +36,7 @@ from taper.ops.linalg.solve import solved
 from taper.ops.linalg.svd import _linalg_svd
 from taper.ops.shape.ones import reshape, unsqueeze
 from taper.ops.shape.reshape import expand
-from taper.tensor import Tensor, is_complex, wrap
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 
 def _reads_transpose(A: ndarray) -> bool:
@@ -50,7 +49,7 @@ def _factors(A: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def _multiple_of_inverse_adjoint(A: ndarray, LU: ndarray, pivots: ndarray, factor: Any) -> ndarray:
-    """`factor` times the inverse of A^H, from the LU factors; their diagonal has no zero."""
+    """Multiply the inverse of A^H by `factor`, from LU factors without a zero on the diagonal."""
     size = A.shape[-1]
     right = np.zeros(A.shape, A.dtype)
     right[..., range(size), range(size)] = np.asarray(factor)[..., None]
@@ -58,7 +57,7 @@ def _multiple_of_inverse_adjoint(A: ndarray, LU: ndarray, pivots: ndarray, facto
 
 
 def _without_zeros(LU: ndarray) -> ndarray:
-    """The factors with the machine's precision in the place of zeros on U's diagonal."""
+    """Replace zeros on U's diagonal by the machine's precision."""
     diagonal = LU[..., range(LU.shape[-1]), range(LU.shape[-1])]
     if not (diagonal == 0).any():
         return LU
@@ -79,7 +78,7 @@ def _without_zeros(LU: ndarray) -> ndarray:
     method=False,
 )
 def _linalg_det(A: Array) -> Array:
-    """The determinant, with the LU factors and pivots."""
+    """Compute the determinant, with the LU factors and pivots."""
     check_square("linalg.det", A)
     check_floating("linalg.det", A)
     check_kernel("lu_cpu", A, empty=False)
@@ -107,7 +106,7 @@ def det_grad(grad, result, A, LU, pivots):
 
 
 def _det_grad_of_singular(grad: Any, A: Any) -> Any:
-    """By the singular values: det A = det U s_1 ... s_n det V^H, with no division."""
+    """Compute the gradient by singular values: det A = det U s_1 ... s_n det V^H, no division."""
     U, S, Vh = _linalg_svd(A, True, True)
     phase = conj(_linalg_det(U)[0] * _linalg_det(Vh)[0]) * grad
     others = _products_of_others(S)
@@ -115,7 +114,7 @@ def _det_grad_of_singular(grad: Any, A: Any) -> Any:
 
 
 def _products_of_others(values: Any) -> Any:
-    """For each value the product of all others."""
+    """Compute for each value the product of all others."""
     own = np.eye(values.shape[-1], dtype=bool)
     if type(values) is ndarray:
         return np.where(own, 1, values[..., None, :]).prod(-1)
@@ -131,7 +130,7 @@ def det_tangent(A, result, A_t):
 
 
 def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Any:
-    """The determinant of each square matrix.
+    """Compute the determinant of each square matrix.
 
     >>> import taper
     >>> taper.linalg.det(taper.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -145,7 +144,7 @@ def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Any:
 
 @composite()
 def det(input: Tensor) -> Any:
-    """Another name of `linalg.det`.
+    """Compute determinants: another name of `linalg.det`.
 
     >>> import taper
     >>> taper.det(taper.eye(2))
@@ -166,7 +165,7 @@ def det(input: Tensor) -> Any:
     method=False,
 )
 def _linalg_slogdet(A: Array, name: str = "linalg.slogdet") -> Array:
-    """Sign and logarithm of the absolute value of the determinant, LU factors and pivots."""
+    """Compute the determinant's sign and the logarithm of its size, with LU factors and pivots."""
     check_square(name, A)
     check_floating(name, A, low=False)
     LU, pivots = _factors(A)
@@ -192,7 +191,7 @@ def slogdet_grad(A, LU, pivots, sign, grad_sign=None, grad_logabsdet=None):
 
 
 def _slogdet_factor(grad_sign: Any, grad_logabsdet: Any, sign: Any) -> Any:
-    """What the inverse of A^H is multiplied by; the sign of a real determinant is constant."""
+    """Compute the factor of the inverse of A^H; the sign of a real determinant is constant."""
     if not is_complex(sign):
         return grad_logabsdet
     factor = None if grad_logabsdet is None else grad_logabsdet + 0j
@@ -216,7 +215,7 @@ def _sign_and_logarithm(A: Tensor) -> Any:
 
 
 def linalg_slogdet(A: Tensor, *, out: Any = None) -> Any:
-    """Sign and logarithm of the absolute value of each determinant.
+    """Compute the sign of each determinant and the logarithm of its absolute value.
 
     >>> import taper
     >>> taper.linalg.slogdet(taper.tensor([[0.0, 1.0], [1.0, 0.0]]))
@@ -233,7 +232,7 @@ def linalg_slogdet(A: Tensor, *, out: Any = None) -> Any:
 
 @composite()
 def slogdet(input: Tensor, *, out: Any = None) -> Any:
-    """Another name of `linalg.slogdet`.
+    """Compute sign and logarithm of determinants: another name of `linalg.slogdet`.
 
     >>> import taper
     >>> taper.slogdet(taper.eye(2)).sign
@@ -251,7 +250,7 @@ def slogdet(input: Tensor, *, out: Any = None) -> Any:
 
 @composite()
 def logdet(input: Tensor) -> Any:
-    """The logarithm of each determinant; nan where it is negative.
+    """Compute the logarithm of each determinant; nan where it is negative.
 
     >>> import taper
     >>> taper.logdet(taper.tensor([[2.0, 0.0], [0.0, 0.5]]))

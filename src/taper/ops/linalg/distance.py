@@ -1,7 +1,7 @@
 """Distances between the rows of two matrices: `cdist`.
 
-Owns: two operators, as in PyTorch: distances taken one by one for every order, and Euclidean ones
-by a matrix product, which is faster and less exact.
+Owns: two operators, as in PyTorch. One takes distances one by one, for every order; the other takes
+Euclidean ones by a matrix product, which is faster and less exact.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MODES = {
     "use_mm_for_euclid_dist": True,
     "donot_use_mm_for_euclid_dist": False,
 }
-_MANY = 25  # rows from which PyTorch takes the product of matrices
+_MANY = 25  # rows from which on PyTorch uses the matrix product
 _BLOCK = 1 << 20  # differences that are held at a time
 
 
 def _in_blocks(x1: ndarray, x2: ndarray) -> Any:
-    """Slices of the rows of `x1` whose differences to all rows of `x2` are few enough."""
+    """Cut the rows of `x1` into slices whose differences to all rows of `x2` fit in memory."""
     each = max(1, x2.size)
     step = max(1, _BLOCK // each)
     for start in range(0, x1.shape[-2], step):
@@ -44,7 +44,7 @@ def _in_blocks(x1: ndarray, x2: ndarray) -> Any:
 
 @op(name="_cdist_forward", label="cdist", node="CdistBackward0", public=False, method=False)
 def distances(x1: Array, x2: Array, p: float) -> Array:
-    """The norm of order `p` of the difference of each row of one and each of the other."""
+    """Compute the norm of order `p` of each difference of a row of one and a row of the other."""
     if x1.dtype != x2.dtype:
         raise RuntimeError(
             f"expected scalar type {scalar_type(x1.dtype)} but found {scalar_type(x2.dtype)}"
@@ -73,13 +73,13 @@ def _norm(size: ndarray, p: float) -> Any:
     if p == 2:
         return np.sqrt(row_products(size, size))
     if math.isinf(p):
-        return np.fmax.reduce(size, axis=-1, initial=0)  # as in PyTorch NaN is passed over
+        return np.fmax.reduce(size, axis=-1, initial=0)  # NaN is passed over, as in PyTorch
     return np.power(np.add.reduce(np.power(size, p), axis=-1), 1 / p)
 
 
 @op(name="_cdist_backward", node="CdistBackwardBackward0", public=False, method=False)
 def distances_gradient(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> Array:
-    """The gradient of the distances with respect to `x1`."""
+    """Compute the gradient of the distances with respect to `x1`."""
     batch = cdist.shape[:-2]
     x1, x2 = (np.broadcast_to(each, (*batch, *each.shape[-2:])) for each in (x1, x2))
     result = np.zeros(x1.shape, x1.dtype)
@@ -93,7 +93,7 @@ def distances_gradient(grad: Array, x1: Array, x2: Array, p: float, cdist: Array
 
 
 def _slope(change: ndarray, distance: ndarray, p: float) -> Any:
-    """The derivative of the distance; zero where it is zero."""
+    """Compute the derivative of the distance; zero where the distance is zero."""
     zero = distance == 0
     safe = np.where(zero, 1, distance)
     if p == 1:
@@ -151,7 +151,7 @@ def distances_tangent(x1_t, x2_t):
     method=False,
 )
 def euclidean_distances(x1: Array, x2: Array) -> Array:
-    """The Euclidean distance of each row of one and each of the other: |a|^2 - 2ab + |b|^2."""
+    """Compute Euclidean distances of rows by |a|^2 - 2ab + |b|^2."""
     squares = [np.einsum("...i,...i->...", each, each) for each in (x1, x2)]
     inner = x1 @ x2.swapaxes(-1, -2)
     inner *= -2
@@ -187,7 +187,7 @@ def cdist(
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Any:
-    """The distance of order `p` of each row of `x1` and each of `x2`, for stacks of matrices.
+    """Compute the distance of order `p` of each row of `x1` and each of `x2`, for stacks, too.
 
     >>> import taper
     >>> taper.cdist(taper.tensor([[0.0, 0.0]]), taper.tensor([[3.0, 4.0], [0.0, 1.0]]))

@@ -1,7 +1,7 @@
 """Eigenvalues: `linalg.eig` and `linalg.eigh` with their variants without vectors.
 
-Owns: the two operators.  Signs and phases of eigenvectors are those of NumPy's LAPACK, which need
-not be those of another build.
+Owns: the two operators. Signs and phases of eigenvectors are those of NumPy's LAPACK; another build
+of LAPACK may choose others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     diagonal_matrix,
     diagonal_of,
     mh,
@@ -39,11 +38,11 @@ from taper.ops.linalg.matrices import (
     without_diagonal,
 )
 from taper.ops.linalg.solve import solved
-from taper.tensor import Tensor, is_complex
+from taper.tensor import Tensor, array_of, is_complex
 
 
 def _wants_vectors(A: Tensor) -> bool:
-    """Whether the vectors are needed for a gradient; under other modes they are computed."""
+    """Tell whether a gradient needs the vectors; under other modes they are always computed."""
     mode = local.state.mode
     return mode > 1 or (not mode & NO_GRAD and requires_grad(A))
 
@@ -69,7 +68,7 @@ def _check_phase(name: str, inner: Any) -> None:
     method=False,
 )
 def _linalg_eigh(A: Array, UPLO: str = "L", compute_v: bool = True) -> Array:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
+    """Compute eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
     check_square("linalg.eigh", A)
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -134,7 +133,9 @@ def _check_uplo(function: str, UPLO: Any) -> None:
 
 
 def linalg_eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which a triangle is read.
+    """Compute eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+
+    Only one triangle of each matrix is read.
 
     >>> import taper
     >>> taper.linalg.eigh(taper.tensor([[0.0, 1.0], [1.0, 0.0]])).eigenvalues
@@ -153,7 +154,7 @@ def _eigenvalues(input: Tensor, UPLO: str) -> Any:
 
 
 def linalg_eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Any:
-    """The eigenvalues of Hermitian matrices, ascending.
+    """Compute the eigenvalues of Hermitian matrices, ascending.
 
     >>> import taper
     >>> taper.linalg.eigvalsh(taper.tensor([[0.0, 1.0], [1.0, 0.0]]))
@@ -188,7 +189,7 @@ def _check_eig(name: str, A: ndarray) -> None:
     method=False,
 )
 def eigen_decomposition(self: Array, name: str = "linalg.eig") -> Array:
-    """Eigenvalues and eigenvectors of square matrices, complex also for real ones."""
+    """Compute eigenvalues and eigenvectors of square matrices, complex even for real ones."""
     _check_eig(name, self)
     dtype = _complex_dtype(self)
     if not self.size:
@@ -236,7 +237,7 @@ def eig_tangent(self_t, eigenvalues, eigenvectors):
 
 
 def linalg_eig(input: Tensor, *, out: Any = None) -> Any:
-    """Eigenvalues and eigenvectors of length 1 of square matrices; always complex.
+    """Compute eigenvalues and eigenvectors (of length 1) of square matrices; always complex.
 
     >>> import taper
     >>> taper.linalg.eig(taper.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
@@ -264,7 +265,7 @@ def _castable(function: str) -> Any:
 
 
 def linalg_eigvals(input: Tensor, *, out: Tensor | None = None) -> Any:
-    """The eigenvalues of square matrices; always complex.
+    """Compute the eigenvalues of square matrices; always complex.
 
     >>> import taper
     >>> taper.linalg.eigvals(taper.tensor([[2.0, 0.0], [0.0, 3.0]]))

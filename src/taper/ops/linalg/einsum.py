@@ -45,13 +45,22 @@ Labels = list[Any]
 
 @composite(method=False)
 def einsum(*args: Any) -> Tensor:
-    """Sum of products of the elements of tensors, by Einstein's convention.
+    """Sum products of elements over indices that are named by letters.
 
-    `einsum("ij,jk->ik", a, b)`, or with lists of numbers: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    Indices that stand in the operands but not behind `->` are summed over; `...` stands for any
+    dimensions, which broadcast. Without `->` the result has the letters that occur once, in
+    alphabetical order.
 
-    >>> import taper
-    >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
-    tensor([4., 6.])
+    Args:
+        args: the equation and the tensors, as `einsum("ij,jk->ik", a, b)`, or tensors and lists of
+            numbers in turn, as `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    Shape: one dimension for each letter of the result, as long as in the operands.
+
+    Example:
+        >>> import taper
+        >>> taper.einsum("ij->j", taper.tensor([[1., 2.], [3., 4.]]))
+        tensor([4., 6.])
     """
     equation, operands = _arguments(args)
     for index, operand in enumerate(operands):
@@ -67,7 +76,7 @@ def einsum(*args: Any) -> Tensor:
 
 
 class Alignment(NamedTuple):
-    """How an operand gets one dimension for each label, of length 1 where it lacks the label."""
+    """Tells how an operand gets one dimension for each label, of length 1 where it lacks one."""
 
     diagonals: tuple[tuple[int, int], ...]  # pairs of dimensions that become the first of them
     added: tuple[int, ...]  # where dimensions of length 1 are put
@@ -75,12 +84,12 @@ class Alignment(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an equation means for operands of given numbers of dimensions."""
+    """Holds what an equation means for operands with given numbers of dimensions."""
 
     labels: tuple[list[int], ...]  # of each dimension of each operand
     alignments: tuple[Alignment, ...]
     free: int  # how many dimensions the result has
-    ends: tuple[int, ...]  # the last operand of each dimension that is summed
+    ends: tuple[int, ...]  # the last operand that has each summed dimension
 
 
 @functools.lru_cache(maxsize=512)
@@ -112,7 +121,7 @@ def _alignment(labels: list[int], order: list[int]) -> Alignment:
 
 
 def _arguments(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
-    """The equation and the operands of either format."""
+    """Return the equation and the operands of either format."""
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one "
@@ -149,7 +158,7 @@ def _subscripts(numbers: Iterable[Any]) -> str:
 
 
 def _parse_inputs(equation: str, count: int) -> tuple[list[Labels], int]:
-    """Labels of each operand, and where the output begins: -1 if the equation has no arrow."""
+    """Return the labels of each operand, and where the output begins: -1 without an arrow."""
     arrow = equation.find("->")
     end = len(equation) if arrow < 0 else arrow
     inputs: list[Labels] = [[]]
@@ -171,7 +180,7 @@ def _parse_inputs(equation: str, count: int) -> tuple[list[Labels], int]:
 
 
 def _read_label(equation: str, position: int, end: int, labels: Labels, place: str) -> int:
-    """Append what stands at `position` to the labels; returns the number of characters."""
+    """Append what stands at `position` to the labels; return the number of characters."""
     letter = equation[position]
     if letter == " ":
         return 1
@@ -203,7 +212,7 @@ def _read_label(equation: str, position: int, end: int, labels: Labels, place: s
 
 
 def _spell_out(labels: Labels, ndim: int, nr: int) -> list[int]:
-    """One label for each dimension: the ellipsis replaced by what it covers."""
+    """Replace the ellipsis by one label for each dimension that it covers."""
     named = len(labels) - labels.count(_ELLIPSIS)
     if _ELLIPSIS not in labels:
         if named != ndim:
@@ -222,7 +231,7 @@ def _spell_out(labels: Labels, ndim: int, nr: int) -> list[int]:
 
 
 def _check_sizes(spelled: Sequence[list[int]], shapes: list[tuple[int, ...]]) -> None:
-    """Equal labels have equal sizes, or 1."""
+    """Refuse sizes of equal labels that are neither equal nor 1."""
     covered = max([0, *(-label for labels in spelled for label in labels)])
     seen: dict[int, int] = {}
     for nr, (labels, shape) in enumerate(zip(spelled, shapes, strict=True)):
@@ -257,7 +266,7 @@ def _size_clash(label: int, size: int, nr: int, known: int, covered: int) -> Run
 def _output_labels(
     equation: str, start: int, inputs: list[Labels], spelled: Sequence[list[int]]
 ) -> list[int]:
-    """The labels of the result; without an arrow the ellipsis and those that appear once."""
+    """Return the labels of the result; without an arrow the ellipsis and labels that occur once."""
     under_ellipsis = sorted({label for labels in spelled for label in labels if label < 0})
     if start < 0:
         named = [label for labels in inputs for label in labels if label != _ELLIPSIS]
@@ -291,9 +300,9 @@ def _align(operand: Tensor, alignment: Alignment) -> Tensor:
 
 
 def _contract(operands: list[Tensor], free: int, ends: tuple[int, ...]) -> Tensor:
-    """Multiply from left to right; a dimension is summed when its last operand is reached.
+    """Multiply from left to right; sum a dimension when its last operand is reached.
 
-    The first `free` dimensions stay, `ends` tells the last operand of each of the others.
+    The first `free` dimensions stay; `ends` tells the last operand of each of the others.
     """
     result = operands[0]
     if len(operands) == 1:
@@ -307,7 +316,7 @@ def _contract(operands: list[Tensor], free: int, ends: tuple[int, ...]) -> Tenso
 
 
 def _sum_of_products(left: Tensor, right: Tensor, dims: list[int]) -> Tensor:
-    """`(left * right).sum(dims, keepdim=True)`, by a product of matrices where both have length."""
+    """Compute `(left * right).sum(dims, keepdim=True)`, by matrix product where that helps."""
     long_left = [dim for dim in dims if left._array.shape[dim] != 1]
     long_right = [dim for dim in dims if right._array.shape[dim] != 1]
     only_left = tuple([dim for dim in long_left if dim not in long_right])
@@ -327,7 +336,7 @@ def _by_bmm(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     rows = [dim for dim in rest if left_shape[dim] != 1 and right_shape[dim] == 1]
     columns = [dim for dim in rest if left_shape[dim] == 1]
     if rows and columns and columns[-1] < rows[0]:
-        # So the result lies in memory as the output orders its dimensions.
+        # This way the result lies in memory in the order of the output's dimensions.
         swapped = [dim for dim in columns if right_shape[dim] == 1]
         columns = [dim for dim in columns if dim not in swapped]
         left, right, left_shape, right_shape = right, left, right_shape, left_shape
@@ -349,7 +358,7 @@ def _by_bmm(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
 
 @composite(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Sum of products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
+    """Sum products over the last `dims` dimensions of `a` and the first of `b`, or over lists.
 
     >>> import taper
     >>> taper.tensordot(taper.ones(2, 3), taper.ones(3, 4), dims=1).shape
@@ -433,7 +442,7 @@ def _tensordot(a: Tensor, b: Tensor, given_a: list[int], given_b: list[int]) -> 
 
 
 def _full_contraction(left: Tensor, right: Tensor) -> Tensor:
-    """The sum of all products; of bool, PyTorch has the sum but no dot product."""
+    """Sum all products; for bool, PyTorch has a sum but no dot product."""
     if left.is_contiguous() and right.is_contiguous():
         return dot(flatten(left), flatten(right))
     return sum_all(mul(squeeze_all(left), squeeze_all(right)), left.dtype)
@@ -447,7 +456,7 @@ def _refuse_repeated(dims: list[int]) -> None:
 
 @composite()
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    """Sum of products over the last dimension of both tensors.
+    """Sum products over the last dimension of both tensors.
 
     >>> import taper
     >>> taper.inner(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
@@ -472,7 +481,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
 
 @composite(method=False)
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """Product of several matrices, in the order of multiplications that costs least.
+    """Multiply several matrices, in the order that costs least.
 
     >>> import taper
     >>> import warnings
@@ -504,7 +513,7 @@ def _chain(*matrices: Tensor) -> Tensor:
 
 
 def multiply_chain(matrices: Sequence[Tensor], shape: tuple[int, ...] | None = None) -> Tensor:
-    """Product of two or more matrices, also what `linalg.multi_dot` is made of; seen as `shape`."""
+    """Multiply two or more matrices and view the result as `shape`; `multi_dot` uses it, too."""
     _check_chain(matrices)
     sizes = [matrices[0]._array.shape[0], *(each._array.shape[1] for each in matrices)]
     product = _multiply(matrices, _cheapest_splits(sizes), 0, len(matrices) - 1)
@@ -527,7 +536,7 @@ def _check_chain(matrices: Sequence[Tensor]) -> None:
 
 
 def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each part of a chain so that the number of multiplications is least."""
+    """Find where to split each part of a chain so that multiplications are fewest."""
     count = len(sizes) - 1
     cost = {(nr, nr): 0 for nr in range(count)}
     split: dict[tuple[int, int], int] = {}

@@ -1,8 +1,8 @@
 """`grouped_mm`: matrix products of groups of different sizes that lie in one tensor.
 
 A matrix with two dimensions is cut at the ends `offs` of the groups: along its rows if it is the
-left factor of three-dimensional weights, along its columns if it is the right one, along the
-dimension that is summed over if both are.
+left factor of three-dimensional weights, along its columns if it is the right factor, along the
+dimension that is summed over if both factors are cut.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
 @op(name="_grouped_mm", upcast=True, public=False, method=False, unpromoted=("offs",))
 def grouped_product(self: Array, mat2: Array, offs: Array | None) -> Array:
-    """The products of the groups, in one tensor."""
+    """Multiply the groups, into one tensor."""
     if offs is None:
         return np.matmul(self, mat2)
     ends = offs.tolist()
@@ -76,7 +76,7 @@ def _check_matrix(name: str, array: ndarray) -> None:
 
 
 def _check_layout(array: ndarray) -> None:
-    """One of the last two dimensions lies in one piece; the other in steps of 16 bytes."""
+    """Refuse matrices without one dimension in one piece and the other in steps of 16 bytes."""
     rows, columns = array.shape[-2:]
     steps = [step // array.itemsize for step in array.strides]
     down, across = steps[-2:]
@@ -135,16 +135,25 @@ def grouped_mm(
     bias: Tensor | None = None,
     out_dtype: Any = None,
 ) -> Tensor:
-    """Matrix products of groups; `offs` holds the ends of the groups in a matrix of two dimensions.
+    """Multiply groups of matrices in one call.
 
-    Rows (columns) behind the last end give zeros.
+    Args:
+        mat_a: left matrices, a stack or one matrix that is cut into groups.
+        mat_b: right matrices, likewise.
+        offs: int32 vector with the end of each group, where a matrix is cut.
+        bias: must be None, as in PyTorch.
+        out_dtype: dtype of the result; must be that of `mat_a`.
 
-    >>> import taper
-    >>> from taper.ops.linalg.grouped_mm import grouped_mm
-    >>> offs = taper.tensor([1, 2], dtype=taper.int32)
-    >>> grouped_mm(taper.ones(2, 4), taper.ones(2, 4, 4), offs=offs)
-    tensor([[4., 4., 4., 4.],
-            [4., 4., 4., 4.]])
+    Shape: (g, m, k) and (g, k, n) give (g, m, n); a matrix (m, k) cut by rows gives (m, n), with
+        zeros behind the last end; two matrices cut along k give (g, m, n).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> offs = taper.tensor([1, 2], dtype=taper.int32)
+        >>> F.grouped_mm(taper.ones(2, 4), taper.ones(2, 4, 4), offs=offs)
+        tensor([[4., 4., 4., 4.],
+                [4., 4., 4., 4.]])
     """
     for name, position, each in (("input", 1, mat_a), ("mat2", 2, mat_b)):
         if not isinstance(each, Tensor):

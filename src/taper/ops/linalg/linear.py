@@ -26,13 +26,24 @@ from taper.tensor import Tensor
 def linear(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """`input @ weight.T + bias` over the last dimension of `input`.
+    """Apply an affine map to the last dimension.
 
-    >>> import taper
-    >>> from taper.ops.linalg.linear import linear
-    >>> linear(taper.ones(2, 3), taper.ones(1, 3), taper.tensor([0.5]))
-    tensor([[3.5000],
-            [3.5000]])
+    result = input @ weightᵀ + bias
+
+    Args:
+        input: a tensor (*, in).
+        weight: matrix (out, in), or a vector (in,).
+        bias: vector (out,), or None.
+        out: tensor that receives the result.
+
+    Shape: (*, out); with a vector as weight (*).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.linear(taper.ones(2, 3), taper.ones(1, 3), taper.tensor([0.5]))
+        tensor([[3.5000],
+                [3.5000]])
     """
     if out is not None:
         return product_into("linear", linear, (input, weight, bias), out)
@@ -57,7 +68,7 @@ def linear(
         return matmul(input, turned)
     if bias_ndim > 1 or not array.flags.c_contiguous:
         product = matmul(input, turned)
-        if local.state.transforms:  # the bias may be one for each example
+        if local.state.transforms:  # the bias may differ from example to example
             return product.add(bias)
         return product.add_(bias)
     *lead, features = array.shape
@@ -78,9 +89,9 @@ def trilinear(
     expand3: tuple[int, ...],
     sumdim: tuple[int, ...],
 ) -> Array:
-    """The sum over `sumdim` of the product of three tensors.
+    """Sum the product of three tensors over `sumdim`.
 
-    Each lacks some dimensions of the product, those in `expand1`, `expand2`, `expand3`.
+    Each tensor lacks the dimensions of the product that its `expand` lists.
     """
     letters = string.ascii_letters[: i1.ndim + len(expand1)]
     names = ["".join(_others(letters, each)) for each in (expand1, expand2, expand3, sumdim)]
@@ -90,7 +101,7 @@ def trilinear(
         raise no_kernel("bmm", i1.dtype)
     if i1.dtype.itemsize == 2:
         factors = [each.astype(np.float32) for each in factors]
-    # The order of NumPy's result follows its path; a fresh result of PyTorch is row-major.
+    # The layout of NumPy's result depends on its path; a fresh result of PyTorch is row-major.
     result = np.ascontiguousarray(np.einsum(subscripts, *factors, optimize=True))
     return result.astype(i1.dtype, copy=False)
 
@@ -116,11 +127,22 @@ def trilinear_i3(grad, i1, i2, expand1, expand2, expand3, sumdim):
 
 @composite(method=False)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+    """Apply a bilinear map to two inputs.
 
-    >>> import taper
-    >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
-    tensor([[6.]])
+    result[k] = input1 @ weight[k] @ input2ᵀ + bias[k]
+
+    Args:
+        input1: a tensor (*, in1).
+        input2: a tensor (*, in2).
+        weight: a tensor (out, in1, in2).
+        bias: vector (out,), or None.
+
+    Shape: (*, out).
+
+    Example:
+        >>> import taper
+        >>> taper.bilinear(taper.ones(1, 2), taper.ones(1, 3), taper.ones(1, 2, 3))
+        tensor([[6.]])
     """
     if not all(isinstance(each, Tensor) for each in (input1, input2, weight)):
         raise not_tensors("bilinear", input1=input1, input2=input2, weight=weight)
@@ -135,7 +157,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     rows = math.prod(lead)
     flat1 = reshape(input1, (rows, features1))
     flat2 = reshape(input2, (rows, input2._array.shape[-1]))
-    # The product has the dimensions: row, output feature, and the two that are summed.
+    # The product has the dimensions row, output feature, and the two that are summed.
     flat = trilinear(flat1, weight, flat2, (1, 3), (0,), (1, 2), (2, 3))
     result = reshape(flat, (*lead, weight._array.shape[0]))
     return result if bias is None else result + bias

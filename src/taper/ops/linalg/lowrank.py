@@ -29,18 +29,18 @@ from taper.ops.random.draws import randn
 from taper.ops.reduction.sums import mean
 from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.reshape import expand_to
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 
 # --- singular values of a sketch -------------------------------------------------------------
 
 
 def _times(A: Tensor, M: Tensor | None, X: Tensor) -> Any:
-    """(A - M) X."""
+    """Compute (A - M) X."""
     return product(A, X) if M is None else product(A, X) - product(M, X)
 
 
 def _range_of(A: Tensor, q: int, niter: int, M: Tensor | None) -> Any:
-    """An orthonormal basis of what A makes of random vectors, refined by powers of A A^H."""
+    """Find an orthonormal basis of A's image of random vectors, refined by powers of A A^H."""
     exact = A.dtype.category > dtypes.INTEGER and A.dtype is not dtypes.bfloat16
     kind = A.dtype if exact else dtypes.float32  # PyTorch refuses the product of these two
     start = randn(A.shape[-1], q, dtype=kind)
@@ -56,7 +56,7 @@ def _range_of(A: Tensor, q: int, niter: int, M: Tensor | None) -> Any:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Any, Any, Any]:
-    """U, S and V of an approximation of A - M of rank `q`, found with random vectors.
+    """Approximate A - M by U diag(S) V^H of rank `q`, found with random vectors.
 
     >>> import taper
     >>> A = taper.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
@@ -82,7 +82,7 @@ def svd_lowrank(
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Any, Any, Any]:
-    """U, S and V of the centred rows of A: the columns of V are its principal directions.
+    """Find the principal directions of the rows of A: columns of V, with U and S.
 
     >>> import taper
     >>> taper.pca_lowrank(taper.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1].round(decimals=3)
@@ -107,7 +107,7 @@ def pca_lowrank(
 
 
 def _orthonormal(vectors: ndarray, B: ndarray | None) -> ndarray:
-    """A basis of the span that is orthonormal with respect to B; dependent vectors are dropped."""
+    """Make a basis orthonormal with respect to B; drop dependent vectors."""
     for _ in range(2):
         inner = vectors.T @ (vectors if B is None else B @ vectors)
         scale = np.sqrt(np.maximum(np.diagonal(inner), 0))
@@ -119,7 +119,7 @@ def _orthonormal(vectors: ndarray, B: ndarray | None) -> ndarray:
 
 
 def _best(A: ndarray, basis: ndarray, count: int, largest: bool) -> tuple[ndarray, ndarray]:
-    """The extreme eigenvalues of A on the span of a basis, and their vectors' coordinates."""
+    """Find the extreme eigenvalues of A on the span of a basis, and their vectors' coordinates."""
     values, turns = np.linalg.eigh(basis.T @ A @ basis)
     order = np.argsort(-values if largest else values)[:count]
     return values[order], turns[:, order]
@@ -135,7 +135,7 @@ def _few_pairs(
     tol: float,
     largest: bool,
 ) -> tuple[ndarray, ndarray]:
-    """Eigenpairs by steps in the span of the vectors, their residuals, and the last steps."""
+    """Find eigenpairs by steps in the span of the vectors, their residuals, and the last steps."""
     width = X.shape[1]
     basis = _orthonormal(X, B)
     values, turns = _best(A, basis, width, largest)
@@ -174,7 +174,7 @@ def eigenpairs(
     tol: float,
     largest: bool,
 ) -> Array:
-    """A few extreme eigenvalues and eigenvectors of symmetric matrices."""
+    """Find a few extreme eigenvalues and eigenvectors of symmetric matrices."""
     values = np.empty((*A.shape[:-2], k), A.dtype)
     vectors = np.empty((*A.shape[:-1], k), A.dtype)
     for index in np.ndindex(A.shape[:-2]):
@@ -205,21 +205,21 @@ def eigenpairs_all(A, B, D, V, grad_D=None, grad_V=None):
 
 
 def _is_identity(B: Any) -> bool:
-    array = B._array if isinstance(B, Tensor) else B
+    array = array_of(B)
     return bool((array == np.eye(array.shape[-1])).all())
 
 
 def _through_the_others(A: Any, D: Any, V: Any, grad: Any) -> Any:
-    """What a vector's gradient reaches through the eigenvectors that were not computed.
+    """Compute what a gradient reaches through the eigenvectors that were not computed.
 
-    (d_j - A)^-1 on the complement of V, by the eigenvectors of A there.
+    That is (d_j - A)^-1 on the complement of V, by the eigenvectors of A there.
     """
     outside = grad - product(V, mt(V), grad)
     values, vectors = _linalg_eigh(A, "L", True)
     gaps = unsqueeze(D, -2) - unsqueeze(values, -1)
     small = (gaps if not isinstance(gaps, Tensor) else gaps.detach()) ** 2
     scale = (D if not isinstance(D, Tensor) else D.detach()) ** 2
-    # Directions within V have no part in `outside`; their gaps are replaced, not divided by.
+    # Directions within V have no part in `outside`: their gaps are replaced, not divided by.
     tiny = 1e-8 * unsqueeze(scale, -2)
     coordinates = product(mt(vectors), outside)
     weights = gaps / (gaps * gaps + (small < tiny) * 1e30)
@@ -260,10 +260,11 @@ def lobpcg(
     ortho_fparams: dict[str, float] | None = None,
     ortho_bparams: dict[str, bool] | None = None,
 ) -> tuple[Any, Any]:
-    """The k largest, or smallest, eigenvalues of A x = d B x, and their vectors.
+    """Find the k largest (or smallest) eigenvalues of A x = d B x, and their vectors.
 
-    `X` is where the search begins, `iK` a preconditioner.  Differs: there is one method, and
-    `tracker` and the parameters of `ortho` are not used.
+    `X` is where the search begins, `iK` a preconditioner.
+
+    Differs from PyTorch: there is one method; `tracker` and the parameters of `ortho` are not used.
 
     >>> import taper
     >>> A = taper.diag(taper.tensor([1.0, 2.0, 3.0, 4.0]))
@@ -271,7 +272,7 @@ def lobpcg(
     tensor([4.])
     """
     if A.dim() < 2:
-        raise IndexError("tuple index out of range")  # as PyTorch
+        raise IndexError("tuple index out of range")  # as in PyTorch
     size, count = A.shape[-2], 1 if k is None else k
     _check_few(A, count)
     if tol is None:

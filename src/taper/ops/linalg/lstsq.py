@@ -1,8 +1,8 @@
-"""Least squares: `linalg.lstsq` with LAPACK's four ways to it.
+"""Least squares: `linalg.lstsq` with LAPACK's four drivers.
 
-Owns: the operator.  `gels` takes a full rank for granted; `gelsd` and `gelss` cut small singular
-values off; `gelsy` cuts a QR decomposition with column exchanges.  The rank that `gelsy` sees is
-found by singular values of the triangle, where LAPACK estimates them.  PyTorch gives LAPACK
+Owns: the operator. `gels` takes full rank for granted; `gelsd` and `gelss` cut off small singular
+values; `gelsy` cuts a QR decomposition with column exchanges. The rank that `gelsy` sees is found
+by the singular values of the triangle, which LAPACK only estimates. PyTorch gives LAPACK
 uninitialised pivots for `gelsy`: whether it exchanges columns changes from call to call.
 """
 
@@ -20,10 +20,10 @@ from taper.arrays.reduction import scalar_type
 from taper.opdef import Array, derivative, op, tangent_of
 from taper.ops.elementwise.complexes import conj
 from taper.ops.linalg.checks import check_info, check_tensors, write_out
-from taper.ops.linalg.matrices import array_of, mh, product, scaled_columns
+from taper.ops.linalg.matrices import mh, product, scaled_columns
 from taper.ops.linalg.svd import pinv_gradient, pinv_tangent, pseudo_inverse
 from taper.ops.shape.ones import squeeze_dim, unsqueeze
-from taper.tensor import Tensor, is_complex
+from taper.tensor import Tensor, array_of, is_complex
 
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
@@ -44,7 +44,7 @@ def _is_vector(A: Any, b: Any) -> bool:
 def least_squares(
     self: Array, b: Array, rcond: float | None = None, driver: str | None = None
 ) -> Array:
-    """X with the least sum of squares of A X - B, sums of squares, rank, singular values."""
+    """Minimise the squares of A X - B; return X, sums of squares, rank, singular values."""
     driver = _check(self, b, driver)
     right = b[..., None] if _is_vector(self, b) else b
     batch = np.broadcast_shapes(self.shape[:-2], right.shape[:-2])
@@ -69,7 +69,7 @@ def least_squares(
 
 
 def _as_lapack_leaves_it(solution: ndarray, height: int) -> ndarray:
-    """The top of a taller matrix by columns: B is overwritten."""
+    """Take the top of a taller matrix stored by columns: LAPACK overwrites B."""
     *lead, width, count = solution.shape
     room = np.zeros((*lead, count, max(height, width)), solution.dtype)
     room[..., :width] = solution.swapaxes(-1, -2)
@@ -139,10 +139,10 @@ def _solve(
 
 
 def _by_triangle(A: ndarray, right: ndarray) -> ndarray:
-    """By QR of the matrix, or of its adjoint if it is wide: a zero on the diagonal is an error."""
+    """Solve by QR of the matrix or, if wide, of its adjoint; a zero on the diagonal raises."""
     is_wide = A.shape[-2] < A.shape[-1]
     Q, R = np.linalg.qr(lapack.adjoint(A) if is_wide else A)
-    # LAPACK solves these by zeros, without looking at the rank.
+    # LAPACK solves these with zeros, without looking at the rank.
     is_zero = ~np.asarray(A.any(axis=(-2, -1)))
     missing = (np.diagonal(R, axis1=-2, axis2=-1) == 0) & ~is_zero[..., None]
     code = np.where(missing.any(-1), missing.argmax(-1) + 1, 0)
@@ -184,7 +184,7 @@ def _one_by_exchanges(A: ndarray, right: ndarray, rcond: float) -> tuple[ndarray
     solution = np.zeros((A.shape[1], right.shape[1]), A.dtype)
     if rank:
         top = R[:rank]
-        # The shortest solution of the rows that are left.
+        # The shortest solution of the remaining rows.
         Q, square = np.linalg.qr(lapack.adjoint(top))
         found = Q @ lapack.solve_triangular(lapack.adjoint(square), right[:rank], False, False)
         solution[order] = found
@@ -192,7 +192,7 @@ def _one_by_exchanges(A: ndarray, right: ndarray, rcond: float) -> tuple[ndarray
 
 
 def _exchanged_qr(A: ndarray, right: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """R of a QR decomposition that takes the longest column first, its order, and Q^H B."""
+    """Compute R of a QR decomposition that takes the longest column first, its order, and Q^H B."""
     work, right = A.copy(), right.copy()
     height, width = work.shape
     order = np.arange(width)
@@ -215,7 +215,7 @@ def _exchanged_qr(A: ndarray, right: ndarray) -> tuple[ndarray, ndarray, ndarray
 
 
 def _rank_of_triangle(R: ndarray, rcond: float) -> int:
-    """How many rows are kept: as long as the leading triangle is conditioned well enough."""
+    """Count the rows to keep: as long as the leading triangle is conditioned well enough."""
     if not abs(R[0, 0]):
         return 0
     for size in range(2, len(R) + 1):
@@ -280,10 +280,10 @@ def linalg_lstsq(
     driver: str | None = None,
     out: Any = None,
 ) -> Any:
-    """X with the least sum of squares of A X - B.
+    """Find X with the least sum of squares of A X - B.
 
-    `driver` is "gelsy", "gels" (faster, for a full rank), "gelsd" or "gelss" (by singular values,
-    which are returned); `rcond` is the relative size of singular values that count as zero.
+    `driver` is "gelsy", "gels" (faster, for full rank), "gelsd" or "gelss" (by singular values,
+    which are returned); `rcond` is the relative size below which singular values count as zero.
 
     >>> import taper
     >>> A = taper.tensor([[1.0], [1.0]])

@@ -24,17 +24,17 @@ from taper.ops.linalg.checks import (
     common_batch,
     write_out,
 )
-from taper.ops.linalg.matrices import array_of, columns, constant, joined, mh, mt, product, rows
+from taper.ops.linalg.matrices import columns, constant, joined, mh, mt, product, rows
 from taper.ops.linalg.triangular import solved_triangular
 from taper.ops.shape.triangle import tril, triu
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_once
 
 # --- shared by the formulas ------------------------------------------------------------------
 
 
 def lu_gradient(grad_l: Any, grad_u: Any, P: Any, L: Any, U: Any) -> Any:
-    """The gradient of A = P L U from those of L and U; one of the two may be None."""
+    """Compute the gradient of A = P L U from those of L and U; one of the two may be None."""
     size = L.shape[-1]
     tall, wide = L.shape[-2] > size, U.shape[-1] > size
     top, square = (rows(L, None, size), U) if tall else (L, columns(U, None, size))
@@ -85,7 +85,7 @@ def _upper_part(grad_l: Any, grad_u: Any, L: Any, square: Any, size: int, tall: 
 
 
 def lu_tangent(tangent: Any, P: Any, L: Any, U: Any) -> tuple[Any, Any]:
-    """The tangents of L and U from that of A."""
+    """Compute the tangents of L and U from that of A."""
     size = L.shape[-1]
     moved = product(mt(P), tangent)
     if L.shape[-2] > size:
@@ -106,12 +106,12 @@ def lu_tangent(tangent: Any, P: Any, L: Any, U: Any) -> tuple[Any, Any]:
 
 
 def _unpacked(LU: Any, pivots: Any) -> tuple[Any, Any, Any]:
-    """P, L and U, of arrays or Tensors."""
+    """Unpack P, L and U, as arrays or Tensors."""
     return lu_unpack_all(LU, pivots, True, True)
 
 
 def _packed(lower: Any, upper: Any) -> Any:
-    """L without its diagonal and U in one matrix, of which one may be longer than the other."""
+    """Pack L without its diagonal and U into one matrix; one may be longer than the other."""
     size = lower.shape[-1]
     lower = tril(lower, -1)
     if lower.shape[-2] > size:
@@ -138,7 +138,7 @@ def _check_pivot(pivot: bool) -> None:
     method=False,
 )
 def lu_factors(A: Array, pivot: bool = True) -> Array:
-    """LU factors in one matrix, pivots, and the number of the first zero on U's diagonal."""
+    """Compute LU factors in one matrix, pivots, and the number of U's first zero pivot."""
     if A.ndim < 2:
         raise RuntimeError(
             "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "
@@ -172,7 +172,7 @@ def _zero_pivot(code: int) -> str:
 def linalg_lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """LU factors in one matrix, LAPACK's pivots and `info`, which is 0 or where U has a zero.
+    """Factor A = P L U: both factors in one matrix, LAPACK's pivots, `info` (where U has a zero).
 
     >>> import taper
     >>> taper.linalg.lu_factor_ex(taper.tensor([[1.0, 2.0], [2.0, 4.0]])).info
@@ -189,7 +189,7 @@ def linalg_lu_factor_ex(
 
 
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """LU factors in one matrix and LAPACK's pivots, for `linalg.lu_solve`.
+    """Factor A = P L U for `linalg.lu_solve`: both factors in one matrix, and LAPACK's pivots.
 
     >>> import taper
     >>> taper.linalg.lu_factor(taper.tensor([[1.0, 2.0], [4.0, 0.0]])).LU
@@ -215,7 +215,7 @@ def lu(
 ) -> tuple[Tensor, Tensor, Tensor]: ...
 @composite(method=False)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """LU factors in one matrix and the pivots; `linalg.lu_factor` is the name to use.
+    """Factor A = P L U: both factors in one matrix, and pivots; `linalg.lu_factor` is newer.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -245,7 +245,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 @composite(public=False, name="lu")
 def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """As the function, in a plain tuple."""
+    """Factor as the function does, into a plain tuple."""
     found: Any = lu(self, pivot, get_infos=get_infos)  # type: ignore[call-overload]
     return tuple(found)
 
@@ -263,7 +263,7 @@ def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     method=False,
 )
 def linalg_lu_factors(A: Array, pivot: bool = True) -> Array:
-    """P, L and U of A = P L U."""
+    """Compute P, L and U of A = P L U."""
     if A.ndim < 2:
         raise RuntimeError(
             "linalg.lu: Expected tensor with 2 or more dimensions. Got size: "
@@ -286,7 +286,7 @@ def lu_factors_tangent(A_t, P, L, U):
 
 
 def linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """P, L and U of A = P L U: a permutation, a lower and an upper triangle.
+    """Factor A = P L U: a permutation, a lower and an upper triangle.
 
     >>> import taper
     >>> taper.linalg.lu(taper.tensor([[1.0, 2.0], [4.0, 0.0]])).L
@@ -316,7 +316,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 def lu_unpack_all(
     LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Array:
-    """P, L and U out of what `linalg.lu_factor` returns; empty what is not asked for."""
+    """Unpack P, L and U from what `linalg.lu_factor` returns; those not asked for are empty."""
     if LU_data.ndim < 2:
         raise RuntimeError(
             "torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
@@ -361,7 +361,7 @@ def lu_unpack_grad(LU_data_shape, grad_L=None, grad_U=None):
 
 
 def _padded(part: Any, shape: Shape, size: int) -> Any:
-    """A part with zeros below or to the right, up to the shape of the whole."""
+    """Pad a part with zeros below or to the right, up to the shape of the whole."""
     for dim in (-2, -1):
         missing = shape[dim] - part.shape[dim]
         if missing:
@@ -389,7 +389,7 @@ def lu_unpack(
     *,
     out: Any = None,
 ) -> Any:
-    """P, L and U out of what `linalg.lu_factor` returns.
+    """Unpack P, L and U from what `linalg.lu_factor` returns.
 
     >>> import taper
     >>> taper.lu_unpack(*taper.linalg.lu_factor(taper.tensor([[1.0, 2.0], [4.0, 0.0]]))).P
@@ -416,13 +416,13 @@ def lu_unpack(
 def lu_solved(
     LU: Array, pivots: Array, B: Array, left: bool = True, adjoint: bool = False
 ) -> Array:
-    """X of A X = B or X A = B, from the LU factors of A."""
+    """Solve A X = B or X A = B with the LU factors of A."""
     _check_lu_solve(LU, pivots, B, left)
     if B.size:
         check_kernel("linalg.lu_solve_cpu", LU)
     common_batch(LU, B)
     found = lapack.lu_solve(LU, pivots, B, left, adjoint)
-    found = found.astype(B.dtype, copy=False)  # without elements NumPy forgets bfloat16
+    found = found.astype(B.dtype, copy=False)  # NumPy forgets bfloat16 if there are no elements
     return lapack.by_columns(found) if left else lapack.by_columns(mt(found)).swapaxes(-1, -2)
 
 
@@ -497,7 +497,7 @@ def linalg_lu_solve(
     adjoint: bool = False,
     out: Tensor | None = None,
 ) -> Any:
-    """X of A X = B from what `linalg.lu_factor` returns; not `left`: of X A = B.
+    """Solve A X = B, or X A = B without `left`, with what `linalg.lu_factor` returns.
 
     >>> import taper
     >>> factors = taper.linalg.lu_factor(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -516,7 +516,7 @@ def linalg_lu_solve(
 def lu_solve(
     input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
 ) -> Any:
-    """`linalg.lu_solve` with other names of the arguments, in another order.
+    """Solve A X = B with LU factors: `linalg.lu_solve` with its arguments in another order.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")

@@ -32,7 +32,7 @@ _BLAS, _HALF, _INTEGERS = "fdFD", "eE", "bBhilq"
 
 
 def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> Any:
-    """`left.dot(right)` for one dtype: half precision is computed in single, integers wrap.
+    """Compute `left.dot(right)` for one dtype: half precision in single, integers wrap.
 
     `kernel` is what PyTorch's error for other dtypes names.
     """
@@ -57,11 +57,11 @@ def _no_product(*_: Any) -> None:
 # A function of two matrices and, if need be, of a vector that is added to each row.
 two_matrices: Callable[..., Any] = native.product if native is not None else _no_product
 
-_SMALL_MATRICES = 400  # products up to which PyTorch has a kernel of its own for stacks
+_SMALL_MATRICES = 400  # PyTorch has a kernel of its own for stacks up to this size
 
 
 def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarray:
-    """`product` for each pair of matrices of two stacks."""
+    """Multiply the matrices of two stacks, pair by pair."""
     char = left.dtype.char
     if char in _BLAS:
         return np.matmul(_for_blas(left), _for_blas(right))
@@ -77,7 +77,7 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
 
 
 def _for_blas(stack: ndarray) -> ndarray:
-    """The stack with rows or columns in one piece; NumPy multiplies others without BLAS."""
+    """Copy a stack whose rows and columns are in pieces, which NumPy multiplies without BLAS."""
     itemsize = stack.itemsize
     if stack.strides[-1] == itemsize or stack.strides[-2] == itemsize:
         return stack
@@ -85,7 +85,7 @@ def _for_blas(stack: ndarray) -> ndarray:
 
 
 def adjoint(matrix: Any) -> Any:
-    """The conjugate transpose of a matrix or of each matrix of a stack."""
+    """Return the conjugate transpose of a matrix or of each matrix of a stack."""
     if type(matrix) is ndarray:
         turned = matrix.T if matrix.ndim == 2 else matrix.swapaxes(1, 2)
         return turned.conj() if matrix.dtype.kind == "c" else turned
@@ -94,14 +94,14 @@ def adjoint(matrix: Any) -> Any:
 
 
 def conjugate(value: Any) -> Any:
-    """The conjugate of an array, Tensor or number; real ones as they are."""
+    """Conjugate an array, Tensor or number; real ones stay as they are."""
     if isinstance(value, Tensor):
         return value.conj() if value.dtype.is_complex else value
     return value if type(value) in (int, float, bool) else value.conjugate()
 
 
 def same_dtype(out: ndarray, result: ndarray) -> None:
-    """The check of `out=`: products are not converted."""
+    """Refuse an `out=` of another dtype: products are not converted."""
     if out.dtype != result.dtype:
         wanted, given = (C_NAMES[dtypes.FROM_NUMPY[each.dtype]] for each in (result, out))
         raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
@@ -116,12 +116,22 @@ def scalar_name(array: ndarray) -> str:
 
 @op(out=same_dtype, tangent=MULTILINEAR)
 def mm(self: Array, mat2: Array) -> Array:
-    """Product of two matrices.
+    """Multiply two matrices; nothing broadcasts.
 
-    >>> import taper
-    >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
-    tensor([[3., 2.],
-            [7., 4.]])
+    result[i, j] = Σₖ input[i, k] · mat2[k, j]
+
+    Args:
+        input: left matrix.
+        mat2: right matrix.
+        out: tensor that receives the result.
+
+    Shape: (n, k) and (k, m) give (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.mm(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([[1., 0.], [1., 1.]]))
+        tensor([[3., 2.],
+                [7., 4.]])
     """
     if self.ndim != 2 or mat2.ndim != 2 or self.dtype is not mat2.dtype:
         _check_mm(self, mat2)
@@ -152,10 +162,10 @@ def sizes_clash(mat1: ndarray, mat2: ndarray) -> RuntimeError:
 
 
 def mm_like(left: Any, right: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """`left @ right` in the memory layout of the matrix whose gradient it is.
+    """Compute `left @ right` in the memory layout of the matrix whose gradient it is.
 
-    A transposed weight has column-major strides; its gradient in the same layout becomes, after
-    the transposition is undone, the weight's `.grad` without a copy.
+    A transposed weight has column-major strides; a gradient in the same layout becomes, after the
+    transposition is undone, the weight's `.grad` without a copy.
     """
     itemsize = left.itemsize
     by_columns = strides[0] == itemsize and strides[1] == itemsize * shape[0]
@@ -179,11 +189,21 @@ def mm_mat2(grad, self, mat2_shape, mat2_strides):
 
 @op(out=same_dtype, tangent=MULTILINEAR)
 def mv(self: Array, vec: Array) -> Array:
-    """Product of a matrix and a vector.
+    """Multiply a matrix and a vector.
 
-    >>> import taper
-    >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
-    tensor([3., 7.])
+    result[i] = Σₖ input[i, k] · vec[k]
+
+    Args:
+        input: the matrix.
+        vec: the vector.
+        out: tensor that receives the result.
+
+    Shape: (n, k) and (k,) give (n,).
+
+    Example:
+        >>> import taper
+        >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
+        tensor([3., 7.])
     """
     if self.ndim != 2 or vec.ndim != 1 or self.dtype is not vec.dtype:
         check_mv(self, vec, self.shape[:1], vec)
@@ -194,7 +214,7 @@ def mv(self: Array, vec: Array) -> Array:
 
 
 def check_mv(mat: ndarray, vec: ndarray, added: tuple[int, ...], like: ndarray) -> None:
-    """The checks of `mv` and `addmv`; `added` and `like` have shape and dtype of what is added."""
+    """Check the arguments of `mv` and `addmv`; `added` and `like` describe the summand."""
     if mat.ndim != 2 or vec.ndim != 1 or len(added) > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {len(added)}, {mat.ndim}, {vec.ndim}"
@@ -220,7 +240,7 @@ def mv_sizes_clash(mat: ndarray, vec: ndarray, added: tuple[int, ...]) -> Runtim
 @derivative(mv, wrt="self")
 def mv_self(grad, vec):
     if grad.__class__ is ndarray and vec.dtype.kind == "f":
-        return grad[:, None] * vec  # what follows, 2 us faster
+        return grad[:, None] * vec  # the same as below, 2 us faster
     return unsqueeze(grad, 1) * conjugate(vec)
 
 
@@ -238,7 +258,7 @@ def _same_dtype_as_vectors(out: ndarray, result: ndarray) -> None:
 
 @op(out=_same_dtype_as_vectors, tangent=MULTILINEAR)
 def dot(self: Array, tensor: Array) -> Array:
-    """Sum of the products of the elements of two vectors.
+    """Sum the products of the elements of two vectors.
 
     >>> import taper
     >>> taper.dot(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
@@ -276,7 +296,7 @@ def dot_tensor(grad, self):
 
 @op(out=_same_dtype_as_vectors)
 def vdot(self: Array, other: Array) -> Array:
-    """As `dot`, with the conjugate of the first vector.
+    """Multiply two vectors as `dot` does, with the first one conjugated.
 
     >>> import taper
     >>> taper.vdot(taper.tensor([1j, 2.]), taper.tensor([1j, 1.]))
@@ -308,13 +328,23 @@ def vdot_tangent(self, other, self_t, other_t):
 
 @op(out=same_dtype, tangent=MULTILINEAR)
 def bmm(self: Array, mat2: Array) -> Array:
-    """Products of the matrices of two stacks, pair by pair.
+    """Multiply the matrices of two stacks, pair by pair; nothing broadcasts.
 
-    >>> import taper
-    >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
-    tensor([[[3.]],
-    <BLANKLINE>
-            [[3.]]])
+    result[b] = input[b] @ mat2[b]
+
+    Args:
+        input: stack of left matrices.
+        mat2: stack of right matrices.
+        out: tensor that receives the result.
+
+    Shape: (b, n, k) and (b, k, m) give (b, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.bmm(taper.ones(2, 1, 3), taper.ones(2, 3, 1))
+        tensor([[[3.]],
+        <BLANKLINE>
+                [[3.]]])
     """
     check_bmm(self, mat2)
     return batched_product(self, mat2)
@@ -351,11 +381,24 @@ def bmm_mat2(grad, self):
 
 @composite()
 def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
-    """Product of two matrices, vectors, or stacks of matrices, which broadcast.
+    """Multiply matrices, vectors or stacks of matrices.
 
-    >>> import taper
-    >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
-    torch.Size([5, 2])
+    Two vectors give their dot product, a matrix and a vector a vector. With more than two
+    dimensions
+    the last two are the matrices and those before them broadcast.
+
+    Args:
+        input: left factor, with at least one dimension.
+        other: right factor, with at least one dimension.
+        out: tensor that receives the result.
+
+    Shape: (*, n, k) and (*, k, m) give (*, n, m). A vector counts as (1, k) on the left and (k, 1)
+        on the right, and the added dimension is dropped from the result.
+
+    Example:
+        >>> import taper
+        >>> taper.matmul(taper.ones(5, 2, 3), taper.ones(3)).shape
+        torch.Size([5, 2])
     """
     if out is not None:
         return product_into("matmul", matmul, (input, other), out)
@@ -383,7 +426,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
 def product_into(
     function: str, compute: Callable[..., Tensor], arguments: tuple[Any, ...], out: Any
 ) -> Tensor:
-    """`out=` of a product: a vector times a matrix is written as a matrix of one row."""
+    """Write a product into `out=`: a vector times a matrix is a matrix of one row."""
     written: Tensor
     if [each.ndim for each in arguments[:2] if isinstance(each, Tensor)] != [1, 2]:
         written = compute_into(function, compute, arguments, out, same_dtype)
@@ -397,7 +440,7 @@ def product_into(
 
 
 def not_tensors(function: str, **arguments: Any) -> TypeError:
-    """The error of a function of which some argument should be a Tensor and is not."""
+    """Make the error for an argument that should be a Tensor and is not."""
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
             return TypeError(
@@ -408,7 +451,7 @@ def not_tensors(function: str, **arguments: Any) -> TypeError:
 
 
 def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
-    """As PyTorch: a stack times one matrix is one product of a tall matrix, else `bmm`."""
+    """Multiply stacks as PyTorch: a stack times one matrix is one tall product, else `bmm`."""
     left, right = input._array, other._array
     if left.ndim == 3 and right.ndim == 3:
         if right.shape[0] == 1 != left.shape[0] and requires_grad(other):
@@ -423,7 +466,7 @@ def _matmul_of_stacks(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _folds(stack: ndarray) -> bool:
-    """Whether the leading dimensions are one dimension without a copy, by their strides alone."""
+    """Tell from the strides whether the leading dimensions are one dimension without a copy."""
     return not stack.size or all(
         stack.strides[dim] == stack.strides[dim + 1] * stack.shape[dim + 1]
         for dim in range(stack.ndim - 2)
@@ -435,7 +478,7 @@ def _turned_folds(stack: ndarray) -> bool:
 
 
 def _folded(stack: Tensor, other: Tensor) -> Tensor:
-    """A stack of matrices times a matrix or vector, as one product."""
+    """Multiply a stack of matrices with a matrix or vector, as one product."""
     *lead, inner = stack._array.shape
     tall = reshape(stack, (math.prod(lead), inner))
     if other._array.ndim == 1:
@@ -444,7 +487,7 @@ def _folded(stack: Tensor, other: Tensor) -> Tensor:
 
 
 def _folded_right(input: Tensor, stack: Tensor) -> Tensor:
-    """A matrix or vector times a stack of matrices, by way of the transposed product."""
+    """Multiply a matrix or vector with a stack of matrices, by way of the transposed product."""
     turned = transpose(stack, -2, -1)
     if input._array.ndim == 1:
         return _folded(turned, input)
@@ -475,6 +518,7 @@ def _by_bmm(input: Tensor, other: Tensor) -> Tensor:
 @composite(name="__matmul__", public=False)
 def matmul_operator(self: Tensor, other: Any) -> Any:
     try:
+        # The first branch of `matmul`, for the call less: 0.1 us of 1.7 for two matrices of 8x8.
         if other._array.ndim == 2 and self._array.ndim == 2:
             return mm(self, other)
     except AttributeError:
@@ -492,12 +536,22 @@ def reflected_matmul(self: Tensor, other: Any) -> Any:
 
 @composite()
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    """The products of each element of one vector with each of another.
+    """Multiply each element of one vector with each element of another.
 
-    >>> import taper
-    >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
-    tensor([[3., 4.],
-            [6., 8.]])
+    result[i, j] = input[i] · vec2[j]
+
+    Args:
+        input: first vector.
+        vec2: second vector.
+        out: tensor that receives the result.
+
+    Shape: (n,) and (m,) give (n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.outer(taper.tensor([1., 2.]), taper.tensor([3., 4.]))
+        tensor([[3., 4.],
+                [6., 8.]])
     """
     if out is not None:
         return compute_into("outer", outer, (input, vec2), out)
@@ -513,7 +567,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
 
 @composite()
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    """Another name of `outer`.
+    """Multiply each element of one vector with each of another: another name of `outer`.
 
     >>> import taper
     >>> taper.ger(taper.tensor([1., 2.]), taper.tensor([3.]))

@@ -18,29 +18,23 @@ from taper.ops.shape.parts import diagonal, slice_dim
 from taper.ops.shape.split import cat_along
 from taper.ops.shape.transpose import transpose
 from taper.ops.shape.triangle import diag_embed, tril, triu
-from taper.tensor import Tensor, is_complex, wrap
-
-
-def array_of(value: Any) -> ndarray:
-    """The numbers behind an array or a Tensor, for decisions that are not differentiated."""
-    array: ndarray = value._array if isinstance(value, Tensor) else value
-    return array
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 
 def mt(matrix: Any) -> Any:
-    """The transpose of each matrix."""
+    """Transpose each matrix."""
     if type(matrix) is ndarray:
         return matrix.swapaxes(-1, -2)
     return transpose(matrix, -2, -1)
 
 
 def mh(matrix: Any) -> Any:
-    """The conjugate transpose of each matrix."""
+    """Conjugate and transpose each matrix."""
     return conj(mt(matrix))
 
 
 def product(first: Any, *others: Any) -> Any:
-    """The product of matrices, from the left."""
+    """Multiply matrices, from the left."""
     for each in others:
         first = matmul(first, each)
     return first
@@ -55,12 +49,12 @@ def diagonal_matrix(vector: Any) -> Any:
 
 
 def scaled_columns(matrix: Any, factors: Any) -> Any:
-    """The matrix times a diagonal one."""
+    """Multiply the matrix by a diagonal one."""
     return matrix * unsqueeze(factors, -2)
 
 
 def scaled_rows(matrix: Any, factors: Any) -> Any:
-    """A diagonal matrix times the matrix."""
+    """Multiply a diagonal matrix by the matrix."""
     return matrix * unsqueeze(factors, -1)
 
 
@@ -73,7 +67,7 @@ def rows(matrix: Any, start: int | None, stop: int | None) -> Any:
 
 
 def joined(parts: list[Any], dim: int) -> Any:
-    """Arrays or Tensors side by side along a dimension."""
+    """Join arrays or Tensors along a dimension."""
     return np.concatenate(parts, dim) if type(parts[0]) is ndarray else cat_along(parts, dim)
 
 
@@ -86,7 +80,7 @@ def skew(matrix: Any) -> Any:
 
 
 def lower_with_half_diagonal(matrix: Any) -> Any:
-    """The lower triangle with half of the diagonal: X of X + X^H = the Hermitian matrix."""
+    """Take the lower triangle with half the diagonal: X of X + X^H = the Hermitian matrix."""
     return tril(matrix, -1) + diagonal_matrix(diagonal_of(matrix) * 0.5)
 
 
@@ -99,14 +93,14 @@ def real_of(value: Any) -> Any:
 
 
 def with_unit_diagonal(differences: Any) -> Any:
-    """Differences that are divided by: their diagonal of zeros is made 1."""
+    """Replace the zeros on the diagonal of differences by 1, so that they can be divided by."""
     size = differences.shape[-1]
     identity = np.eye(size, dtype=array_of(differences).dtype)
     return differences + constant(identity, differences)
 
 
 def pairwise_differences(values: Any) -> Any:
-    """values_j - values_i at place (i, j), with 1 on the diagonal."""
+    """Compute values_j - values_i at place (i, j), with 1 on the diagonal."""
     return with_unit_diagonal(unsqueeze(values, -2) - unsqueeze(values, -1))
 
 
@@ -115,12 +109,12 @@ def without_diagonal(matrix: Any) -> Any:
 
 
 def constant(array: ndarray, like: Any) -> Any:
-    """An array as what the formula computes with: an array or a Tensor."""
+    """Convert an array to what the formula computes with: an array or a Tensor."""
     return wrap(array) if isinstance(like, Tensor) else array
 
 
 def to_dtype(value: Any, dtype: np.dtype) -> Any:
-    """An array or Tensor in another dtype."""
+    """Convert an array or Tensor to another dtype."""
     if isinstance(value, Tensor):
         return value.to(dtypes.FROM_NUMPY[dtype])
     return value.astype(dtype, copy=False)

@@ -65,7 +65,7 @@ def linalg_matrix_norm(
     dtype: Any = None,
     out: Tensor | None = None,
 ) -> Any:
-    """A norm of each matrix: "fro", "nuc", or of the order 1, 2, inf or their negatives.
+    """Compute a norm of each matrix: "fro", "nuc", or of order 1, 2, inf or their negatives.
 
     >>> import taper
     >>> taper.linalg.matrix_norm(taper.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
@@ -121,7 +121,7 @@ def _matrix_norm(A: Tensor, order: Any, dim: tuple[int, ...], keepdim: bool, dty
 
 
 def _extreme(values: Any, order: float, dim: int, keepdim: bool) -> Any:
-    """The largest of the values, 0 if there are none; for a negative order the smallest."""
+    """Find the largest value (the smallest for a negative order); 0 if there are none."""
     if order < 0:
         return amin(values, dim, keepdim)
     if not values.shape[dim]:
@@ -178,7 +178,7 @@ def linalg_vector_norm(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    """The norm of order `ord` of all elements, or along dimensions.
+    """Compute the norm of order `ord` of all elements, or along dimensions.
 
     >>> import taper
     >>> taper.linalg.vector_norm(taper.tensor([3.0, -4.0]))
@@ -203,7 +203,7 @@ def linalg_norm(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    """The norm of a vector or a matrix: of the matrix if there are two dimensions and an `ord`.
+    """Compute the norm of a vector or, with two dimensions and an `ord`, of a matrix.
 
     >>> import taper
     >>> taper.linalg.norm(taper.tensor([[3.0, 0.0], [0.0, 4.0]]), ord=2)
@@ -238,7 +238,7 @@ def linalg_norm(
 def nuclear_norm(
     input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Any:
-    """The sum of the singular values; `linalg.matrix_norm` is the name to use.
+    """Sum the singular values; `linalg.matrix_norm` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -261,7 +261,7 @@ def nuclear_norm(
 def frobenius_norm(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Any:
-    """The root of the sum of squares; `linalg.vector_norm` is the name to use.
+    """Compute the root of the sum of squares; `linalg.vector_norm` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -292,7 +292,7 @@ def frobenius_norm(
 
 
 def linalg_cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Any:
-    """The condition number: the norm of a matrix times that of its inverse.
+    """Compute the condition number: the norm of a matrix times that of its inverse.
 
     >>> import taper
     >>> taper.linalg.cond(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -348,7 +348,7 @@ def _is_real(number: Any) -> bool:
 
 @op(inplace=True, out=same_dtype, layout=ROW_MAJOR)
 def renorm(self: Array, p: float, dim: int, maxnorm: float) -> Array:
-    """The slices along `dim` whose norm is larger than `maxnorm`, made that long.
+    """Scale down slices along `dim` whose norm is larger than `maxnorm`.
 
     >>> import taper
     >>> taper.renorm(taper.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 2.0)

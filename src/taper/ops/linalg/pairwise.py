@@ -16,7 +16,7 @@ from taper.tensor import Tensor
 
 @op(name="_pdist_forward", label="pdist", node="PdistBackward0", public=False, method=False)
 def pair_distances(self: Array, p: float) -> Array:
-    """The distance of order `p` of each row to each later one."""
+    """Compute the distance of order `p` of each row to each later one."""
     if len(self) < 2:
         return np.empty(0, self.dtype)
     if self.size and self.dtype.char not in "fd":
@@ -25,7 +25,7 @@ def pair_distances(self: Array, p: float) -> Array:
 
 
 def _as_matrix(values: ndarray, rows: int) -> ndarray:
-    """The symmetric matrix of which `values` are the upper triangle."""
+    """Make the symmetric matrix of which `values` are the upper triangle."""
     matrix = np.zeros((rows, rows), values.dtype)
     matrix[np.triu_indices(rows, 1)] = values
     return matrix + matrix.T
@@ -33,7 +33,7 @@ def _as_matrix(values: ndarray, rows: int) -> ndarray:
 
 @op(name="_pdist_backward", public=False, method=False)
 def pair_distances_gradient(grad: Array, self: Array, p: float, pdist: Array) -> Array:
-    """The gradient of the distances with respect to the rows."""
+    """Compute the gradient of the distances with respect to the rows."""
     rows = len(self)
     return distances_gradient(_as_matrix(grad, rows), self, self, p, _as_matrix(pdist, rows))
 
@@ -60,11 +60,20 @@ def pair_distances_tangent(self_t):
 
 @composite(method=False)
 def pdist(input: Tensor, p: float = 2) -> Any:
-    """The distance of order `p` of each row to each later one, as one vector.
+    """Compute the distances between all pairs of rows.
 
-    >>> import taper
-    >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
+    result = ‖input[i] - input[j]‖ₚ for all i < j
+
+    Args:
+        input: a matrix (N, M).
+        p: order of the norm.
+
+    Shape: (N · (N - 1) / 2,)
+
+    Example:
+        >>> import taper
+        >>> taper.pdist(taper.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
     """
     check_tensors("pdist", input=input)
     if input.dim() != 2:

@@ -24,7 +24,7 @@ from taper.ops.elementwise.complexes import conj
 from taper.ops.linalg.checks import check_floating, check_square, check_tensors, write_out
 from taper.ops.linalg.einsum import multiply_chain
 from taper.ops.linalg.matmul import matmul, same_dtype, vdot
-from taper.ops.linalg.matrices import array_of, columns, constant, joined, mh, rows
+from taper.ops.linalg.matrices import columns, constant, joined, mh, rows
 from taper.ops.linalg.solve import linalg_inv
 from taper.ops.reduction.cumulative import cumprod
 from taper.ops.reduction.sums import sum_dim
@@ -33,7 +33,7 @@ from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.parts import diagonal
 from taper.ops.shape.reshape import expand_to
 from taper.ops.shape.split import cat
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 # --- the exponential -------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ _WHOLE = [
     182.0,
     1.0,
 ]
-_PADE = [each / _WHOLE[0] for each in _WHOLE]  # so that exp(0) is 1 to the bit
+_PADE = [each / _WHOLE[0] for each in _WHOLE]  # makes exp(0) exactly 1
 _RADIUS = 5.371920351148152  # up to this norm the approximant is exact in double precision
 
 
@@ -67,7 +67,7 @@ _RADIUS = 5.371920351148152  # up to this norm the approximant is exact in doubl
     layout=ROW_MAJOR,
 )
 def exponential(self: Array) -> Array:
-    """The exponential of each square matrix."""
+    """Compute the exponential of each square matrix."""
     check_square("linalg.matrix_exp", self)
     check_floating("linalg.matrix_exp", self)
     if not self.size:
@@ -82,7 +82,7 @@ def exponential(self: Array) -> Array:
 
 
 def _exponential(matrices: ndarray) -> ndarray:
-    """Scaled down until a rational approximation is exact, then squared as often."""
+    """Scale down until a rational approximation is exact, then square as often."""
     sizes = np.abs(matrices).sum(-2).max(-1)
     with np.errstate(divide="ignore"):
         halvings = np.maximum(np.ceil(np.log2(sizes / _RADIUS)), 0).astype(int)
@@ -108,7 +108,7 @@ def _approximant(A: ndarray) -> ndarray:
 
 
 def _exponential_along(matrix: Any, direction: Any) -> Any:
-    """The derivative of the exponential in a direction: a corner of that of a block matrix."""
+    """Differentiate the exponential in a direction, as a corner of a block matrix's exponential."""
     size = matrix.shape[-1]
     zeros = constant(np.zeros(matrix.shape, array_of(matrix).dtype), matrix)
     block = joined([joined([matrix, direction], -1), joined([zeros, matrix], -1)], -2)
@@ -126,7 +126,7 @@ def exponential_tangent(self, self_t):
 
 
 def linalg_matrix_exp(input: Tensor) -> Any:
-    """The exponential of each square matrix.
+    """Compute the exponential of each square matrix.
 
     >>> import taper
     >>> taper.linalg.matrix_exp(taper.tensor([[0.0, 1.0], [0.0, 0.0]]))
@@ -139,7 +139,7 @@ def linalg_matrix_exp(input: Tensor) -> Any:
 
 @composite()
 def matrix_exp(input: Tensor) -> Any:
-    """Another name of `linalg.matrix_exp`.
+    """Compute the exponential of matrices: another name of `linalg.matrix_exp`.
 
     >>> import taper
     >>> taper.matrix_exp(taper.zeros(1, 1))
@@ -161,7 +161,7 @@ def _integer_power(function: str, n: Any) -> int:
 
 
 def linalg_matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Any:
-    """The n-th power of each square matrix; a negative one is of its inverse.
+    """Raise each square matrix to the power n; negative powers are those of the inverse.
 
     >>> import taper
     >>> taper.linalg.matrix_power(taper.tensor([[1, 1], [0, 1]]), 5)
@@ -200,7 +200,7 @@ def _power(base: Tensor, n: int) -> Any:
 
 @composite()
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Any:
-    """Another name of `linalg.matrix_power`.
+    """Raise matrices to a power: another name of `linalg.matrix_power`.
 
     >>> import taper
     >>> taper.matrix_power(taper.tensor([[2]]), 3)
@@ -214,7 +214,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Any:
 
 
 def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    """The product of two or more matrices in the cheapest order; the ends may be vectors.
+    """Multiply two or more matrices in the cheapest order; the first and last may be vectors.
 
     >>> import taper
     >>> taper.linalg.multi_dot([taper.ones(2, 3), taper.ones(3, 4), taper.ones(4)])
@@ -265,7 +265,7 @@ def _chain(tensors: Sequence[Tensor]) -> Any:
 
 @with_numpy_names
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
-    """The sum of conj(x) y along a dimension.
+    """Sum conj(x) y along a dimension.
 
     >>> import taper
     >>> taper.linalg.vecdot(taper.tensor([[1.0, 2.0], [0.0, 1.0]]), taper.tensor([1.0, 1.0]))
@@ -299,7 +299,7 @@ def _vecdot(x: Tensor, y: Tensor, dim: int) -> Any:
 
 @with_numpy_names
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
-    """The cross product of vectors of length 3 along a dimension.
+    """Compute the cross product of vectors of length 3 along a dimension.
 
     >>> import taper
     >>> taper.linalg.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]))
@@ -312,7 +312,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | N
 
 
 def linalg_matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    """Another name of `matmul`.
+    """Multiply matrices: another name of `matmul`.
 
     >>> import taper
     >>> taper.linalg.matmul(taper.ones(2), taper.ones(2))
@@ -323,7 +323,7 @@ def linalg_matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) ->
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """`diagonal` of the last two dimensions.
+    """View the diagonal of the last two dimensions.
 
     >>> import taper
     >>> taper.linalg.diagonal(taper.tensor([[1, 2], [3, 4]]))
@@ -334,7 +334,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 
 
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Any:
-    """The powers 0 to N - 1 of each element, in a new last dimension.
+    """Compute the powers 0 to N - 1 of each element, in a new last dimension.
 
     >>> import taper
     >>> taper.linalg.vander(taper.tensor([1, 2, 3]))

@@ -26,7 +26,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     columns,
     constant,
     diagonal_matrix,
@@ -41,7 +40,7 @@ from taper.ops.linalg.matrices import (
 from taper.ops.linalg.triangular import solved_triangular
 from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.triangle import tril
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_once
 
 # --- qr --------------------------------------------------------------------------------------
@@ -56,7 +55,7 @@ from taper.userwarning import warn_once
     method=False,
 )
 def qr_factors(A: Array, mode: str = "reduced") -> Array:
-    """Q and R of A = Q R."""
+    """Compute Q and R of A = Q R."""
     check_matrices("linalg.qr", A)
     check_floating("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -145,7 +144,7 @@ def qr_tangent(A_t, Q, R, mode):
 
 
 def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
-    """Q and R of A = Q R: orthonormal columns times an upper triangle.
+    """Factor A = Q R: orthonormal columns times an upper triangle.
 
     >>> import taper
     >>> taper.linalg.qr(taper.tensor([[3.0], [4.0]])).R.abs()
@@ -159,7 +158,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 
 @composite()
 def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
-    """Q and R of A = Q R; `linalg.qr` is the name to use.
+    """Factor A = Q R; `linalg.qr` is the name to use.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -194,7 +193,7 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     method=False,
 )
 def reflectors(self: Array) -> Array:
-    """R and the reflectors whose product is Q, as LAPACK stores them."""
+    """Compute R and the reflectors whose product is Q, as LAPACK stores them."""
     if self.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     check_kernel("geqrf_cpu", self)
@@ -217,7 +216,7 @@ def reflectors_tangent(self_t):
 
 @composite()
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
-    """R and the reflectors whose product is Q, as LAPACK stores them: for `ormqr`.
+    """Compute R and the reflectors whose product is Q, as LAPACK stores them, for `ormqr`.
 
     >>> import taper
     >>> taper.geqrf(taper.tensor([[3.0], [4.0]])).a[0].abs()
@@ -235,7 +234,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 def _reflector_gradients(
     vectors: Any, scales: Any, applied: Any, grad: Any, order: Any
 ) -> tuple[Any, Any]:
-    """Gradients of v_i and tau_i for `applied` = H_a H_b ... X, where `order` is a, b, ...
+    """Compute gradients of v_i and tau_i for `applied` = H_a H_b ... X, where `order` is a, b, ...
 
     Each reflector is taken off `applied` by its inverse, and put on `grad` by its adjoint.
     """
@@ -258,14 +257,14 @@ def _reflector_gradients(
 
 
 def _vectors_of(stored: Any, count: int) -> Any:
-    """The vectors of the first reflectors, with their ones on the diagonal."""
+    """Return the vectors of the first reflectors, with ones on the diagonal."""
     height = stored.shape[-2]
     ones = lapack.identity((height, count), array_of(stored).dtype)
     return tril(columns(stored, None, count), -1) + constant(ones, stored)
 
 
 def _stored_gradient(of_vectors: Any, stored: Any) -> Any:
-    """The gradient of the stored vectors: below the diagonal, zero elsewhere."""
+    """Keep the gradient of the stored vectors: below the diagonal, zero elsewhere."""
     found = tril(of_vectors, -1)
     missing = stored.shape[-1] - of_vectors.shape[-1]
     if missing:
@@ -281,7 +280,7 @@ def _stored_gradient(of_vectors: Any, stored: Any) -> Any:
     method=False,
 )
 def reflectors_product(input: Array, tau: Array) -> Array:
-    """The first columns of the product of reflectors."""
+    """Compute the first columns of the product of reflectors."""
     _check_reflectors(input, tau)
     check_kernel("orgqr_cpu", input)
     start = lapack.identity(input.shape, input.dtype)
@@ -355,7 +354,7 @@ def reflectors_product_tangent(input, tau, input_t, tau_t):
 
 
 def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Any:
-    """The first columns of the product of the reflectors that `geqrf` returns: Q.
+    """Compute Q from what `geqrf` returns: the first columns of the product of the reflectors.
 
     >>> import taper
     >>> A = taper.tensor([[3.0], [4.0]])
@@ -372,7 +371,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None
 
 @composite()
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Any:
-    """Another name of `linalg.householder_product`.
+    """Compute Q from reflectors: another name of `linalg.householder_product`.
 
     >>> import taper
     >>> taper.orgqr(*taper.geqrf(taper.tensor([[3.0], [4.0]]))).abs()
@@ -390,7 +389,7 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Any:
 def multiplied_by_q(
     self: Array, input2: Array, input3: Array, left: bool = True, transpose: bool = False
 ) -> Array:
-    """A matrix times Q or Q^H, from the left or the right, where Q is reflectors."""
+    """Multiply a matrix by Q or Q^H, from the left or the right, where Q is given as reflectors."""
     _check_ormqr(self, input2, input3, left)
     check_kernel("ormqr_cpu", self)
     if left:
@@ -475,7 +474,7 @@ def ormqr(
     *,
     out: Tensor | None = None,
 ) -> Any:
-    """The third argument times Q, or its adjoint, where Q is what `geqrf` returns.
+    """Multiply the third argument by Q or its adjoint, where Q is what `geqrf` returns.
 
     >>> import taper
     >>> A = taper.tensor([[3.0], [4.0]])

@@ -1,7 +1,7 @@
 """Linear systems and inverses: `linalg.solve`, `linalg.inv`, `tensorsolve`, `tensorinv`.
 
-Owns: the two operators, which never raise for singular matrices; the public functions look at
-`info` and do.
+Owns: the two operators. They never raise for singular matrices; the public functions look at `info`
+and raise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from taper.tensor import Tensor
 
 
 def is_vector(A: Any, B: Any) -> bool:
-    """Whether B is one vector, or one for each matrix, and not matrices of columns."""
+    """Tell whether B is one vector, or one for each matrix, instead of matrices of columns."""
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
 
 
@@ -50,7 +50,7 @@ def is_vector(A: Any, B: Any) -> bool:
     method=False,
 )
 def _linalg_solve_ex(A: Array, B: Array, left: bool = True) -> Array:
-    """X of A X = B or X A = B, with LU factors, pivots and the number of the first zero pivot."""
+    """Solve A X = B or X A = B; also return LU factors, pivots and the first zero pivot."""
     check_square("linalg.solve", A)
     check_floating("linalg.solve", A)
     if A.dtype != B.dtype:
@@ -74,7 +74,7 @@ def _linalg_solve_ex(A: Array, B: Array, left: bool = True) -> Array:
 def _from_factors(
     A: ndarray, LU: ndarray, pivots: ndarray, info: ndarray, right: ndarray, left: bool
 ) -> ndarray:
-    """By LAPACK where no matrix is singular, which is faster; else with infinities."""
+    """Solve with LAPACK, which is faster, where no matrix is singular; else with infinities."""
     if not A.size or not right.size:
         batch = np.broadcast_shapes(A.shape[:-2], right.shape[:-2])
         found = np.zeros((*batch, *right.shape[-2:]), A.dtype)
@@ -88,7 +88,7 @@ def _from_factors(
 
 
 def solved(A: Any, B: Any, left: bool = True) -> Any:
-    """X of A X = B for formulas, where B is matrices: on arrays or Tensors."""
+    """Solve A X = B in formulas, where B is matrices: on arrays or Tensors."""
     if type(A) is not ndarray:
         return _linalg_solve_ex(A, B, left)[0]
     try:
@@ -135,7 +135,7 @@ def _result_and_info(A: Tensor, B: Tensor, left: bool) -> tuple[Any, Any]:
 def linalg_solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
 ) -> Any:
-    """`linalg.solve` that reports singular matrices in `info` in the place of raising.
+    """Solve as `linalg.solve`, but report singular matrices in `info` instead of raising.
 
     >>> import taper
     >>> taper.linalg.solve_ex(taper.zeros(2, 2), taper.ones(2)).info
@@ -152,7 +152,7 @@ def linalg_solve_ex(
 
 
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Any:
-    """X of A X = B; not `left`: of X A = B.  B may be a vector.
+    """Solve A X = B or, without `left`, X A = B. B may be a vector.
 
     >>> import taper
     >>> taper.linalg.solve(taper.tensor([[2.0, 0.0], [0.0, 4.0]]), taper.tensor([2.0, 2.0]))
@@ -183,7 +183,7 @@ def _checked_solution(A: Tensor, B: Tensor, left: bool) -> Any:
     method=False,
 )
 def inverse_ex(A: Array) -> Array:
-    """The inverse of each matrix, and the number of the first zero pivot."""
+    """Invert each matrix, and return the number of the first zero pivot."""
     check_square("linalg.inv", A)
     check_floating("linalg.inv", A, low=False)
     try:
@@ -206,7 +206,7 @@ def inverse_tangent(inverse, A_t):
 
 
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """`linalg.inv` that reports singular matrices in `info` in the place of raising.
+    """Invert as `linalg.inv`, but report singular matrices in `info` instead of raising.
 
     >>> import taper
     >>> taper.linalg.inv_ex(taper.zeros(2, 2)).info
@@ -222,7 +222,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> 
 
 
 def linalg_inv(A: Tensor, *, out: Tensor | None = None) -> Any:
-    """The inverse of each square matrix.
+    """Invert each square matrix.
 
     >>> import taper
     >>> taper.linalg.inv(taper.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -243,7 +243,7 @@ def _checked_inverse(A: Tensor, name: str = "linalg.inv") -> Any:
 
 @composite()
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Any:
-    """Another name of `linalg.inv`.
+    """Invert matrices: another name of `linalg.inv`.
 
     >>> import taper
     >>> taper.inverse(taper.tensor([[2.0]]))
@@ -257,7 +257,7 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Any:
 
 
 def linalg_tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Any:
-    """The inverse of the linear map that `tensordot` over the last dimensions is.
+    """Invert the linear map that `tensordot` over the last dimensions is.
 
     The first `ind` dimensions are the rows of the matrix, the others its columns.
 
@@ -288,7 +288,7 @@ def linalg_tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) 
 def linalg_tensorsolve(
     input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None
 ) -> Any:
-    """X of `tensordot(A, X, X.ndim)` = B; `dims` of A are moved to its end first.
+    """Solve `tensordot(A, X, X.ndim)` = B; `dims` of A are moved to its end first.
 
     >>> import taper
     >>> taper.linalg.tensorsolve(2 * taper.eye(4).reshape(2, 2, 4), taper.ones(2, 2))

@@ -71,7 +71,7 @@ def cov(
     fweights: Tensor | None = None,
     aweights: Tensor | None = None,
 ) -> Any:
-    """The covariances of the rows; columns are observations, which may have weights.
+    """Compute the covariances of the rows; columns are observations, which may have weights.
 
     >>> import taper
     >>> taper.cov(taper.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
@@ -129,7 +129,7 @@ def _degrees_of_freedom(weights: Any, aweights: Any, total: Any, correction: int
 
 @composite()
 def corrcoef(input: Tensor) -> Any:
-    """The correlation coefficients of the rows; columns are observations.
+    """Compute the correlation coefficients of the rows; columns are observations.
 
     >>> import taper
     >>> taper.corrcoef(taper.tensor([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
@@ -155,7 +155,7 @@ def corrcoef(input: Tensor) -> Any:
 
 
 def _arguments(function: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """The points as they are multiplied with the values, or None, and the dimension."""
+    """Return the points in the shape to multiply values with, or None, and the dimension."""
     if x is None:
         check_tensors(function, y=y)
         if y.dtype is dtypes.bool_:
@@ -197,13 +197,13 @@ def _points(function: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def _steps(values: Tensor, dim: int) -> tuple[Any, Any]:
-    """All but the last, and all but the first."""
+    """Return all but the last, and all but the first."""
     length = values.shape[dim]
     return slice_dim(values, dim, 0, max(length - 1, 0), 1), slice_dim(values, dim, 1, length, 1)
 
 
 def _times(values: Any, number: Any) -> Any:
-    """With the node of PyTorch's C++, where there can be one; whole numbers are promoted."""
+    """Multiply with the node of PyTorch's C++ where there is one; whole numbers are promoted."""
     return (
         mul_scalar(values, number) if values.dtype.category >= dtypes.FLOATING else values * number
     )
@@ -221,7 +221,7 @@ def _areas(y: Tensor, x: Tensor, dim: int) -> Any:
 
 @composite(method=False, numpy_names=True)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """The integral along `dim` by the trapezoidal rule, between points `x` or of distance `dx`.
+    """Integrate along `dim` by the trapezoidal rule, between points `x` or at distance `dx`.
 
     >>> import taper
     >>> taper.trapezoid(taper.tensor([1.0, 2.0, 3.0]))
@@ -245,7 +245,7 @@ def _no_dimension() -> int:
 
 @composite(method=False, numpy_names=True)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """Another name of `trapezoid`.
+    """Integrate by the trapezoidal rule: another name of `trapezoid`.
 
     >>> import taper
     >>> taper.trapz(taper.tensor([1.0, 2.0, 3.0]), dx=2.0)
@@ -258,7 +258,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) 
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Any:
-    """The integrals from the start up to each further point, by the trapezoidal rule.
+    """Integrate from the start up to each further point, by the trapezoidal rule.
 
     >>> import taper
     >>> taper.cumulative_trapezoid(taper.tensor([1.0, 2.0, 3.0]))

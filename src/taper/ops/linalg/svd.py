@@ -1,7 +1,7 @@
 """Singular values: `linalg.svd`, `svdvals`, and what is made of them: `pinv`, `matrix_rank`.
 
-Owns: the operators `_linalg_svd` and `linalg_pinv`.  Signs and phases of singular vectors are those
-of NumPy's LAPACK, which need not be those of another build.
+Owns: the operators `_linalg_svd` and `linalg_pinv`. Signs and phases of singular vectors are those
+of NumPy's LAPACK; another build of LAPACK may choose others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from taper.ops.linalg.checks import (
     write_out,
 )
 from taper.ops.linalg.matrices import (
-    array_of,
     columns,
     constant,
     diagonal_matrix,
@@ -44,7 +43,7 @@ from taper.ops.linalg.matrices import (
     without_diagonal,
 )
 from taper.ops.shape.ones import unsqueeze
-from taper.tensor import Tensor, is_complex, wrap
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 # --- svd -------------------------------------------------------------------------------------
 
@@ -58,7 +57,7 @@ from taper.tensor import Tensor, is_complex, wrap
     method=False,
 )
 def _linalg_svd(A: Array, full_matrices: bool = False, compute_uv: bool = True) -> Array:
-    """U, S and V^H of A = U diag(S) V^H; without `compute_uv` the first and last are empty."""
+    """Compute U, S and V^H of A = U diag(S) V^H; without `compute_uv` U and V^H are empty."""
     check_matrices("linalg.svd", A)
     check_floating("linalg.svd", A)
     check_kernel("linalg_svd_cpu", A, empty=False)
@@ -87,7 +86,7 @@ def _svd_of_arrays(A: ndarray, full: bool, vectors: bool) -> Any:
 
 
 def _no_convergence(A: ndarray) -> LinAlgError:
-    """The error of the first matrix without singular values."""
+    """Make the error for the first matrix without singular values."""
     flat = A.reshape(-1, *A.shape[-2:])
     bad = [not np.isfinite(each).all() for each in flat]
     where = f"(Batch element {bad.index(True) if True in bad else 0}): " if A.ndim > 2 else ""
@@ -126,7 +125,7 @@ def _svd_grad_of_vectors(U: Any, S: Any, Vh: Any, grad_U: Any, grad_S: Any, grad
         part = scaled_rows(skew(inner_v) / gaps, S)
         inner = part if inner is None else inner + part
     if is_complex(U) and inner_u is not None:
-        # What is left of the phase: the imaginary part of the diagonal.
+        # What remains of the phase: the imaginary part of the diagonal.
         turn = diagonal_of(skew(inner_u)) / (S + S)
         inner = inner + diagonal_matrix(turn)
     if grad_S is not None:
@@ -142,7 +141,7 @@ def _svd_grad_of_vectors(U: Any, S: Any, Vh: Any, grad_U: Any, grad_S: Any, grad
 
 
 def _gaps_of_squares(S: Any) -> Any:
-    """s_j^2 - s_i^2 at place (i, j), with 1 on the diagonal; computed as a product."""
+    """Compute s_j^2 - s_i^2 at place (i, j) as a product, with 1 on the diagonal."""
     one, other = unsqueeze(S, -2), unsqueeze(S, -1)
     gaps = (one - other) * (one + other)
     return gaps + constant(np.eye(S.shape[-1], dtype=array_of(S).dtype), S)
@@ -202,7 +201,7 @@ def _refuse_driver(driver: Any) -> None:
 def linalg_svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
 ) -> Any:
-    """U, S and V^H of A = U diag(S) V^H, the singular values in descending order.
+    """Factor A = U diag(S) V^H, the singular values in descending order.
 
     >>> import taper
     >>> taper.linalg.svd(taper.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -218,13 +217,13 @@ def linalg_svd(
 
 
 def singular_values(A: Tensor) -> Any:
-    """The singular values; the vectors are computed only for a gradient."""
+    """Compute the singular values; the vectors only if a gradient needs them."""
     wanted = not local.state.mode & NO_GRAD and requires_grad(A)
     return _linalg_svd(A, False, wanted or local.state.mode > 1)[1]
 
 
 def linalg_svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Any:
-    """The singular values of each matrix, in descending order.
+    """Compute the singular values of each matrix, in descending order.
 
     >>> import taper
     >>> taper.linalg.svdvals(taper.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -239,7 +238,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None =
 
 @composite()
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
-    """U, S and V of A = U diag(S) V^H; `linalg.svd` is the name to use.
+    """Factor A = U diag(S) V^H; `linalg.svd` is the name to use.
 
     >>> import taper
     >>> taper.svd(taper.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -276,7 +275,7 @@ def _older_svd(input: Tensor, some: bool, compute_uv: bool) -> Any:
 
 
 def _tolerance(values: ndarray, matrices: ndarray, atol: Any, rtol: Any) -> Any:
-    """What is taken for zero beside the largest of the values; the last dimension is kept."""
+    """Compute the size below which values count as zero; the last dimension is kept."""
     if rtol is None:
         largest_size = max(matrices.shape[-2:])
         default = np.finfo(matrices.dtype).eps * largest_size
@@ -290,7 +289,7 @@ def _tolerance(values: ndarray, matrices: ndarray, atol: Any, rtol: Any) -> Any:
 def pseudo_inverse(
     self: Array, atol: Any = None, rtol: Any = None, hermitian: bool = False
 ) -> Array:
-    """The pseudo-inverse, by singular values or, if Hermitian, eigenvalues."""
+    """Compute the pseudo-inverse by singular values or, if Hermitian, by eigenvalues."""
     if self.ndim < 2 or self.dtype.char not in "fdFD":
         raise RuntimeError(
             f"linalg.pinv({scalar_type(self.dtype)}{{{list(self.shape)}}}): expected a tensor with "
@@ -321,7 +320,7 @@ def pinv_self(grad, result, self):
 
 
 def pinv_gradient(grad: Any, inverse: Any, matrix: Any) -> Any:
-    """Golub and Pereyra's formula, for matrices of constant rank."""
+    """Compute the gradient by Golub and Pereyra's formula, for matrices of constant rank."""
     turned, back = mh(inverse), mh(grad)
     direct = -product(turned, grad, turned)
     left = product(back, inverse, turned)
@@ -342,7 +341,7 @@ def pinv_tangent(self, result, self_t):
 
 
 def _plain(function: str, name: str, value: Any) -> Any:
-    """A tolerance given as number or Tensor, as array."""
+    """Convert a tolerance, a number or a Tensor, to an array."""
     if isinstance(value, Tensor):
         if value.dtype.is_complex:
             raise RuntimeError(
@@ -370,7 +369,7 @@ def linalg_pinv(
     rtol: Any = None,
     out: Tensor | None = None,
 ) -> Any:
-    """The pseudo-inverse of Moore and Penrose; values below the tolerance count as zero.
+    """Compute the pseudo-inverse of Moore and Penrose; values below the tolerance count as zero.
 
     `rcond` is an older name of `rtol`.
 
@@ -407,7 +406,7 @@ def _no_overload(function: str, older: str, given: Any) -> TypeError:
 
 @composite()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Any:
-    """`linalg.pinv` with a fixed relative tolerance.
+    """Compute the pseudo-inverse as `linalg.pinv` does, with a fixed relative tolerance.
 
     >>> import taper
     >>> taper.pinverse(taper.tensor([[2.0], [0.0]]))
@@ -426,9 +425,9 @@ def linalg_matrix_rank(
     rtol: Any = None,
     out: Tensor | None = None,
 ) -> Any:
-    """How many singular values, or eigenvalues if Hermitian, are above the tolerance.
+    """Count the singular values (eigenvalues if Hermitian) above the tolerance.
 
-    `tol` is an older name of `atol`, with no relative tolerance.
+    `tol` is an older name of `atol`, without relative tolerance.
 
     >>> import taper
     >>> taper.linalg.matrix_rank(taper.tensor([[1.0, 2.0], [2.0, 4.0]]))

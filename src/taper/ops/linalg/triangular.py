@@ -39,7 +39,7 @@ from taper.userwarning import warn_once
 def triangular_solution(
     self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
-    """X of A X = B or X A = B with a triangular A."""
+    """Solve A X = B or X A = B with a triangular A."""
     check_equation("linalg.solve_triangular", self, B, left)
     check_kernel("triangular_solve_cpu", self)
     batch = common_batch(self, B)
@@ -57,7 +57,7 @@ def _column_major_solution(
 
 
 def solved_triangular(A: Any, B: Any, upper: bool, *, left: bool = True, unit: bool = False) -> Any:
-    """The operator for formulas: on arrays or Tensors."""
+    """Solve a triangular system in formulas: on arrays or Tensors."""
     return triangular_solution(A, B, upper, left, unit)
 
 
@@ -94,7 +94,7 @@ def linalg_solve_triangular(
     unitriangular: bool = False,
     out: Tensor | None = None,
 ) -> Any:
-    """X of A X = B, where only a triangle of A, the input, is read; not `left`: of X A = B.
+    """Solve A X = B or, without `left`, X A = B, reading only a triangle of A, the input.
 
     >>> import taper
     >>> A = taper.tensor([[2.0, 1.0], [0.0, 4.0]])
@@ -142,7 +142,7 @@ def older_solution(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Array:
-    """X of A X = B with a triangular A or its transpose, and a copy of A."""
+    """Solve A X = B with a triangular A or its transpose; also return a copy of A."""
     for name, matrix in (("b", self), ("A", A)):
         if matrix.ndim < 2:
             raise RuntimeError(
@@ -158,7 +158,7 @@ def older_solution(
 
 
 def check_pair(name: str, B: ndarray, A: ndarray) -> None:
-    """The shapes and dtypes of the older solvers."""
+    """Check shapes and dtypes for the older solvers."""
     if A.dtype != B.dtype:
         raise RuntimeError(
             f"Expected b and A to have the same dtype, but found b of type "
@@ -222,7 +222,7 @@ def triangular_solve(
     *,
     out: Any = None,
 ) -> Any:
-    """X of A X = B with a triangular A, and a copy of A; `linalg.solve_triangular` is newer.
+    """Solve A X = B with a triangular A, and copy A; `linalg.solve_triangular` is newer.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")

@@ -1,1 +1,1 @@
-"""Losses."""
+"""Losses: what training makes small, with the reductions that they share."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE, FIRST
 from taper.arrays.reduction import scalar_type
 from taper.dtypes import no_kernel
@@ -27,8 +28,8 @@ from taper.tensor import Tensor
 
 # Logarithms are limited to -100, and denominators to 1e-12, so that 0 and 1 stay finite.
 _LOWEST_LOG = -100.0
-_SMALLEST = 9.999999960041972e-13  # PyTorch has it in single precision
-_ADDED = 1e-12  # to both factors of the denominator of the second derivative
+_SMALLEST = 9.999999960041972e-13  # single precision, as in PyTorch
+_ADDED = 1e-12  # added to both factors of the denominator of the second derivative
 
 
 # --- binary_cross_entropy --------------------------------------------------------------------
@@ -46,7 +47,7 @@ _ADDED = 1e-12  # to both factors of the denominator of the second derivative
 def binary_cross_entropy_reduced(
     self: Array, target: Array, weight: Array | None, reduction: int
 ) -> Array:
-    """-(target * log(input) + (1 - target) * log(1 - input))."""
+    """Compute -(target * log(input) + (1 - target) * log(1 - input))."""
     if self.dtype != target.dtype:
         raise RuntimeError(
             f"Found dtype {scalar_type(target.dtype)} but expected {scalar_type(self.dtype)}"
@@ -70,7 +71,7 @@ def binary_cross_entropy_reduced(
     layout=ELEMENTWISE,
 )
 def slope_of_losses(self: Array, target: Array) -> Array:
-    """The derivative of each loss, whose own derivatives PyTorch limits in another way."""
+    """Compute the derivative of each loss, whose own derivatives PyTorch limits differently."""
     return (self - target) / np.maximum((1 - self) * self, self.dtype.type(_SMALLEST))
 
 
@@ -126,11 +127,24 @@ def binary_cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities with targets between 0 and 1.
+    """Compute the cross entropy of probabilities with targets.
 
-    >>> import taper
-    >>> taper.nn.functional.binary_cross_entropy(taper.tensor([0.5]), taper.tensor([1.0]))
-    tensor(0.6931)
+    loss = -weight · (target · ln input + (1 - target) · ln(1 - input)), logarithms at least -100
+
+    Args:
+        input: probabilities in [0, 1].
+        target: true values in [0, 1].
+        weight: factors of the losses, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.binary_cross_entropy(taper.tensor([0.5]), taper.tensor([1.0]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     shape = target._array.shape
@@ -163,7 +177,7 @@ def _common_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, 
 
 
 def log_sigmoid(value: Any) -> Any:
-    """log(sigmoid(value)) without overflow; takes arrays and Tensors."""
+    """Compute log(sigmoid(value)) without overflow; arrays and Tensors."""
     return clipped(value, None, 0.0) - log1p(exp(-abs(value)))
 
 
@@ -181,7 +195,7 @@ def log_sigmoid(value: Any) -> Any:
 def binary_cross_entropy_with_logits_reduced(
     self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int
 ) -> Array:
-    """The cross entropy of sigmoid(input), without overflow."""
+    """Compute the cross entropy of sigmoid(input), without overflow."""
     if self.dtype.kind not in "fV":
         raise no_kernel("log_sigmoid_cpu", self.dtype)
     _refuse_integers(self, target)
@@ -195,7 +209,7 @@ def binary_cross_entropy_with_logits_reduced(
 
 
 def _refuse_integers(self: ndarray, target: ndarray) -> None:
-    """The losses are of the dtype of the target, which must hold them."""
+    """Refuse integer targets: the losses have the dtype of the target, which must hold them."""
     if target.dtype == bool:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
@@ -206,6 +220,15 @@ def _refuse_integers(self: ndarray, target: ndarray) -> None:
             f"result type {scalar_type(self.dtype)} can't be cast to the desired output type "
             f"{scalar_type(target.dtype)}"
         )
+
+
+def _as_wide_as(input: Tensor, target: Tensor) -> Tensor:
+    """Logits of half precision in the dtype of a target of another one, as the losses are."""
+    low, wanted = input._array.dtype, target._array.dtype
+    if low is wanted or low not in LOW_PRECISION or wanted in LOW_PRECISION:
+        return input
+    _refuse_integers(input._array, target._array)
+    return input.to(target.dtype)
 
 
 def _logit_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
@@ -259,13 +282,14 @@ def numbered_binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: int = NONE,
 ) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits` with the number of a reduction.
+    """Compute `nn.functional.binary_cross_entropy_with_logits`, given a reduction's number.
 
     >>> import taper
     >>> taper.binary_cross_entropy_with_logits(taper.tensor([0.0]), taper.tensor([1.0]))
     tensor([0.6931])
     """
     number = check_number("binary_cross_entropy_with_logits", reduction)
+    input = _as_wide_as(input, target)
     return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)
 
 
@@ -279,14 +303,26 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The cross entropy of sigmoid(input) with targets between 0 and 1.
+    """Compute the cross entropy of sigmoid(input) with targets, without overflow.
 
-    `weight` scales every element, `pos_weight` the part of the target that is one.
+    loss = -weight · (pos_weight · target · ln p + (1 - target) · ln(1 - p)), p = sigmoid(input)
 
-    >>> import taper
-    >>> f = taper.nn.functional.binary_cross_entropy_with_logits
-    >>> f(taper.tensor([0.0]), taper.tensor([1.0]))
-    tensor(0.6931)
+    Args:
+        input: logits.
+        target: true values in [0, 1].
+        weight: factors of the losses, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        pos_weight: factors of the part where the target is 1, or None.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> f = F.binary_cross_entropy_with_logits
+        >>> f(taper.tensor([0.0]), taper.tensor([1.0]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     if target._array.shape != input._array.shape:
@@ -294,4 +330,5 @@ def binary_cross_entropy_with_logits(
             f"Target size ({Size(target._array.shape)}) must be the same as input size "
             f"({Size(input._array.shape)})"
         )
+    input = _as_wide_as(input, target)
     return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)

@@ -27,7 +27,7 @@ from taper.tensor import Tensor
 
 
 def _check_matrix(array: np.ndarray) -> tuple[int, int]:
-    """Batch size and number of classes of a vector or matrix."""
+    """Return batch size and number of classes of a vector or matrix; refuse others."""
     if array.ndim > 2 or (array.ndim and not array.shape[-1]):
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
@@ -44,7 +44,7 @@ def _check_dtypes(kernel: str, array: np.ndarray, target: np.ndarray) -> None:
 
 
 def _row_loss(losses: np.ndarray, shape: tuple[int, ...], reduction: int) -> Any:
-    """Losses of rows, reduced; unreduced they have the given shape."""
+    """Reduce the losses of rows; unreduced they have the given shape."""
     return losses.reshape(shape) if reduction == NONE else reduced_array(losses, reduction)
 
 
@@ -61,7 +61,7 @@ def _row_loss(losses: np.ndarray, shape: tuple[int, ...], reduction: int) -> Any
 def multi_margin_loss_reduced(
     self: Array, target: Array, p: int, margin: float, weight: Array | None, reduction: int
 ) -> Array:
-    """The margins by which other classes come too near to the target, to the power `p`."""
+    """Sum the margins by which other classes come too near to the target, to the power `p`."""
     rows, classes = _check_matrix(self)
     if (target.shape != (rows,)) and not (self.ndim < 2 and target.size == 1):
         raise RuntimeError(
@@ -88,7 +88,7 @@ def multi_margin_loss_reduced(
 
 
 def _excess(array: np.ndarray, target: np.ndarray, margin: float) -> np.ndarray:
-    """How far each class comes within `margin` of the target; zero for the target itself."""
+    """Compute how far each class comes within `margin` of the target; zero for the target."""
     excess = np.maximum(array - np.take_along_axis(array, target, 1) + margin, 0)
     np.put_along_axis(excess, target, 0, 1)
     return excess
@@ -130,7 +130,7 @@ def multi_margin_loss_backward(
     weight: Array | None,
     reduction: int,
 ) -> Array:
-    """The gradient of `multi_margin_loss`, which PyTorch does not differentiate further."""
+    """Compute the gradient of `multi_margin_loss`, which PyTorch does not differentiate further."""
     rows, classes = (1, self.size) if self.ndim < 2 else self.shape
     places = target.reshape(rows, 1)
     excess = _excess(self.reshape(rows, classes), places, margin)
@@ -168,11 +168,26 @@ def multi_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within `margin` of the target class, to the power `p` (1 or 2).
+    """Compute how far other classes come within a margin of the target class.
 
-    >>> import taper
-    >>> taper.nn.functional.multi_margin_loss(taper.tensor([[0.5, 0.0]]), taper.tensor([0]))
-    tensor(0.2500)
+    loss = Σ over classes i ≠ y of weight[y] · max(0, margin - input[y] + input[i])ᵖ / C
+
+    Args:
+        input: scores (N, C) or (C,).
+        target: classes (N,) or ().
+        p: the exponent, 1 or 2.
+        margin: by how much the target class should lead.
+        weight: a factor for each class, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.multi_margin_loss(taper.tensor([[0.5, 0.0]]), taper.tensor([0]))
+        tensor(0.2500)
     """
     number = reduction_number(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -198,7 +213,7 @@ def multi_margin_loss(
 def multilabel_margin_loss_forward(
     self: Array, target: Array, reduction: int
 ) -> tuple[Array, Array]:
-    """The margins of classes against every target class, and which classes are targets."""
+    """Sum the margins of classes against every target class; also tell which are targets."""
     rows, classes = _check_matrix(self)
     if target.shape != self.shape:
         raise RuntimeError(
@@ -215,7 +230,7 @@ def multilabel_margin_loss_forward(
 
 
 def _times_named(target: np.ndarray, dtype: Any) -> np.ndarray:
-    """How often each class is named in its row before the first -1."""
+    """Count how often each class is named in its row before the first -1."""
     times = np.zeros(target.shape, dtype)
     rows, places = np.nonzero(np.logical_and.accumulate(target >= 0, 1))
     np.add.at(times, (rows, target[rows, places]), 1)
@@ -223,7 +238,7 @@ def _times_named(target: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _pair_excess(array: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """max(0, 1 - target class + other class) for each row, target class and other class."""
+    """Compute max(0, 1 - target class + other class) for each row and pair of classes."""
     margins = np.maximum(1 - array[:, :, None] + array[:, None, :], 0)
     targets = times > 0
     return np.where(targets[:, :, None] & ~targets[:, None, :], margins, array.dtype.type(0))
@@ -249,7 +264,7 @@ def multilabel_margin_loss_tangent(
 def multilabel_margin_loss_backward(
     grad_output: Array, self: Array, target: Array, is_target: Array, reduction: int
 ) -> Array:
-    """The gradient of `multilabel_margin_loss`, which PyTorch does not differentiate further."""
+    """Compute the gradient of `multilabel_margin_loss`, which has no further derivative."""
     rows, classes = (1, self.size) if self.ndim < 2 else self.shape
     times = _times_named(target.reshape(rows, classes), self.dtype)
     active = (_pair_excess(self.reshape(rows, classes), times) > 0) * times[:, :, None]
@@ -275,14 +290,24 @@ def multilabel_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within 1 of any target class.
+    """Compute how far other classes come within 1 of any of several target classes.
 
-    The targets of a row are class numbers; the first -1 ends them.
+    loss = Σ over targets y and other classes i of max(0, 1 - input[y] + input[i]) / C
 
-    >>> import taper
-    >>> x, y = taper.tensor([[0.5, 0.0]]), taper.tensor([[0, -1]])
-    >>> taper.nn.functional.multilabel_margin_loss(x, y)
-    tensor(0.2500)
+    Args:
+        input: scores (N, C) or (C,).
+        target: class numbers (N, C) or (C,); in each row the first -1 ends them.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x, y = taper.tensor([[0.5, 0.0]]), taper.tensor([[0, -1]])
+        >>> F.multilabel_margin_loss(x, y)
+        tensor(0.2500)
     """
     number = reduction_number(reduction, size_average, reduce)
     return multilabel_margin_loss_forward(input, target, number)[0]
@@ -300,12 +325,26 @@ def multilabel_soft_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The binary cross entropy of logits, averaged over the last dimension.
+    """Compute the binary cross entropy of logits, averaged over the classes.
 
-    >>> import taper
-    >>> x, y = taper.tensor([[0.0, 0.0]]), taper.tensor([[1.0, 0.0]])
-    >>> taper.nn.functional.multilabel_soft_margin_loss(x, y)
-    tensor(0.6931)
+    loss = -mean over classes of weight · (target · ln p + (1 - target) · ln(1 - p)),
+    with p = sigmoid(input)
+
+    Args:
+        input: logits (N, C) or (*, C).
+        target: 0 or 1, in the same shape.
+        weight: a factor for each class, or None.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" the shape without C.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> x, y = taper.tensor([[0.0, 0.0]]), taper.tensor([[1.0, 0.0]])
+        >>> F.multilabel_soft_margin_loss(x, y)
+        tensor(0.6931)
     """
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)

@@ -64,7 +64,7 @@ def _check_nll(array: np.ndarray, target: np.ndarray, spatial: bool) -> None:
 
 
 class Picked:
-    """Which log-probability each target picks, in an array seen as (batch, classes, places).
+    """Tells which log-probability each target picks, in an array (batch, classes, places).
 
     `flat` are positions in the flattened array; `weights` is None where all are one; `keep` is None
     where no target is ignored.
@@ -101,14 +101,14 @@ class Picked:
             self.weights = np.where(self.keep, self.weights, self.weights.dtype.type(0))
 
     def total(self, dtype: np.dtype) -> Any:
-        """The sum of the weights of targets that count."""
+        """Sum the weights of the targets that count."""
         if self.weights is not None:
             return np.add.reduce(self.weights, None)
         return dtype.type(self.flat.size if self.keep is None else np.count_nonzero(self.keep))
 
 
 def _pick_rows(array: np.ndarray, target: np.ndarray, ignore_index: int) -> np.ndarray | None:
-    """What each target picks of its row, if every row of a matrix has one that counts."""
+    """Pick one element of each row of a matrix, if every row has a target that counts."""
     shape = array.shape
     if len(shape) != 2 or 0 <= ignore_index < shape[1]:
         return None
@@ -123,7 +123,7 @@ def _pick_rows(array: np.ndarray, target: np.ndarray, ignore_index: int) -> np.n
 
 
 def _put_rows(shape: Shape, target: np.ndarray, value: Any) -> np.ndarray:
-    """Zeros, but `value` where the targets of the rows of a matrix are."""
+    """Make zeros with `value` where the targets of the rows of a matrix are."""
     if native is not None:
         found: np.ndarray | None = native.put_rows(*shape, target, np.asarray(value))
         if found is not None:
@@ -134,7 +134,7 @@ def _put_rows(shape: Shape, target: np.ndarray, value: Any) -> np.ndarray:
 
 
 def _row_places(shape: Shape, target: np.ndarray) -> np.ndarray:
-    """Where the targets of the rows of a matrix are in the flattened matrix."""
+    """Find where the targets of the rows of a matrix are in the flattened matrix."""
     places = np.arange(0, shape[0] * shape[1], shape[1])
     places += target
     return places
@@ -150,7 +150,7 @@ def _nll(
     dtype = array.dtype
     found = _pick_rows(array, target, ignore_index) if weight is None and reduction else None
     if found is not None:
-        loss = 0.0 - np.add.reduce(found)  # no negative zero
+        loss = 0.0 - np.add.reduce(found)  # avoids a negative zero
         size = found.size
         loss = loss / size if reduction == MEAN else loss
         return np.asarray(loss, dtype), np.asarray(size, dtype)
@@ -185,7 +185,7 @@ _NLL: Any = {
 def nll_loss_forward(
     self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
-    """Minus the log-probabilities of the targets, and the sum of their weights."""
+    """Compute minus the log-probabilities of the targets, and the sum of their weights."""
     _check_nll(self, target, False)
     _check_values(self, weight, self.shape[-1], False)
     return _nll(self, target, weight, reduction, ignore_index)
@@ -195,7 +195,7 @@ def nll_loss_forward(
 def nll_loss2d_forward(
     self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
-    """As `nll_loss_forward`, for input of shape (batch, classes, height, width)."""
+    """Compute `nll_loss_forward` for input of shape (batch, classes, height, width)."""
     _check_nll(self, target, True)
     _check_values(self, weight, self.shape[1], True)
     return _nll(self, target, weight, reduction, ignore_index)
@@ -236,7 +236,7 @@ def nll_loss_backward(
     reduction: int,
     ignore_index: int,
 ) -> Array:
-    """The gradient of nll_loss: minus `self` at the log-probabilities that the targets pick."""
+    """Compute the gradient of nll_loss: minus `self` at the log-probabilities that are picked."""
     if weight is None and reduction and len(shape) == 2 and total_weight.item() == shape[0]:
         return _put_rows(shape, target, -self / (shape[0] if reduction == MEAN else 1))
     result = np.zeros(shape, self.dtype)
@@ -276,14 +276,25 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probability of each target class.
+    """Compute the negative log-likelihood of target classes.
 
-    The input has shape (batch, classes, ...) or (classes,).  A mean is weighted by `weight`, one
-    number for each class; targets equal to `ignore_index` do not count.
+    loss = -weight[y] · input[y] for the class y
 
-    >>> import taper
-    >>> taper.nn.functional.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
-    tensor(2.)
+    Args:
+        input: log-probabilities (N, C, *) or (C,), C the number of classes.
+        target: classes (N, *) or ().
+        weight: a factor for each class; "mean" is then the weighted mean.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        ignore_index: class whose elements do not count.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N, *) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.nll_loss(taper.tensor([[-1.0, -2.0]]), taper.tensor([1]))
+        tensor(2.)
     """
     number = reduction_number(reduction, size_average, reduce)
     return _nll_loss(input, target, weight, number, ignore_index)
@@ -319,7 +330,7 @@ def _nll_loss(
 def _nll_loss_nd(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    """Other numbers of spatial dimensions, as two of which the first has length 1."""
+    """Compute other numbers of spatial dimensions as two, of which the first has length 1."""
     shape = input._array.shape
     wanted = shape[:1] + shape[2:]
     if target._array.shape != wanted:
@@ -344,14 +355,27 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of logits with target classes, or with target probabilities.
+    """Compute the cross entropy of logits with target classes or target probabilities.
 
-    The input has shape (batch, classes, ...) or (classes,); a floating point target of the same
-    shape holds probabilities.  `label_smoothing` mixes the target with the uniform distribution.
+    loss = -weight[y] · log_softmax(input)[y] for a class y,
+    or -Σ weight · target · log_softmax(input) for probabilities
 
-    >>> import taper
-    >>> taper.nn.functional.cross_entropy(taper.zeros(1, 2), taper.tensor([1]))
-    tensor(0.6931)
+    Args:
+        input: logits (N, C, *) or (C,), C the number of classes.
+        target: classes (N, *) or (), or probabilities in the shape of `input`.
+        weight: a factor for each class; of target classes "mean" is then the weighted mean.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        ignore_index: class whose elements do not count.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        label_smoothing: share of the uniform distribution that is mixed into the target, 0 to 1.
+
+    Shape: 0-d; with "none" (N, *) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.cross_entropy(taper.zeros(1, 2), taper.tensor([1]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     if not isinstance(target, Tensor):
@@ -430,7 +454,7 @@ def _smoothed(
     label_smoothing: float,
     class_dim: int,
 ) -> Tensor:
-    """The loss of the target classes mixed with that of the uniform distribution."""
+    """Mix the loss of the target classes with that of the uniform distribution."""
     values = log_softmax_dim(input, class_dim)
     exact = _nll_loss(values, target, weight, reduction, ignore_index)
     if weight is None:

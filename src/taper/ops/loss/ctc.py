@@ -82,7 +82,7 @@ def _check_targets(targets: np.ndarray, labels: Lengths) -> None:
 
 
 class Alignment:
-    """The states of a batch: their labels, which exist, which may be reached by a skip."""
+    """Holds the states of a batch: their labels, which exist, which a skip may reach."""
 
     def __init__(
         self, log_probs: np.ndarray, targets: np.ndarray, lengths: Lengths, blank: int
@@ -106,7 +106,7 @@ class Alignment:
         self.scores[:, ~self.exists] = -np.inf
 
     def forwards(self) -> np.ndarray:
-        """For each time and state the log of the sum over the alignments that lead there."""
+        """Compute for each time and state the log of the sum over alignments that lead there."""
         alpha = np.full_like(self.scores, -np.inf)
         alpha[0, :, :2] = self.scores[0, :, :2]
         for step in range(1, len(alpha)):
@@ -119,7 +119,7 @@ class Alignment:
         return alpha
 
     def backwards(self, inputs: Lengths) -> np.ndarray:
-        """For each time and state the same over the alignments that go on from there."""
+        """Compute for each time and state the log of the sum over alignments that go on there."""
         beta = np.full_like(self.scores, -np.inf)
         ends = np.array(inputs)
         rows = np.arange(len(ends))
@@ -170,7 +170,7 @@ def ctc_losses(
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> tuple[Array, Array]:
-    """The loss of each sample, and `alpha` as (batch, steps, states)."""
+    """Compute the loss of each sample, and `alpha` as (batch, steps, states)."""
     _check(log_probs, targets, input_lengths, target_lengths, blank)
     alpha = Alignment(log_probs, targets, target_lengths, blank).forwards()
     losses = _losses(alpha, input_lengths, target_lengths)
@@ -219,7 +219,7 @@ def ctc_loss_backward(
     blank: int,
     zero_infinity: bool,
 ) -> Array:
-    """Probability minus share of the alignments that pass, for each time and label."""
+    """Compute probability minus share of the alignments that pass, for each time and label."""
     states = Alignment(log_probs, targets, target_lengths, blank)
     passing = log_alpha.transpose(1, 0, 2) + states.backwards(input_lengths)
     shares = np.full_like(log_probs, -np.inf)
@@ -267,7 +267,7 @@ def numbered_ctc_loss(
     reduction: int = NONE,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """`nn.functional.ctc_loss` with the number of a reduction.
+    """Compute `nn.functional.ctc_loss`, given a reduction's number.
 
     >>> import taper
     >>> log_probs = taper.zeros(2, 1, 2).log_softmax(2)
@@ -300,16 +300,26 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-likelihood of label sequences, summed over all alignments to the input.
+    """Compute the negative log-likelihood of label sequences, summed over all alignments.
 
-    `log_probs` is (steps, batch, classes) or (steps, classes); `targets` is (batch, longest) or
-    all sequences in a row.  The mean is over losses divided by the lengths of their targets.
+    Args:
+        log_probs: log-probabilities (T, N, C) or (T, C) of C classes at T steps.
+        targets: classes (N, longest) or all sequences in one vector.
+        input_lengths: number of steps of each sequence.
+        target_lengths: number of labels of each sequence.
+        blank: class that stands for no label.
+        reduction: "mean" (losses divided by the lengths of their targets), "sum" or "none".
+        zero_infinity: replace infinite losses, of targets too long to align, and their gradients by
+            0.
 
-    >>> import taper
-    >>> from taper.ops.loss.ctc import ctc_loss
-    >>> log_probs = taper.zeros(2, 2).log_softmax(1)
-    >>> ctc_loss(log_probs, taper.tensor([1]), taper.tensor(2), taper.tensor(1))
-    tensor(0.2877)
+    Shape: 0-d; with "none" (N,).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> log_probs = taper.zeros(2, 2).log_softmax(1)
+        >>> F.ctc_loss(log_probs, taper.tensor([1]), taper.tensor(2), taper.tensor(1))
+        tensor(0.2877)
     """
     number = reduction_number(reduction)
     return numbered_ctc_loss(

@@ -2,6 +2,8 @@
 
 Every loss ends in a reduction: "none", "mean" or "sum", the numbers 0, 1, 2 on nodes.  The margin
 and embedding losses are in `margin`, the losses over classes in `cross_entropy`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ _LIKE_INPUT: Any = {**_BY_ELEMENTS, "layout": FIRST}
 
 
 def reduction_number(reduction: Any, size_average: Any = None, reduce: Any = None) -> int:
-    """The number of a reduction; the deprecated arguments override it, with PyTorch's warning."""
+    """Return a reduction's number; the deprecated arguments override it, with a warning."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     number = _NUMBERS.get(reduction)
@@ -55,7 +57,7 @@ def reduction_number(reduction: Any, size_average: Any = None, reduce: Any = Non
 
 
 def legacy_reduction(size_average: Any, reduce: Any) -> str:
-    """What `size_average` and `reduce` mean, with the warning that they are deprecated."""
+    """Tell what `size_average` and `reduce` mean, with the warning that they are deprecated."""
     average = True if size_average is None else size_average
     reduces = True if reduce is None else reduce
     found = ("mean" if average else "sum") if reduces else "none"
@@ -66,9 +68,9 @@ def legacy_reduction(size_average: Any, reduce: Any) -> str:
 
 
 def check_number(function: str, reduction: Any) -> int:
-    """The number of a reduction, as PyTorch's functions outside of `nn` take it.
+    """Check a reduction's number, as PyTorch's functions outside of `nn` take it.
 
-    Their default is said to be the mean and is none; what is no known number means none.
+    An unknown number means no reduction.
     """
     if type(reduction) is not int:
         refuse(function, "reduction", 0, "int", reduction)
@@ -76,14 +78,14 @@ def check_number(function: str, reduction: Any) -> int:
 
 
 def reduced(losses: Tensor, reduction: int) -> Tensor:
-    """Losses of single elements, reduced by operators of their own."""
+    """Reduce losses of single elements by operators of their own."""
     if reduction == MEAN:
         return mean_all(losses)
     return sum_all(losses) if reduction == SUM else losses
 
 
 def reduced_array(losses: np.ndarray, reduction: int) -> Any:
-    """Losses of single elements, reduced inside a kernel."""
+    """Reduce losses of single elements inside a kernel."""
     if reduction == NONE:
         return losses
     total = np.add.reduce(losses, None)
@@ -91,7 +93,7 @@ def reduced_array(losses: np.ndarray, reduction: int) -> Any:
 
 
 def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
-    """slope * grad * factor, divided by the number of elements for a mean.
+    """Compute slope * grad * factor, divided by the number of elements for a mean.
 
     `slope` is a temporary of the caller: an array is overwritten.
     """
@@ -114,7 +116,7 @@ def warn_about_size(input: Tensor, target: Tensor) -> None:
 
 
 def broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both tensors in their common shape."""
+    """Bring both tensors to their common shape."""
     first, second = input._array.shape, target._array.shape
     if first == second:
         return input, target
@@ -126,7 +128,7 @@ def broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def common_shape(first: Shape, second: Shape) -> Shape:
-    """The shape that two shapes broadcast to, with PyTorch's error if they do not."""
+    """Broadcast two shapes; raise PyTorch's error if they do not fit."""
     clash = broadcast_clash((first, second))
     if clash is not None:
         raise clash
@@ -134,7 +136,7 @@ def common_shape(first: Shape, second: Shape) -> Shape:
 
 
 def clipped(value: Any, low: float | None, high: float | None) -> Any:
-    """Values limited to a range; takes arrays and Tensors."""
+    """Limit values to a range; arrays and Tensors."""
     return value.clamp(low, high) if isinstance(value, Tensor) else np.clip(value, low, high)
 
 
@@ -155,7 +157,7 @@ def require_floating(kernel: str, array: np.ndarray) -> None:
     **_BY_ELEMENTS,
 )
 def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
-    """The squared difference."""
+    """Compute the squared difference."""
     require_floating("mse_cpu", self)
     losses = np.asarray(self - target)
     np.multiply(losses, losses, losses)
@@ -175,7 +177,7 @@ def mse_loss_target(grad: Any, self: Any, target: Any, reduction: int) -> Any:
 def elementwise_tangent(
     self_t: Any, target_t: Any, slope_self: Any, slope_target: Any, reduction: int
 ) -> Tensor:
-    """The tangent of a loss from its slopes in input and target; one may lack a tangent."""
+    """Compute the tangent of a loss from its slopes; one of the two may lack a tangent."""
     if target_t is None:
         return reduced(self_t * slope_self, reduction)
     if self_t is None:
@@ -200,11 +202,24 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared difference of input and target; weighted, a mean divides by the weights' sum.
+    """Compute the mean squared error.
 
-    >>> import taper
-    >>> taper.nn.functional.mse_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(2.)
+    loss = (input - target)²
+
+    Args:
+        input: predictions.
+        target: true values.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        weight: factors of the losses; "mean" then divides by their sum.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.mse_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(2.)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
@@ -232,11 +247,24 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference of input and target; weighted, a mean divides by the weights' sum.
+    """Compute the mean absolute error.
 
-    >>> import taper
-    >>> taper.nn.functional.l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(1.)
+    loss = |input - target|
+
+    Args:
+        input: predictions.
+        target: true values.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        weight: factors of the losses; "mean" then divides by their sum.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(1.)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
@@ -247,7 +275,7 @@ def l1_loss(
 
 
 def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The absolute difference of two tensors of one shape."""
+    """Compute the absolute difference of two tensors of one shape."""
     return reduced(abs(input - target), reduction)
 
 
@@ -262,7 +290,7 @@ def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
     **_BY_ELEMENTS,
 )
 def smooth_l1_loss_reduced(self: Array, target: Array, reduction: int, beta: float) -> Array:
-    """Squared below `beta`, absolute above."""
+    """Compute a difference that is squared below `beta`, absolute above."""
     require_floating("smooth_l1_cpu", self)
     size = np.abs(self - target)
     near = 0.5 * size * size / beta
@@ -300,11 +328,24 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The difference of input and target, squared where it is below `beta` and absolute above.
+    """Compute an error that is squared near zero and absolute far from it.
 
-    >>> import taper
-    >>> taper.nn.functional.smooth_l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(0.7500)
+    loss = d² / (2·beta) where d < beta, else d - beta / 2, with d = |input - target|
+
+    Args:
+        input: predictions.
+        target: true values.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        beta: where the square ends.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.smooth_l1_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(0.7500)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction, size_average, reduce)
@@ -330,7 +371,7 @@ def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
     **_LIKE_INPUT,
 )
 def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float) -> Array:
-    """Half the square below `delta`, linear above."""
+    """Compute half the square below `delta`, a linear function above."""
     if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
         _check_huber(self, target)
     size = np.abs(self - target)
@@ -365,11 +406,24 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half the squared difference where it is at most `delta`, `delta` times the rest above.
+    """Compute an error that is squared near zero and absolute far from it.
 
-    >>> import taper
-    >>> taper.nn.functional.huber_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
-    tensor(0.7500)
+    loss = d² / 2 where d ≤ delta, else delta · (d - delta / 2), with d = |input - target|
+
+    Args:
+        input: predictions.
+        target: true values.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+        delta: where the square ends.
+        weight: factors of the losses; "mean" then divides by their sum.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.huber_loss(taper.tensor([1.0, 3.0]), taper.tensor([1.0, 1.0]))
+        tensor(0.7500)
     """
     warn_about_size(input, target)
     number = reduction_number(reduction)
@@ -399,7 +453,7 @@ def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
     **_BY_ELEMENTS,
 )
 def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
-    """log(1 + exp(-target * input))."""
+    """Compute log(1 + exp(-target * input))."""
     if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
         _check_soft_margin(self, target)
     losses = np.log1p(np.exp(-self * target))
@@ -428,11 +482,23 @@ def soft_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) for targets 1 and -1.
+    """Compute the logistic loss of two classes.
 
-    >>> import taper
-    >>> taper.nn.functional.soft_margin_loss(taper.tensor([0.0]), taper.tensor([1.0]))
-    tensor(0.6931)
+    loss = ln(1 + exp(-target · input))
+
+    Args:
+        input: scores.
+        target: 1 or -1 for each score.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.soft_margin_loss(taper.tensor([0.0]), taper.tensor([1.0]))
+        tensor(0.6931)
     """
     number = reduction_number(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
@@ -455,7 +521,7 @@ def refuse_gradient(function: str, argument: str, value: Tensor | None) -> None:
 def numbered_kl_div(
     input: Tensor, target: Tensor, reduction: int = NONE, *, log_target: bool = False
 ) -> Tensor:
-    """`nn.functional.kl_div` with the number of a reduction.
+    """Compute `nn.functional.kl_div`, given a reduction's number.
 
     >>> import taper
     >>> taper.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]))
@@ -479,14 +545,25 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of target probabilities from log-probabilities.
+    """Compute the Kullback-Leibler divergence of a distribution from a target distribution.
 
-    `reduction="batchmean"` is the sum divided by the batch size, the mathematical definition;
-    with `log_target` the target holds log-probabilities too.
+    loss = target · (ln target - input)
 
-    >>> import taper
-    >>> taper.nn.functional.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]), reduction="sum")
-    tensor(1.)
+    Args:
+        input: log-probabilities.
+        target: probabilities.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "batchmean" (the sum divided by the batch size: the mathematical definition),
+            "mean" (over all elements), "sum" or "none".
+        log_target: whether `target` holds log-probabilities, too.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.kl_div(taper.tensor([-1.0]), taper.tensor([1.0]), reduction="sum")
+        tensor(1.)
     """
     if size_average is not None or reduce is not None:
         number = reduction_number(reduction, size_average, reduce)
@@ -507,7 +584,7 @@ def kl_div(
 def numbered_poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    """`nn.functional.poisson_nll_loss` with the number of a reduction.
+    """Compute `nn.functional.poisson_nll_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.poisson_nll_loss(taper.zeros(1), taper.full((1,), 2.0), True, False, 1e-8, 0)
@@ -536,14 +613,26 @@ def poisson_nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of counts under Poisson distributions.
+    """Compute the negative log-likelihood of counts under Poisson distributions.
 
-    The input is the logarithm of the rate, without `log_input` the rate itself; `full` adds
-    Stirling's approximation of the term that the target alone decides.
+    loss = exp(input) - target · input, or input - target · ln(input + eps) without `log_input`
 
-    >>> import taper
-    >>> taper.nn.functional.poisson_nll_loss(taper.tensor([0.0]), taper.tensor([2.0]))
-    tensor(1.)
+    Args:
+        input: logarithms of the rates, or the rates.
+        target: counts.
+        log_input: whether `input` holds logarithms.
+        full: add the term of the target alone, by Stirling's formula.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        eps: keeps the logarithm finite.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` broadcast; the result is 0-d, with "none" of their shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.poisson_nll_loss(taper.tensor([0.0]), taper.tensor([2.0]))
+        tensor(1.)
     """
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
@@ -561,14 +650,26 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of targets under normal distributions of mean `input`.
+    """Compute the negative log-likelihood of targets under normal distributions.
 
-    The variance is at least `eps`, which its gradient ignores; `full` adds the constant.
+    loss = (ln max(var, eps) + (input - target)² / max(var, eps)) / 2
 
-    >>> import taper
-    >>> one = taper.ones(1)
-    >>> taper.nn.functional.gaussian_nll_loss(taper.tensor([3.0]), one, one)
-    tensor(2.)
+    Args:
+        input: means.
+        target: true values.
+        var: variances, a tensor that broadcasts, or a number.
+        full: add the constant ln(2π) / 2.
+        eps: smallest variance; gradients ignore it.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` have one shape; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> one = taper.ones(1)
+        >>> F.gaussian_nll_loss(taper.tensor([3.0]), one, one)
+        tensor(2.)
     """
     if isinstance(var, float):
         if var < 0:

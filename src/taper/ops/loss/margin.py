@@ -29,14 +29,23 @@ _TINY = 1e-12
 
 @composite(method=False, arrays=True, numpy_names=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along a dimension.
+    """Compute the cosine of the angle between vectors.
 
-    Norms below `eps` count as `eps`, which gradients ignore.
+    result = x1 · x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)), summed along `dim`
 
-    >>> import taper
-    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
-    >>> taper.cosine_similarity(a, b)
-    tensor([0.7071])
+    Args:
+        x1: first vectors.
+        x2: second vectors; they broadcast with the first.
+        dim: dimension of the vectors.
+        eps: smallest norm; gradients ignore it.
+
+    Shape: the broadcast shape without `dim`.
+
+    Example:
+        >>> import taper
+        >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[1.0, 1.0]])
+        >>> taper.cosine_similarity(a, b)
+        tensor([0.7071])
     """
     common = dtypes.result_type((x1._array, x2._array))
     if common.category != dtypes.FLOATING:
@@ -48,7 +57,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         shape = common_shape(x1._array.shape, x2._array.shape)
         first, second = x1.expand(shape), x2.expand(shape)
     if x1._array.dtype != x2._array.dtype:
-        # Only whole numbers are converted: each norm of floating numbers is in their own precision.
+        # Only whole numbers are converted: norms of floating numbers are taken in their own
+        # precision.
         first, second = (
             each if each.dtype.category == dtypes.FLOATING else each.to(common)
             for each in (first, second)
@@ -67,13 +77,23 @@ def _normalised(vectors: Tensor, dim: int, eps: float) -> Tensor:
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """The norm of order `p` of the differences of vectors along the last dimension.
+    """Compute the distance between vectors, pair by pair.
 
-    `eps` is added to every difference.
+    result = ‖x1 - x2 + eps‖ₚ along the last dimension
 
-    >>> import taper
-    >>> taper.pairwise_distance(taper.tensor([[3.0, 0.0]]), taper.tensor([[0.0, 4.0]]))
-    tensor([5.])
+    Args:
+        x1: vectors (N, D) or (D,).
+        x2: vectors that broadcast with the first.
+        p: order of the norm.
+        eps: added to every difference.
+        keepdim: keep the last dimension, with length 1.
+
+    Shape: (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> taper.pairwise_distance(taper.tensor([[3.0, 0.0]]), taper.tensor([[0.0, 4.0]]))
+        tensor([5.])
     """
     dim = max(x1.ndim, x2.ndim) - 1
     return norm_dim(add_scalar(x1 - x2, float(eps)), float(p), (dim,), keepdim)
@@ -86,7 +106,7 @@ def pairwise_distance(
 def numbered_hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = NONE
 ) -> Tensor:
-    """`nn.functional.hinge_embedding_loss` with the number of a reduction.
+    """Compute `nn.functional.hinge_embedding_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.hinge_embedding_loss(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]))
@@ -107,12 +127,25 @@ def hinge_embedding_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The input where the target is 1, what it lacks to `margin` where the target is -1.
+    """Compute a loss of distances: small ones are wanted for target 1, large ones for target -1.
 
-    >>> import taper
-    >>> f = taper.nn.functional.hinge_embedding_loss
-    >>> f(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]), reduction="none")
-    tensor([0.5000, 0.7500])
+    loss = input where target = 1, max(0, margin - input) where target = -1
+
+    Args:
+        input: distances.
+        target: 1 or -1 for each.
+        margin: distance from which dissimilar pairs do not count.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: `input` and `target` broadcast; the result is 0-d, with "none" of their shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> f = F.hinge_embedding_loss
+        >>> f(taper.tensor([0.5, 0.25]), taper.tensor([1, -1]), reduction="none")
+        tensor([0.5000, 0.7500])
     """
     number = reduction_number(reduction, size_average, reduce)
     return numbered_hinge_embedding_loss(input, target, margin, number)
@@ -122,7 +155,7 @@ def hinge_embedding_loss(
 def numbered_margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
 ) -> Tensor:
-    """`nn.functional.margin_ranking_loss` with the number of a reduction.
+    """Compute `nn.functional.margin_ranking_loss`, given a reduction's number.
 
     >>> import taper
     >>> taper.margin_ranking_loss(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
@@ -144,12 +177,26 @@ def margin_ranking_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far input1 fails to exceed input2 by `margin`, or the other way where the target is -1.
+    """Compute how far one input fails to exceed another by a margin.
 
-    >>> import taper
-    >>> f = taper.nn.functional.margin_ranking_loss
-    >>> f(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
-    tensor(2.)
+    loss = max(0, -target · (input1 - input2) + margin)
+
+    Args:
+        input1: first scores.
+        input2: second scores.
+        target: 1 where the first should be larger, -1 where the second should.
+        margin: by how much.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: all have one shape or broadcast; the result is 0-d, with "none" of that shape.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> f = F.margin_ranking_loss
+        >>> f(taper.tensor([1.0]), taper.tensor([3.0]), taper.tensor([1.0]))
+        tensor(2.)
     """
     number = reduction_number(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -166,7 +213,7 @@ def margin_ranking_loss(
 def numbered_cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
 ) -> Tensor:
-    """`nn.functional.cosine_embedding_loss` with the number of a reduction.
+    """Compute `nn.functional.cosine_embedding_loss`, given a reduction's number.
 
     >>> import taper
     >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
@@ -202,12 +249,26 @@ def cosine_embedding_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cosine of pairs with target 1; the cosine above `margin` of pairs with target -1.
+    """Compute a loss of angles: small ones are wanted for target 1, large ones for target -1.
 
-    >>> import taper
-    >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
-    >>> taper.nn.functional.cosine_embedding_loss(a, b, taper.tensor([1]))
-    tensor(1.)
+    loss = 1 - cos(input1, input2) where target = 1, max(0, cos(input1, input2) - margin) where -1
+
+    Args:
+        input1: vectors (N, D) or (D,).
+        input2: vectors of the same shape.
+        target: 1 or -1, (N,) or ().
+        margin: cosine below which dissimilar pairs do not count.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> a, b = taper.tensor([[1.0, 0.0]]), taper.tensor([[0.0, 1.0]])
+        >>> F.cosine_embedding_loss(a, b, taper.tensor([1]))
+        tensor(1.)
     """
     number = reduction_number(reduction, size_average, reduce)
     return numbered_cosine_embedding_loss(input1, input2, target, margin, number)
@@ -224,7 +285,7 @@ def numbered_triplet_margin_loss(
     swap: bool = False,
     reduction: int = NONE,
 ) -> Tensor:
-    """`nn.functional.triplet_margin_loss` with the number of a reduction.
+    """Compute `nn.functional.triplet_margin_loss`, given a reduction's number.
 
     >>> import taper
     >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
@@ -253,14 +314,29 @@ def triplet_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far the negative fails to be farther from the anchor than the positive by `margin`.
+    """Compute how far negatives fail to be farther from anchors than positives, by a margin.
 
-    With `swap` the distance of positive and negative counts if it is smaller.
+    loss = max(0, d(anchor, positive) - d(anchor, negative) + margin), d(a, b) = ‖a - b‖ₚ
 
-    >>> import taper
-    >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
-    >>> taper.nn.functional.triplet_margin_loss(a, b, c, margin=2.0)
-    tensor(0.5858)
+    Args:
+        anchor: vectors (N, D) or (D,).
+        positive: vectors that should be near.
+        negative: vectors that should be far.
+        margin: by how much farther.
+        p: order of the norm.
+        eps: added to every difference.
+        swap: let d(positive, negative) count where it is the smaller one.
+        size_average, reduce: old forms of `reduction`; deprecated.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,) or ().
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
+        >>> F.triplet_margin_loss(a, b, c, margin=2.0)
+        tensor(0.5858)
     """
     number = reduction_number(reduction, size_average, reduce)
     if margin <= 0:
@@ -279,12 +355,27 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """As `triplet_margin_loss`, with a distance of the caller's.
+    """Compute the loss of `triplet_margin_loss` with a distance of your own.
 
-    >>> import taper
-    >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
-    >>> taper.nn.functional.triplet_margin_with_distance_loss(a, b, c, margin=2.0)
-    tensor(0.5858)
+    loss = max(0, d(anchor, positive) - d(anchor, negative) + margin)
+
+    Args:
+        anchor: vectors (N, *).
+        positive: vectors that should be near.
+        negative: vectors that should be far.
+        distance_function: d, a function of two tensors; by default `pairwise_distance`.
+        margin: by how much farther.
+        swap: let d(positive, negative) count where it is the smaller one.
+        reduction: "mean", "sum", or "none" for the losses one by one.
+
+    Shape: 0-d; with "none" (N,).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> a, b, c = taper.zeros(1, 2), taper.zeros(1, 2), taper.ones(1, 2)
+        >>> F.triplet_margin_with_distance_loss(a, b, c, margin=2.0)
+        tensor(0.5858)
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -34,11 +34,11 @@ from taper.tensor import Tensor
 
 _WEIGHTS: dict[tuple[int, str], ndarray] = {}  # by length and dtype, the few that are in use
 _WEIGHTS_LIMIT = 64
-_SHORT = 1024  # up to here a product of BLAS is an accurate mean
+_SHORT = 1024  # up to this length a product by BLAS is an accurate mean
 
 
 def averaging(length: int, dtype: np.dtype) -> ndarray:
-    """A vector whose product with another is the mean of the other."""
+    """Make a vector whose product with another is the mean of the other."""
     found = _WEIGHTS.get((length, dtype.char))
     if found is None:
         found = np.full(length, 1.0 / max(length, 1), dtype)
@@ -48,7 +48,7 @@ def averaging(length: int, dtype: np.dtype) -> ndarray:
 
 
 def row_means(rows: ndarray) -> ndarray:
-    """The mean of each row of a matrix."""
+    """Compute the mean of each row of a matrix."""
     length = rows.shape[1]
     if length <= _SHORT:
         return rows.dot(averaging(length, rows.dtype))
@@ -56,14 +56,14 @@ def row_means(rows: ndarray) -> ndarray:
 
 
 def inverse_deviation(variance: Any, eps: float) -> ndarray:
-    """`1 / sqrt(variance + eps)`."""
+    """Compute `1 / sqrt(variance + eps)`."""
     result = np.add(variance, scalar_array(eps, variance.dtype))
     np.sqrt(result, out=result)
     return np.reciprocal(result, out=result)
 
 
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
-    """Rows with mean 0 and variance 1; their means and inverse deviations as columns."""
+    """Normalise rows to mean 0 and variance 1; return means and inverse deviations as columns."""
     length = rows.shape[1]
     mean = row_means(rows).reshape(-1, 1)
     result = np.subtract(rows, mean, order="C")
@@ -75,7 +75,7 @@ def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarra
 
 
 def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
-    """The gradient of the rows that became `normalised`; writes into `normalised`."""
+    """Compute the gradient of the rows that became `normalised`; writes into `normalised`."""
     length = grad.shape[1]
     along = row_products(grad, normalised)
     along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
@@ -87,14 +87,14 @@ def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarr
 
 
 def in_single(array: ndarray | None) -> Any:
-    """Half precision in single precision, anything else as it is."""
+    """Convert half precision to single precision; leave anything else as it is."""
     if array is None or array.dtype.itemsize != 2:
         return array
     return array.astype(np.float32)
 
 
 def same_dtype(array: ndarray, *others: ndarray | None) -> bool:
-    """Whether all are of one dtype that is computed in as it is: the usual case."""
+    """Tell whether all have one dtype that is computed in as it is: the usual case."""
     dtype = array.dtype
     if dtype.char not in "fd":
         return False
@@ -105,9 +105,10 @@ def same_dtype(array: ndarray, *others: ndarray | None) -> bool:
 
 
 def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np.dtype:
-    """The dtype of saved means and deviations, checked: that of the parameters.
+    """Return the dtype of saved means and deviations, checked: that of the parameters.
 
-    Floating point only; parameters of another dtype only float32 beside half precision.
+    All must be floating point; parameters may differ from the input only as float32 beside half
+    precision.
     """
     which = dtypes.FROM_NUMPY[array.dtype]
     if not which.is_floating_point:
@@ -123,7 +124,7 @@ def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np
 
 
 def rounded(results: tuple[ndarray, ...], dtype: np.dtype, kept: np.dtype) -> tuple[ndarray, ...]:
-    """Results computed in single precision: the first in `dtype`, the others in `kept`."""
+    """Convert results computed in single precision: the first to `dtype`, others to `kept`."""
     first, *others = results
     return (first.astype(dtype), *[each.astype(kept, copy=False) for each in others])
 
@@ -140,20 +141,20 @@ _backward_natively: Any = nothing if native is None else native.channel_norm_bac
 
 
 def _sizes(array: ndarray) -> tuple[int, ...]:
-    """Samples, channels and the elements of a channel; 0 stands for no groups."""
+    """Count samples, channels and the elements of a channel; 0 stands for no groups."""
     shape = array.shape
     return (*shape[:2], 1 if len(shape) == 2 else math.prod(shape[2:]), 0)
 
 
 def by_channel(array: ndarray) -> ndarray:
-    """An array (N, C, ...) as (N, C) or (N, C, L)."""
+    """View an array (N, C, ...) as (N, C) or (N, C, L)."""
     if array.ndim == 2:
         return array
     return array.reshape(array.shape[0], array.shape[1], math.prod(array.shape[2:]))
 
 
 def channel_means(array: ndarray) -> ndarray:
-    """The mean of all that belongs to a channel, for an array (N, C) or (N, C, L)."""
+    """Average what belongs to a channel, for an array (N, C) or (N, C, L)."""
     if array.ndim == 3:
         count, channels, length = array.shape
         array = row_means(array.reshape(count * channels, length)).reshape(count, channels)
@@ -161,19 +162,19 @@ def channel_means(array: ndarray) -> ndarray:
 
 
 def channel_products(first: ndarray, second: ndarray) -> ndarray:
-    """The mean of the products of what belongs to a channel of both arrays."""
+    """Average the products of what belongs to a channel of both arrays."""
     if first.ndim == 2:
         return averaging(first.shape[0], first.dtype).dot(first * second)
     return channel_sums(first, second) / (first.shape[0] * first.shape[2])
 
 
 def channel_sums(first: ndarray, second: ndarray) -> ndarray:
-    """The sum of the products of what belongs to a channel of both arrays (N, C, L)."""
+    """Sum the products of what belongs to a channel of both arrays (N, C, L)."""
     return column_sums(row_products(first, second))
 
 
 def spread(vector: Any, array: ndarray) -> Any:
-    """A value for each channel in a shape that broadcasts to (N, C) or (N, C, L)."""
+    """View a value for each channel in a shape that broadcasts to (N, C) or (N, C, L)."""
     return vector if array.ndim == 2 else vector[:, None]
 
 
@@ -193,7 +194,7 @@ def native_batch_norm(
     training: bool,
     eps: float,
 ) -> tuple[Array, ...]:
-    """The normalised input; the mean, the inverse deviation and the variance that were used."""
+    """Normalise; also return the mean, the inverse deviation and the variance that were used."""
     vectors = (weight, bias, running_mean, running_var)
     _check(input, vectors, training)
     if not same_dtype(input, *vectors):
@@ -286,7 +287,7 @@ def native_batch_norm_all(
 def _with_tensors(
     grad: Tensor, input: Tensor, weight: Any, statistics: Any, eps: float, needs: Any
 ) -> tuple[Any, Any, Any]:
-    """The same gradients in terms of operators, to be differentiated again."""
+    """Compute the same gradients with operators, to be differentiated again."""
     dims = (0, *range(2, input._array.ndim))
     shape = (1, -1, *[1] * (input._array.ndim - 2))
     if statistics is None:
@@ -379,7 +380,7 @@ def follow(
 
 
 def _normalise_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """An empty input: as PyTorch, nothing is checked, but parameters get gradients."""
+    """Normalise an empty input: as in PyTorch unchecked, but parameters get gradients."""
     result = input.clone()
     if weight is not None:
         result = result * select(weight, 0, 0)
@@ -396,7 +397,7 @@ def _refuse_gradients(running_mean: Tensor | None, running_var: Tensor | None) -
 
 
 def _move(running: ndarray, found: ndarray, momentum: float, factor: float) -> None:
-    """Move a running statistic towards `found * factor`; PyTorch counts this as no write."""
+    """Move a running statistic towards `found * factor`; PyTorch does not count this as a write."""
     wide = in_single(found)
     step = np.multiply(wide, scalar_array(momentum * factor, wide.dtype))
     rest = scalar_array(1.0 - momentum, wide.dtype)
@@ -418,16 +419,32 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel with mean 0 and variance 1, by the batch if `training`, else by running values.
+    """Normalise each channel to mean 0 and variance 1.
 
-    >>> import taper
-    >>> from taper.ops.norm.batch import batch_norm
-    >>> mean, var = taper.zeros(1), taper.ones(1)
-    >>> batch_norm(taper.tensor([[1.0], [3.0]]), mean, var, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
-    >>> mean, var
-    (tensor([0.2000]), tensor([1.1000]))
+    result = (x - mean) / √(var + eps) · weight + bias, with one mean and variance for each channel
+
+    Args:
+        input: a tensor (N, C, *).
+        running_mean, running_var: vectors (C,), used in evaluation and updated while training, or
+            None.
+        weight: factors (C,), or None.
+        bias: summands (C,), or None.
+        training: use mean and variance of the batch, not the running ones.
+        momentum: share of the batch in the update of the running values (whose variance is
+            unbiased).
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> mean, var = taper.zeros(1), taper.ones(1)
+        >>> F.batch_norm(taper.tensor([[1.0], [3.0]]), mean, var, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+        >>> mean, var
+        (tensor([0.2000]), tensor([1.1000]))
     """
     if training:
         shape = input._array.shape
@@ -455,7 +472,7 @@ def plain_batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """`nn.functional.batch_norm` with its arguments in another order; `cudnn_enabled` is ignored.
+    """Compute `nn.functional.batch_norm` with other argument order; `cudnn_enabled` is ignored.
 
     >>> import taper
     >>> x = taper.tensor([[1.0], [3.0]])
@@ -479,12 +496,27 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel of each sample with mean 0 and variance 1.
+    """Normalise each channel of each sample to mean 0 and variance 1.
 
-    >>> import taper
-    >>> from taper.ops.norm.batch import instance_norm
-    >>> instance_norm(taper.tensor([[[1.0, 3.0]]]))
-    tensor([[[-1.0000,  1.0000]]])
+    result = (x - mean) / √(var + eps) · weight + bias
+
+    Args:
+        input: a tensor (N, C, *).
+        running_mean, running_var: vectors (C,), used without `use_input_stats` and updated with it,
+            or None.
+        weight: factors (C,), or None.
+        bias: summands (C,), or None.
+        use_input_stats: use mean and variance of the sample, not the running ones.
+        momentum: share of the batch in the update of the running values.
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.instance_norm(taper.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
     """
     if use_input_stats and math.prod(input.size()[2:]) == 1:
         raise ValueError(
@@ -507,7 +539,7 @@ def plain_instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """`nn.functional.instance_norm` with its arguments in another order.
+    """Compute `nn.functional.instance_norm` with its arguments in another order.
 
     >>> import taper
     >>> x = taper.tensor([[[1.0, 3.0]]])

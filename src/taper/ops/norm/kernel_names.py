@@ -1,7 +1,8 @@
 """PyTorch's kernels under their own names: `native_batch_norm` and its kin.
 
-Programs that were exported or decomposed call them; they show what the functions of the usual names
-(`batch_norm`, `layer_norm`, `group_norm`, `dropout`, `channel_shuffle`) compute besides the result.
+Programs that were exported or decomposed call them. They return what the functions of the usual
+names (`batch_norm`, `layer_norm`, `group_norm`, `dropout`, `channel_shuffle`) compute besides the
+result.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def native_batch_norm(
     *,
     out: tuple[Tensor, Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`, with the mean and the inverse deviation of each channel of the batch.
+    """Compute `batch_norm`; also return mean and inverse deviation of each channel.
 
     >>> import taper
     >>> x = taper.tensor([[1.0], [3.0]])
@@ -86,7 +87,7 @@ def native_layer_norm(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, with the mean and the inverse deviation of each sample.
+    """Compute `layer_norm`; also return mean and inverse deviation of each sample.
 
     >>> import taper
     >>> taper.native_layer_norm(taper.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1:]
@@ -109,7 +110,7 @@ def native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`group_norm`, with the mean and the inverse deviation of each group.
+    """Compute `group_norm`; also return mean and inverse deviation of each group.
 
     `N`, `C` and `HxW` are the numbers of samples, of channels and of elements of a channel.
 
@@ -138,7 +139,7 @@ def native_group_norm(
 def native_norm(
     input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> NoReturn:
-    """The norm of a sparse tensor: there is none here, and PyTorch refuses dense ones too.
+    """Refuse the norm of a sparse tensor: there is none here, and PyTorch refuses dense ones too.
 
     >>> import taper
     >>> taper.native_norm(taper.ones(2))
@@ -177,7 +178,7 @@ def _scaled(array: Any, mask: np.ndarray, p: float) -> Any:
     layout=ELEMENTWISE,
 )
 def dropped(input: Array, mask: Array, p: float) -> tuple[Array, Array]:
-    """The input where the mask is, times what keeps the mean; and the mask."""
+    """Keep the input where the mask is, scaled so that the mean stays; also return the mask."""
     return _scaled(input, mask, p), mask
 
 
@@ -202,7 +203,7 @@ def dropped_tangent(input_t, result1, p):
     layout=ELEMENTWISE,
 )
 def kept(input: Array, mask: Array, p: float) -> tuple[Array, Array]:
-    """The input as it is, and a mask that is True everywhere."""
+    """Return the input as it is, and a mask that is True everywhere."""
     return input.copy(), mask
 
 
@@ -218,7 +219,7 @@ def kept_tangent(input_t, result1):
 
 @op(tangent=MULTILINEAR, public=False, method=False)
 def native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
-    """The gradient where the mask is."""
+    """Keep the gradient where the mask is."""
     return grad_output * mask.astype(grad_output.dtype) * grad_output.dtype.type(scale)
 
 
@@ -234,7 +235,7 @@ def native_dropout_backward_tangent(grad_output_t, mask, scale):
 
 @composite(method=False)
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """`dropout`, with the mask of the elements that stay; `train=None` means True.
+    """Compute `dropout`; also return the mask of what stays. `train=None` means True.
 
     >>> import taper
     >>> taper.native_dropout(taper.ones(2), 0.5, False)
@@ -261,11 +262,18 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 @op(node="NotImplemented", method=False)
 def native_channel_shuffle(self: Array, groups: int) -> Array:
-    """`channel_shuffle` without a derivative.
+    """Interleave groups of channels as `channel_shuffle`, without a derivative.
 
-    >>> import taper
-    >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
+    Args:
+        input: a tensor (N, C, *).
+        groups: number of groups, a divisor of C.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.native_channel_shuffle(taper.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
     """
     return channel_shuffle.op.kernel(self, groups)
 

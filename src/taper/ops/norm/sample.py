@@ -4,6 +4,8 @@
 Owns: the kernels of the first two, their gradients on arrays (fused) and on Tensors (for second
 derivatives).  Row-major arrays of float32 are left to `native/norms.c`.  Normalisation with
 statistics of a batch is in `batch`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -50,15 +52,15 @@ _group_backward: Any = nothing if native is None else native.channel_norm_backwa
 
 
 def rows_gradient_of_tensors(grad: Tensor, normalised: Tensor, inverse: Tensor, dims: Any) -> Any:
-    """The same over the dimensions `dims`, in terms of operators."""
+    """Compute the same over the dimensions `dims`, with operators."""
     along = (grad * normalised).mean(dims, keepdim=True)
     return (grad - grad.mean(dims, keepdim=True) - normalised * along) * inverse
 
 
 def normalised_tensors(input: Tensor, eps: Any, dims: Any) -> tuple[Tensor, Tensor]:
-    """The normalised input and the inverse deviation, in terms of operators.
+    """Compute the normalised input and the inverse deviation, with operators.
 
-    In the place of `eps` the inverse deviation as it was may be given, if `eps` was not kept.
+    The saved inverse deviation may be given instead of `eps`, if `eps` was not kept.
     """
     centered = input - input.mean(dims, keepdim=True)
     variance = (centered * centered).mean(dims, keepdim=True)
@@ -85,7 +87,7 @@ def native_layer_norm(
     bias: Array | None,
     eps: float,
 ) -> tuple[Array, ...]:
-    """The normalised input, and the means and inverse deviations of its samples."""
+    """Normalise; also return the means and inverse deviations of the samples."""
     lead = input.ndim - len(normalized_shape)
     if (
         not normalized_shape
@@ -120,7 +122,7 @@ def _rows(array: ndarray, lead: int) -> ndarray:
 def refuse_shapes(
     input: ndarray, normalized_shape: Shape, weight: ndarray | None, bias: ndarray | None
 ) -> None:
-    """Raise what is wrong with the shapes, if anything."""
+    """Raise if the shapes do not fit."""
     ndim = len(normalized_shape)
     listed = list(normalized_shape)
     if not ndim:
@@ -212,12 +214,25 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dimensions, of shape `normalized_shape`, with mean 0 and variance 1.
+    """Normalise the last dimensions to mean 0 and variance 1.
 
-    >>> import taper
-    >>> taper.nn.functional.layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
-    tensor([[-1.0000,  1.0000],
-            [ 1.0000, -1.0000]])
+    result = (x - mean) / √(var + eps) · weight + bias
+
+    Args:
+        input: a tensor whose last dimensions are `normalized_shape`.
+        normalized_shape: the lengths of the dimensions to normalise over.
+        weight: factors in that shape, or None.
+        bias: summands in that shape, or None.
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.layer_norm(taper.tensor([[1.0, 3.0], [5.0, 1.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [ 1.0000, -1.0000]])
     """
     if not isinstance(input, Tensor):
         refuse("layer_norm", "input", 1, "Tensor", input)
@@ -234,7 +249,7 @@ def plain_layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """`nn.functional.layer_norm`; `cudnn_enable` is ignored.
+    """Compute `nn.functional.layer_norm`; `cudnn_enable` is ignored.
 
     >>> import taper
     >>> taper.layer_norm(taper.tensor([1.0, 3.0]), (2,))
@@ -262,7 +277,7 @@ def native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[Array, ...]:
-    """The normalised input, and the means and inverse deviations of its groups of channels."""
+    """Normalise; also return the means and inverse deviations of the groups of channels."""
     if not same_dtype(input, weight, bias):
         kept = statistics_dtype("GroupNormKernelImpl", input, weight, bias)
         wide = [in_single(each) for each in (input, weight, bias)]
@@ -327,11 +342,12 @@ def native_group_norm_all(
         scaled = grad if weight is None else grad * in_single(weight)[:, None]
         through = rows_gradient(scaled.reshape(rows), normalised, inverse)
         found = (through if found is None else through + found).reshape(input.shape)
+        found = laid_out_like(found, input)
     return found, for_weight, for_bias
 
 
 def _through_statistics(normalised: Any, inverse: Any, grad_mean: Any, grad_inverse: Any) -> Any:
-    """What comes to the rows through their means and inverse deviations."""
+    """Compute what reaches the rows through their means and inverse deviations."""
     length = normalised.shape[-1]
     found = 0.0 * normalised
     if grad_mean is not None:
@@ -399,17 +415,30 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each group of channels of each sample with mean 0 and variance 1.
+    """Normalise groups of channels of each sample to mean 0 and variance 1.
 
-    >>> import taper
-    >>> taper.nn.functional.group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
-    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    result = (x - mean) / √(var + eps) · weight + bias
+
+    Args:
+        input: a tensor (N, C, *).
+        num_groups: number of groups, a divisor of C.
+        weight: factors (C,), or None.
+        bias: summands (C,), or None.
+        eps: added to the variance.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.group_norm(taper.tensor([[1.0, 3.0, 10.0, 20.0]]), 2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     ndim, shape = input.dim(), list(input._array.shape)
     if ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {ndim}")
     if num_groups == 0:
-        raise ZeroDivisionError("integer division or modulo by zero")  # as PyTorch
+        raise ZeroDivisionError("integer division or modulo by zero")  # as in PyTorch
     grouped = shape[0] * shape[1] // num_groups * math.prod(shape[2:])
     if grouped == 1:
         raise ValueError(
@@ -428,7 +457,7 @@ def plain_group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """`nn.functional.group_norm`; `cudnn_enabled` is ignored.
+    """Compute `nn.functional.group_norm`; `cudnn_enabled` is ignored.
 
     >>> import taper
     >>> taper.group_norm(taper.tensor([[1.0, 3.0]]), 1)
@@ -445,7 +474,7 @@ def plain_group_norm(
 def check_groups(
     shape: list[int], channels: int, num_groups: int, weight: Tensor | None, bias: Tensor | None
 ) -> None:
-    """Raise if the channels cannot be grouped, or have other numbers of weights."""
+    """Raise if the channels cannot be grouped, or differ in number from the weights."""
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
@@ -470,11 +499,22 @@ def check_groups(
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions divided by the root of the mean of their squares.
+    """Divide the last dimensions by their root mean square.
 
-    >>> import taper
-    >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
-    tensor([0.2000, 1.4000])
+    result = x / √(mean(x²) + eps) · weight
+
+    Args:
+        input: a tensor whose last dimensions are `normalized_shape`.
+        normalized_shape: the lengths of the dimensions to normalise over.
+        weight: factors in that shape, or None.
+        eps: added to the mean square; by default the machine precision of the dtype.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.rms_norm(taper.tensor([1.0, 7.0]), (2,))
+        tensor([0.2000, 1.4000])
     """
     if not isinstance(input, Tensor):
         refuse("rms_norm", "input", 1, "Tensor", input)
@@ -520,11 +560,24 @@ def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:
 def normalize(
     input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """Vectors along `dim` divided by their p-norm, at least by `eps`.
+    """Divide vectors along a dimension by their norm.
 
-    >>> import taper
-    >>> taper.nn.functional.normalize(taper.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
+    result = x / max(‖x‖ₚ, eps)
+
+    Args:
+        input: a tensor.
+        p: order of the norm.
+        dim: dimension of the vectors.
+        eps: smallest divisor.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.normalize(taper.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
     """
     lengths = vector_norm(input, p, dim, True).clamp_min(eps)
     divisor = expand(lengths, tuple(input._array.shape))
@@ -532,7 +585,7 @@ def normalize(
 
 
 def _check_windows(array: ndarray) -> None:
-    """PyTorch averages with its pooling, for which the dtypes differ with the dimensions."""
+    """Refuse dtypes as PyTorch's pooling does, which differ with the number of dimensions."""
     found, flat = dtypes.FROM_NUMPY[array.dtype], array.ndim == 3
     halves = (dtypes.float16, dtypes.bfloat16) if flat else ()
     if found not in (dtypes.float64, dtypes.int64, *halves):
@@ -542,7 +595,7 @@ def _check_windows(array: ndarray) -> None:
 
 @op(name="channel_window_mean", tangent=LINEAR, public=False, method=False, layout=ROW_MAJOR)
 def channel_window_mean(self: Array, before: int, after: int) -> Array:
-    """For each channel the mean of its window of channels; beyond the ends there are zeros."""
+    """Average for each channel its window of channels, with zeros beyond the ends."""
     if self.dtype != np.float32:
         _check_windows(self)
     wide = in_single(self)
@@ -569,14 +622,27 @@ def channel_window_mean_self(grad, before, after):
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Each element divided by a power of the mean square of its neighbours among the channels.
+    """Divide each element by a power of the mean square of its neighbours among the channels.
 
-    Differs: the graph has one node in the place of PyTorch's padding and pooling.
+    result = x / (k + alpha · mean of x² over `size` channels)^beta
 
-    >>> import taper
-    >>> taper.nn.functional.local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
-    tensor([[[0.5000],
-             [0.3780]]])
+    Args:
+        input: a tensor (N, C, *).
+        size: number of neighbouring channels, the element's own among them.
+        alpha: factor of the mean square.
+        beta: the exponent.
+        k: summand.
+
+    Shape: the result has the shape of `input`.
+
+    Differs from PyTorch: the graph has one node where PyTorch has several for padding and pooling.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.local_response_norm(taper.ones(1, 2, 1), 2, alpha=6.0, beta=0.5)
+        tensor([[[0.5000],
+                 [0.3780]]])
     """
     if input.dim() < 3:
         raise ValueError(

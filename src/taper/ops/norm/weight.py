@@ -29,7 +29,7 @@ from taper.tensor import Tensor
 
 @op(name="norm_whole", label="norm", node="NormBackward0", public=False, method=False)
 def norm_whole(self: Array, p: float) -> Array:
-    """The norm of all elements, as `norm_except_dim` takes it."""
+    """Compute the norm of all elements, as `norm_except_dim` takes it."""
     return norm_dim.op.kernel(self, p, None, False)
 
 
@@ -46,7 +46,7 @@ def norm_whole_tangent(self, self_t, result, p):
 
 @composite(method=False, numpy_names=True)
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms over all dimensions but one, which stays; over all of them if `dim` is -1.
+    """Compute the norms over all dimensions but one, which stays; over all if `dim` is -1.
 
     >>> import taper
     >>> taper.norm_except_dim(taper.tensor([[3.0, 4.0], [0.0, 2.0]]))
@@ -75,7 +75,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 def _split(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, int]]:
-    """The weight as a matrix, the dimension of it that a norm adds up, the norms beside it."""
+    """View the weight as a matrix; also return the dimension to sum, and the norms beside it."""
     if dim == 0:
         return (shape[0], math.prod(shape[1:])), 1, (shape[0], 1)
     return (math.prod(shape[:-1]), shape[-1]), 0, (1, shape[-1])
@@ -107,7 +107,7 @@ def _check(v: ndarray, g: ndarray, dim: int) -> None:
     method=False,
 )
 def weight_norm_interface(v: Array, g: Array, dim: int = 0) -> tuple[Array, Array]:
-    """The weight with direction `v` and lengths `g`, and the norms of `v`.
+    """Scale the direction `v` to lengths `g`; also return the norms of `v`.
 
     >>> import taper
     >>> taper._weight_norm_interface(taper.tensor([[3.0, 4.0]]), taper.tensor([[10.0]]))[0]
@@ -160,7 +160,7 @@ def weight_norm_interface_tangent(v, g, result1, dim, v_t, g_t):
 
 @composite(name="_weight_norm", method=False, numpy_names=True)
 def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Any:
-    """The weight with direction `v` and lengths `g` along `dim`; one length if `dim` is -1.
+    """Scale the direction `v` to lengths `g` along `dim`; to one length if `dim` is -1.
 
     >>> import taper
     >>> taper._weight_norm(taper.tensor([[3.0, 4.0]]), taper.tensor([[10.0]]))

@@ -38,7 +38,7 @@ from taper.tensor import Tensor
 
 @lru_cache(maxsize=64)
 def averaging(length: int, count: int, dtype: str) -> Resampling:
-    """The map from a dimension to the averages of `count` windows that cover it."""
+    """Make the map from a dimension to the averages of `count` windows that cover it."""
     starts, ends = adaptive_bounds(length, count)
     sizes = ends - starts
     targets = np.repeat(np.arange(count), sizes)
@@ -124,7 +124,7 @@ def _empty(name: str, shape: Shape, dim: int) -> RuntimeError:
     method=False,
 )
 def adaptive_average2d(self: Array, output_size: Shape) -> Array:
-    """Averages of windows that cover the last two dimensions."""
+    """Average windows that cover the last two dimensions."""
     _check_average(self.shape, 2, output_size)
     if self.size and math.prod(output_size):
         require_dtype("adaptive_avg_pool2d", self, FLOATS)
@@ -145,7 +145,7 @@ def adaptive_average2d_self(grad, self):
     method=False,
 )
 def adaptive_average2d_backward(grad_output: Array, self: Array) -> Array:
-    """What each element of `self` gets from the windows it lies in."""
+    """Compute what each element of `self` gets from the windows it lies in."""
     return _averages_backward(grad_output, self, 2)
 
 
@@ -167,7 +167,7 @@ def adaptive_average2d_backward_self(grad):
     method=False,
 )
 def adaptive_average3d(self: Array, output_size: Shape) -> Array:
-    """Averages of windows that cover the last three dimensions."""
+    """Average windows that cover the last three dimensions."""
     _check_average(self.shape, 3, output_size)
     require_dtype("adaptive_avg_pool3d_cpu", self, FLOATS)
     return _averages(self, 3, output_size)
@@ -187,7 +187,7 @@ def adaptive_average3d_self(grad, self):
     method=False,
 )
 def adaptive_average3d_backward(grad_output: Array, self: Array) -> Array:
-    """What each element of `self` gets from the windows it lies in."""
+    """Compute what each element of `self` gets from the windows it lies in."""
     return _averages_backward(grad_output, self, 3)
 
 
@@ -246,7 +246,7 @@ def _check_maximum(shape: Shape, rank: int, output_size: Shape) -> None:
     method=False,
 )
 def adaptive_maximum2d(self: Array, output_size: Shape) -> tuple[Array, Array]:
-    """The largest elements of windows that cover the last two dimensions, and their places."""
+    """Find the largest elements of windows that cover two dimensions, and their places."""
     _check_maximum(self.shape, 2, output_size)
     require_dtype("adaptive_max_pool2d", self, FLOATS)
     return _maxima(self, 2, output_size)
@@ -264,7 +264,7 @@ def adaptive_maximum2d_tangent(self_t, result1):
 
 @op(tangent=LINEAR, upcast=True, unpromoted=("indices",), public=False, method=False)
 def adaptive_max_pool2d_backward(grad_output: Array, self: Array, indices: Array) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     _check_grad("adaptive_max_pool2d_backward", grad_output.shape)
     return laid_out_like(added_at(grad_output, indices, 2, self.shape), self)
 
@@ -288,7 +288,7 @@ def adaptive_max_pool2d_backward_self(grad):
     method=False,
 )
 def adaptive_maximum3d(self: Array, output_size: Shape) -> tuple[Array, Array]:
-    """The largest elements of windows that cover the last three dimensions, and their places."""
+    """Find the largest elements of windows that cover three dimensions, and their places."""
     _check_maximum(self.shape, 3, output_size)
     require_dtype("adaptive_max_pool3d_cpu", self, FLOATS)
     return _maxima(self, 3, output_size)
@@ -306,7 +306,7 @@ def adaptive_maximum3d_tangent(self_t, result1):
 
 @op(tangent=LINEAR, upcast=True, unpromoted=("indices",), public=False, method=False)
 def adaptive_max_pool3d_backward(grad_output: Array, self: Array, indices: Array) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     _check_grad("adaptive_max_pool3d_backward", grad_output.shape)
     return added_at(grad_output, indices, 3, self.shape)
 
@@ -325,7 +325,7 @@ def adaptive_max_pool3d_backward_self(grad):
 
 
 def _sizes(function: str, input: Any, output_size: Any, rank: int) -> Shape:
-    """The wanted lengths; None stands for the length that the input has."""
+    """Return the wanted lengths; None stands for the length that the input has."""
     shape = input.size()
     if isinstance(output_size, int):
         return whole_numbers(function, "output_size", 2, output_size, rank)
@@ -359,7 +359,7 @@ def _average(input: Tensor, rank: int, output_size: Shape) -> Tensor:
 
 
 def _one_size(function: str, input: Any, output_size: Any) -> int:
-    """The wanted length of a one-dimensional pooling."""
+    """Return the wanted length of a one-dimensional pooling."""
     if not isinstance(input, Tensor):
         refuse(function, "input", 1, "Tensor", input)
     sizes = whole_numbers(function, "output_size", 2, output_size, 1)
@@ -369,11 +369,20 @@ def _one_size(function: str, input: Any, output_size: Any) -> int:
 
 @composite(method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of `output_size` windows that together cover the last dimension.
+    """Average windows whose number is given and that together cover the last dimension.
 
-    >>> import taper
-    >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
-    tensor([[1.5000, 2.5000]])
+    Window i of n goes from ⌊i · L / n⌋ to ⌈(i + 1) · L / n⌉.
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+
+    Shape: (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> taper.adaptive_avg_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+        tensor([[1.5000, 2.5000]])
     """
     size = _one_size("adaptive_avg_pool1d", input, output_size)
     return squeeze_dim(_average(unsqueeze(input, -2), 2, (1, size)), -2)
@@ -381,31 +390,49 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @composite(method=False, public=False)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of windows that together cover the last two dimensions; None keeps a length.
+    """Average windows whose number is given and that together cover the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_avg_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
-    tensor([[[1.5000]]])
+    Window i of n goes from ⌊i · H / n⌋ to ⌈(i + 1) · H / n⌉, and likewise along W.
+
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        output_size: number of windows, one for both or a pair; None keeps a length.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_avg_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
+        tensor([[[1.5000]]])
     """
     return _average(input, 2, _sizes("adaptive_avg_pool2d", input, output_size, 2))
 
 
 @composite(method=False, public=False)
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of windows that together cover the last three dimensions; None keeps a length.
+    """Average windows whose number is given and that together cover the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
-    tensor([[[[3.5000]]]])
+    Window i of n goes from ⌊i · D / n⌋ to ⌈(i + 1) · D / n⌉, and likewise along H and W.
+
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        output_size: number of windows, one for all or a triple; None keeps a length.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
+        tensor([[[[3.5000]]]])
     """
     return _average(input, 3, _sizes("adaptive_avg_pool3d", input, output_size, 3))
 
 
 @composite(method=False, name="adaptive_max_pool1d")
 def plain_adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that together cover the last dimension, and their places.
+    """Find the largest elements of windows that cover the last dimension, and their places.
 
     >>> import taper
     >>> taper.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
@@ -423,12 +450,20 @@ def plain_adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that together cover the last dimension, and their places.
+    """Take the largest elements of windows that cover the last dimension, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool1d_with_indices(taper.tensor([[1.0, 2.0, 3.0]]), 1)
-    (tensor([[3.]]), tensor([[2]]))
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in L, both (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool1d_with_indices(taper.tensor([[1.0, 2.0, 3.0]]), 1)
+        (tensor([[3.]]), tensor([[2]]))
     """
     return plain_adaptive_max_pool1d(input, output_size)
 
@@ -436,12 +471,20 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover the last two dimensions, and their places.
+    """Take the largest elements of windows that cover the last two dimensions, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 1)
-    (tensor([[[3.]]]), tensor([[[3]]]))
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        output_size: number of windows, one for both or a pair; None keeps a length.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in the plane, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 1)
+        (tensor([[[3.]]]), tensor([[[3]]]))
     """
     sizes = _sizes("adaptive_max_pool2d", input, output_size, 2)
     found: tuple[Tensor, Tensor] = adaptive_maximum2d(input, sizes)
@@ -451,12 +494,20 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover the last three dimensions, and their places.
+    """Take the largest elements of windows that cover the last three dimensions, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
-    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        output_size: number of windows, one for all or a triple; None keeps a length.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in the volume, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
+        (tensor([[[[7.]]]]), tensor([[[[7]]]]))
     """
     sizes = _sizes("adaptive_max_pool3d", input, output_size, 3)
     found: tuple[Tensor, Tensor] = adaptive_maximum3d(input, sizes)
@@ -464,36 +515,66 @@ def adaptive_max_pool3d_with_indices(
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of windows that cover the last dimension; with places on request.
+    """Take the largest elements of windows that together cover the last dimension.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
-    tensor([[2., 3.]])
+    Window i of n goes from ⌊i · L / n⌋ to ⌈(i + 1) · L / n⌉.
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        output_size: number of windows.
+        return_indices: also return where the largest elements are.
+
+    Shape: (N, C, output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool1d(taper.tensor([[1.0, 2.0, 3.0]]), 2)
+        tensor([[2., 3.]])
     """
     found = plain_adaptive_max_pool1d(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of windows that cover two dimensions; with places on request.
+    """Take the largest elements of windows that together cover the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
-    tensor([[[3.]]])
+    Window i of n goes from ⌊i · H / n⌋ to ⌈(i + 1) · H / n⌉, and likewise along W.
+
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        output_size: number of windows, one for both or a pair; None keeps a length.
+        return_indices: also return where the largest elements are, counted in the plane.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 1)
+        tensor([[[3.]]])
     """
     found = adaptive_max_pool2d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of windows that cover three dimensions; with places on request.
+    """Take the largest elements of windows that together cover the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.adaptive_max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
-    tensor([[[[7.]]]])
+    Window i of n goes from ⌊i · D / n⌋ to ⌈(i + 1) · D / n⌉, and likewise along H and W.
+
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        output_size: number of windows, one for all or a triple; None keeps a length.
+        return_indices: also return where the largest elements are, counted in the volume.
+
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.adaptive_max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 1)
+        tensor([[[[7.]]]])
     """
     found = adaptive_max_pool3d_with_indices(input, output_size)
     return found if return_indices else found[0]

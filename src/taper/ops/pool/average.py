@@ -42,12 +42,12 @@ from taper.tensor import Tensor
 def _windows(
     shape: Shape, rank: int, kernel: Shape, stride: Shape, padding: Shape, ceil_mode: bool
 ) -> tuple[list[Windows], Shape, Shape]:
-    """The windows, checked; kernel and padding for each dimension."""
+    """Check the windows; return them with kernel and padding for each dimension."""
     name = f"avg_pool{rank}d"
     if rank == 3:
         require_dims(shape, 3)
     else:
-        wrap_dim(-3, len(shape))  # PyTorch asks for the channels first
+        wrap_dim(-3, len(shape))  # PyTorch checks the channels first
     stride = numbers_of(name, "stride", stride, rank) if stride else kernel
     ones = (1,) * rank
     windows = pool_windows(shape, kernel, stride, padding, ones, ceil_mode, "avg_pool3d()")
@@ -70,7 +70,7 @@ def _check_settings(
 def _divisor(
     windows: list[Windows], kernel: Shape, padding: Shape, with_padding: bool, ndim: int
 ) -> Any:
-    """What the sum of each window is divided by: how many elements it has."""
+    """Compute what each window's sum is divided by: its number of elements."""
     total: Any = 1
     for number, (each, size, border) in enumerate(zip(windows, kernel, padding, strict=True)):
         starts = each.starts
@@ -84,7 +84,7 @@ def _divisor(
 
 
 def _divided(sums: ndarray, divisor: Any) -> ndarray:
-    """Sums divided in place; whole numbers lose what is behind the point."""
+    """Divide sums in place; whole numbers lose the fraction."""
     if sums.dtype.kind == "i":
         result = np.abs(sums) // np.abs(divisor)
         return np.asarray(result * np.sign(sums) * np.sign(divisor))
@@ -138,7 +138,7 @@ def average2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """The average of each window of the last two dimensions."""
+    """Average each window of the last two dimensions."""
     return _averages(
         self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -164,7 +164,7 @@ def avg_pool2d_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """What each element of `self` gets from the windows it lies in."""
+    """Compute what each element of `self` gets from the windows it lies in."""
     settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return _backward(grad_output, self, 2, *settings)
 
@@ -204,7 +204,7 @@ def average3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """The average of each window of the last three dimensions."""
+    """Average each window of the last three dimensions."""
     return _averages(
         self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -230,7 +230,7 @@ def avg_pool3d_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    """What each element of `self` gets from the windows it lies in."""
+    """Compute what each element of `self` gets from the windows it lies in."""
     settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return _backward(grad_output, self, 3, *settings)
 
@@ -253,7 +253,7 @@ def avg_pool3d_backward_self(grad):
 
 
 def _average_settings(function: str, rank: int, *values: Any) -> tuple[Any, ...]:
-    """The settings of an average as tuples and flags."""
+    """Return the settings of an average as tuples and flags."""
     kernel, stride, padding, ceil_mode, with_padding = values
     return (
         whole_numbers(function, "kernel_size", 2, kernel, rank),
@@ -278,11 +278,22 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The average of each window of the last dimension.
+    """Average each window of the last dimension.
 
-    >>> import taper
-    >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: zeros added at both ends, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+
+    Shape: (N, C, ⌊(L + 2·padding - K) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> taper.avg_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]])
     """
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     sizes, steps, borders, *flags = _average_settings("avg_pool1d", 1, *values)
@@ -307,13 +318,26 @@ def avg_pool2d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The average of each window of the last two dimensions.
+    """Average each window of the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.avg_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
-    tensor([[[ 2.5000,  4.5000],
-             [10.5000, 12.5000]]])
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: zeros added on all sides, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+        divisor_override: number to divide the sums by instead of the size of the window.
+        out: tensor that receives the result.
+
+    Shape: (N, C, H', W'), with H' = ⌊(H + 2·padding - K) / stride⌋ + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.avg_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
+        tensor([[[ 2.5000,  4.5000],
+                 [10.5000, 12.5000]]])
     """
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     settings = _average_settings("avg_pool2d", 2, *values)
@@ -333,12 +357,25 @@ def avg_pool3d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The average of each window of the last three dimensions.
+    """Average each window of the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[3.5000]]]])
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: zeros added on all sides, at most K / 2.
+        ceil_mode: round the number of windows up, not down.
+        count_include_pad: whether padding counts in the averages.
+        divisor_override: number to divide the sums by instead of the size of the window.
+        out: tensor that receives the result.
+
+    Shape: (N, C, D', H', W'), with D' = ⌊(D + 2·padding - K) / stride⌋ + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.avg_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
     """
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     settings = _average_settings("avg_pool3d", 3, *values)
@@ -350,7 +387,7 @@ def avg_pool3d(
 
 
 def _root(averages: Tensor, count: Any, norm_type: float) -> Tensor:
-    """The root of sums that were averaged; what rounding made negative becomes zero."""
+    """Take the root of sums that were averaged; what rounding made negative becomes zero."""
     return (averages.sign() * relu(averages.abs())).mul(count).pow(1.0 / norm_type)
 
 
@@ -366,12 +403,24 @@ def lp_pool1d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of the last dimension.
+    """Take the norm of order `norm_type` of each window of the last dimension.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.lp_pool1d(taper.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
-    tensor([[ 5., 10.]])
+    result = (Σ xᵖ)^(1/p), with p = norm_type
+
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        norm_type: p.
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        ceil_mode: round the number of windows up, not down.
+
+    Shape: (N, C, ⌊(L - K) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.lp_pool1d(taper.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+        tensor([[ 5., 10.]])
     """
     if norm_type == math.inf:
         return max_pool1d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
@@ -387,12 +436,24 @@ def lp_pool2d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of the last two dimensions.
+    """Take the norm of order `norm_type` of each window of the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.lp_pool2d(taper.tensor([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
-    tensor([[[2.]]])
+    result = (Σ xᵖ)^(1/p), with p = norm_type
+
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        norm_type: p.
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        ceil_mode: round the number of windows up, not down.
+
+    Shape: (N, C, H', W'), with H' = ⌊(H - K) / stride⌋ + 1 and W' alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.lp_pool2d(taper.tensor([[[1.0, 1.0], [1.0, 1.0]]]), 2, 2)
+        tensor([[[2.]]])
     """
     if norm_type == math.inf:
         return max_pool2d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
@@ -409,12 +470,24 @@ def lp_pool3d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of the last three dimensions.
+    """Take the norm of order `norm_type` of each window of the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.lp_pool3d(taper.ones(1, 2, 2, 2), 3, 2)
-    tensor([[[[2.]]]])
+    result = (Σ xᵖ)^(1/p), with p = norm_type
+
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        norm_type: p.
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        ceil_mode: round the number of windows up, not down.
+
+    Shape: (N, C, D', H', W'), with D' = ⌊(D - K) / stride⌋ + 1, and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.lp_pool3d(taper.ones(1, 2, 2, 2), 3, 2)
+        tensor([[[[2.]]]])
     """
     if norm_type == math.inf:
         return max_pool3d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)

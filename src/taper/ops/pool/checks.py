@@ -28,14 +28,14 @@ _LETTERS = {2: "HW", 3: "THW"}
 
 
 def tensor(function: str, value: Any) -> Tensor:
-    """The first argument of a function, which must be a Tensor."""
+    """Check that the first argument of a function is a Tensor."""
     if not isinstance(value, Tensor):
         refuse(function, "input", 1, "Tensor", value)
     return value
 
 
 def whole_numbers(function: str, name: str, position: int, value: Any, rank: int) -> Shape:
-    """One whole number for each of `rank` dimensions, or as many as the user gave."""
+    """Return one whole number for each of `rank` dimensions, or as many as the user gave."""
     if type(value) is int:
         return (value,) * rank
     if isinstance(value, list | tuple):
@@ -49,14 +49,14 @@ def whole_numbers(function: str, name: str, position: int, value: Any, rank: int
 
 
 def flag(function: str, name: str, position: int, value: Any) -> bool:
-    """An argument that must be True or False."""
+    """Check that an argument is True or False."""
     if not isinstance(value, bool):
         refuse(function, name, position, "bool", value)
     return value
 
 
 def for_each_dim(text: str, numbers: Shape, rank: int) -> Shape:
-    """One number for each dimension; `text` is the error if there are neither 1 nor `rank`."""
+    """Return one number for each dimension; `text` is the error for neither 1 nor `rank`."""
     if len(numbers) == 1:
         return numbers * rank
     if len(numbers) != rank:
@@ -77,7 +77,7 @@ def require_dtype(kernel: str, array: ndarray, allowed: Sequence[str]) -> None:
 def output_length(
     length: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool
 ) -> int:
-    """How many windows there are; the last one may stand out only with `ceil_mode`."""
+    """Count the windows; only with `ceil_mode` may the last one stand out."""
     rest = length + 2 * padding - dilation * (kernel - 1) - 1
     count = (rest + (stride - 1 if ceil_mode else 0)) // stride + 1
     # A window that would start in the padding at the end does not exist.
@@ -93,7 +93,7 @@ def pool_windows(
     ceil_mode: bool,
     empty: str = "",
 ) -> list[Windows]:
-    """The windows along the last dimensions, all checked; `empty` names who refuses lengths 0."""
+    """Check the windows along the last dimensions; `empty` names who refuses lengths 0."""
     rank = len(kernel)
     lengths = shape[len(shape) - rank :]
     _check_numbers(kernel, stride, padding, dilation)
@@ -169,7 +169,7 @@ def _check_lengths(shape: Shape, rank: int, empty: str) -> None:
 
 
 def _check_half(kernel: Shape, padding: Shape) -> None:
-    """Padding is compared with the kernel once more, now without its dilation."""
+    """Compare padding with the kernel once more, now without its dilation."""
     if all(p <= k // 2 for p, k in zip(padding, kernel, strict=True)):
         return
     if len(kernel) == 2:
@@ -203,7 +203,7 @@ def require_range(function: str, shape: Shape) -> None:
 
 
 def numbers_of(function: str, name: str, numbers: Shape, rank: int) -> Shape:
-    """The setting `name` for each dimension; `stride` may be left out."""
+    """Return the setting `name` for each dimension; `stride` may be left out."""
     omitted = "omitted, " if name == "stride" else ""
     either = "be either" if name == "dilation" else "either be"
     if function == "avg_pool3d":
@@ -217,7 +217,7 @@ def numbers_of(function: str, name: str, numbers: Shape, rank: int) -> Shape:
 
 
 def one_number(function: str, name: str, numbers: Shape) -> int:
-    """The only number of a setting in one dimension."""
+    """Return the only number of a setting in one dimension."""
     if len(numbers) != 1:
         raise RuntimeError(
             f"{function}() argument '{name}' should contain one int (got {len(numbers)})"

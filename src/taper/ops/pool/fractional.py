@@ -28,7 +28,7 @@ _SIDES = ("time", "height", "width")
 
 
 def _starts(samples: ndarray, length: int, count: int, size: int) -> ndarray:
-    """Where the windows along one dimension start, for each sample of a plane."""
+    """Find where the windows along one dimension start, for each sample of a plane."""
     result = np.empty((*samples.shape, count), np.int64)
     if count > 1:
         step = (np.asarray(length - size, samples.dtype) / (count - 1)).astype(samples.dtype)
@@ -85,7 +85,7 @@ def _check_samples(shape: Shape, rank: int, samples: ndarray) -> None:
 def _pooled(
     array: ndarray, rank: int, kernel: Shape, output_size: Shape, samples: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """The largest elements and their places, one place of the windows after the other."""
+    """Find the largest elements and their places, one place of the windows after the other."""
     _check(array.shape, rank, kernel, output_size, samples)
     require_dtype(f"fractional_max_pool{rank}d_out_frame", array, FLOATS)
     lead, lengths = array.shape[: array.ndim - rank], array.shape[array.ndim - rank :]
@@ -126,7 +126,7 @@ def _pooled(
 def fractional2d(
     self: Array, kernel_size: Shape, output_size: Shape, random_samples: Array
 ) -> tuple[Array, Array]:
-    """The largest elements of windows at random distances, and their places in the plane."""
+    """Find the largest elements of windows at random distances, and their places in the plane."""
     return _pooled(self, 2, kernel_size, output_size, random_samples)
 
 
@@ -144,7 +144,7 @@ def fractional2d_tangent(self_t, result1):
 def fractional_max_pool2d_backward(
     grad_output: Array, self: Array, kernel_size: Shape, output_size: Shape, indices: Array
 ) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     return added_at(grad_output, indices, 2, self.shape)
 
 
@@ -170,7 +170,7 @@ def fractional_max_pool2d_backward_self(grad):
 def fractional3d(
     self: Array, kernel_size: Shape, output_size: Shape, random_samples: Array
 ) -> tuple[Array, Array]:
-    """The largest elements of windows at random distances, and their places in the volume."""
+    """Find the largest elements of windows at random distances, and their places in the volume."""
     return _pooled(self, 3, kernel_size, output_size, random_samples)
 
 
@@ -188,7 +188,7 @@ def fractional3d_tangent(self_t, result1):
 def fractional_max_pool3d_backward(
     grad_output: Array, self: Array, kernel_size: Shape, output_size: Shape, indices: Array
 ) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     return added_at(grad_output, indices, 3, self.shape)
 
 
@@ -206,7 +206,7 @@ def fractional_max_pool3d_backward_self(grad):
 
 
 def _output_size(input: Any, rank: int, output_size: Any, output_ratio: Any) -> Any:
-    """How many windows along each dimension, given or as a part of the input's length."""
+    """Return the number of windows along each dimension, given or as a part of the length."""
     if output_size is not None:
         return output_size
     if output_ratio is None:
@@ -246,7 +246,7 @@ def _fractional(
 def fractional_by_samples(
     rank: int, input: Tensor, kernel: Shape, sizes: Shape, samples: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The maxima of windows whose places `samples` decides, and their places."""
+    """Find the maxima of windows whose places `samples` decides, and their places."""
     name = f"fractional_max_pool{rank}d"
     if local.state.mode == 0 and requires_grad(samples):
         raise RuntimeError(
@@ -268,12 +268,23 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows at random distances, and their places in the plane.
+    """Take the largest elements of windows at random distances, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
-    (tensor([[[3.]]]), tensor([[[3]]]))
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size of a window, a number or a pair.
+        output_size: number of windows, one for both or a pair.
+        output_ratio: pair of numbers in (0, 1) that multiply H and W, instead of `output_size`.
+        return_indices: has no effect.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 2).
+
+    Returns: the elements and their indices in the plane, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
+        (tensor([[[3.]]]), tensor([[[3]]]))
     """
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -286,12 +297,24 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows at random distances, and their places in the volume.
+    """Take the largest elements of windows at random distances, and their indices.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool3d_with_indices(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
-    (tensor([[[[26.]]]]), tensor([[[[26]]]]))
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size of a window, a number or a triple.
+        output_size: number of windows, one for all or a triple.
+        output_ratio: triple of numbers in (0, 1) that multiply D, H and W, instead of
+            `output_size`.
+        return_indices: has no effect.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 3).
+
+    Returns: the elements and their indices in the volume, both (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool3d_with_indices(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
+        (tensor([[[[26.]]]]), tensor([[[[26]]]]))
     """
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -305,14 +328,23 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random distances in the last two dimensions.
+    """Take the largest elements of windows at random distances in the last two dimensions.
 
-    There are `output_size` windows, or `output_ratio` times as many as there are elements.
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size of a window, a number or a pair.
+        output_size: number of windows, one for both or a pair.
+        output_ratio: pair of numbers in (0, 1) that multiply H and W, instead of `output_size`.
+        return_indices: also return where the largest elements are, counted in the plane.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 2).
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
-    tensor([[[3.]]])
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2, 1)
+        tensor([[[3.]]])
     """
     found = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]
@@ -327,14 +359,24 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random distances in the last three dimensions.
+    """Take the largest elements of windows at random distances in the last three dimensions.
 
-    There are `output_size` windows, or `output_ratio` times as many as there are elements.
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size of a window, a number or a triple.
+        output_size: number of windows, one for all or a triple.
+        output_ratio: triple of numbers in (0, 1) that multiply D, H and W, instead of
+            `output_size`.
+        return_indices: also return where the largest elements are, counted in the volume.
+        _random_samples: numbers in [0, 1) that decide the distances, (N, C, 3).
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.fractional_max_pool3d(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
-    tensor([[[[26.]]]])
+    Shape: (N, C, *output_size).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.fractional_max_pool3d(taper.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
+        tensor([[[[26.]]]])
     """
     found = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]

@@ -51,7 +51,7 @@ from taper.tensor import Tensor
 def max_windows(
     shape: Shape, rank: int, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, up: bool
 ) -> list[Windows]:
-    """The windows of a maximum over the last two or three dimensions, checked."""
+    """Check the windows of a maximum over the last two or three dimensions."""
     name = f"max_pool{rank}d"
     kernel = numbers_of(name, "kernel_size", kernel, rank)
     stride = numbers_of(name, "stride", stride, rank) if stride else kernel
@@ -70,7 +70,7 @@ def _max_with_indices(array: ndarray, rank: int, *settings: Any) -> tuple[ndarra
 
 
 def _like_volumes(result: ndarray, array: ndarray, rank: int) -> ndarray:
-    """The result in the memory format of the input, also of one volume without a batch."""
+    """Give the result the memory format of the input, even of one volume without a batch."""
     if rank != 3 or array.ndim == 5:
         return laid_out_like(result, array)
     shape, strides = array.shape, array.strides
@@ -85,7 +85,7 @@ def _max_backward(grad: ndarray, array: ndarray, rank: int, indices: ndarray) ->
 
 
 def at_indices(grad: Any, indices: Any, rank: int) -> Any:
-    """The elements at indices into planes, on arrays or on Tensors: the adjoint of unpooling."""
+    """Take the elements at indices into planes, arrays or Tensors: the adjoint of unpooling."""
     if type(grad) is ndarray:
         return taken_at(grad, indices, rank)
     shape = grad._array.shape
@@ -110,7 +110,7 @@ def max_pool2d_with_indices(
     dilation: Shape = (1,),
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """The largest element in each window, and its place in the plane."""
+    """Find the largest element in each window, and its place in the plane."""
     return _max_with_indices(self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -137,7 +137,7 @@ def max_pool2d_with_indices_backward(
     ceil_mode: bool,
     indices: Array,
 ) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     return _max_backward(grad_output, self, 2, indices)
 
 
@@ -166,7 +166,7 @@ def max_pool3d_with_indices(
     dilation: Shape = (1,),
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """The largest element in each window, and its place in the volume."""
+    """Find the largest element in each window, and its place in the volume."""
     return _max_with_indices(self, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -193,7 +193,7 @@ def max_pool3d_with_indices_backward(
     ceil_mode: bool,
     indices: Array,
 ) -> Array:
-    """Zeros in the shape of `self`, with the gradient added where the largest elements are."""
+    """Make zeros in the shape of `self`; add the gradient where the largest elements are."""
     return _max_backward(grad_output, self, 3, indices)
 
 
@@ -217,7 +217,7 @@ def max_pool_values(
     ceil_mode: bool,
     rank: int,
 ) -> Array:
-    """The largest element in each window: a fifth of the time where no gradient needs indices."""
+    """Find the largest element in each window, five times faster than with indices."""
     settings = (kernel_size, stride, padding, dilation)
     if rank == 1:
         kernel, step, border, distance = (each[0] for each in settings)
@@ -232,7 +232,7 @@ def max_pool_values(
 
 
 def _wants_indices(input: Tensor) -> bool:
-    """Whether somebody will ask where the largest elements are, or sees each operator."""
+    """Tell whether somebody will ask where the largest elements are, or sees each operator."""
     mode = local.state.mode
     if mode & ~(NO_GRAD | INFERENCE):
         return True
@@ -240,7 +240,7 @@ def _wants_indices(input: Tensor) -> bool:
 
 
 def _max_settings(function: str, rank: int, *values: Any) -> tuple[Any, ...]:
-    """The settings of a maximum as tuples and a flag."""
+    """Return the settings of a maximum as tuples and a flag."""
     kernel, stride, padding, dilation, ceil_mode = values
     return (
         whole_numbers(function, "kernel_size", 2, kernel, rank),
@@ -264,7 +264,7 @@ def _max_pool(rank: int, input: Any, *values: Any) -> Tensor:
 
 
 def _check_max_pool1d(shape: Shape, *settings: Any) -> tuple[int, int, int, int]:
-    """The four numbers of `max_pool1d`, which is checked by itself and not as two dimensions."""
+    """Check the four numbers of `max_pool1d`, which is not checked as two dimensions."""
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
@@ -317,7 +317,7 @@ def plain_max_pool1d(
     dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element in each window of the last dimension.
+    """Find the largest element in each window of the last dimension.
 
     >>> import taper
     >>> taper.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -340,7 +340,7 @@ def plain_max_pool1d_with_indices(
     dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of the last dimension, and its place.
+    """Find the largest element in each window of the last dimension, and its place.
 
     >>> import taper
     >>> taper.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -367,7 +367,7 @@ def plain_max_pool2d(
     dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element in each window of the last two dimensions.
+    """Find the largest element in each window of the last two dimensions.
 
     >>> import taper
     >>> taper.max_pool2d(taper.arange(4.0).reshape(1, 2, 2), 2)
@@ -385,7 +385,7 @@ def plain_max_pool3d(
     dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element in each window of the last three dimensions.
+    """Find the largest element in each window of the last three dimensions.
 
     >>> import taper
     >>> taper.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -403,12 +403,24 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of the last dimension, and its place.
+    """Take the largest element of each window of the last dimension, and its index.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: -inf added at both ends, at most K / 2.
+        dilation: distance of a window's elements.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices in L, both as `max_pool1d` returns them.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool1d_with_indices(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     steps = () if stride is None else stride
     return plain_max_pool1d_with_indices(input, kernel_size, steps, padding, dilation, ceil_mode)
@@ -423,12 +435,25 @@ def max_pool2d_and_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of the last two dimensions, and its place in the plane.
+    """Take the largest element of each window of the last two dimensions, and its index.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2)
-    (tensor([[[3.]]]), tensor([[[3]]]))
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a pair.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices, counted in the plane, both as `max_pool2d` returns
+        them.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool2d_with_indices(taper.arange(4.0).reshape(1, 2, 2), 2)
+        (tensor([[[3.]]]), tensor([[[3]]]))
     """
     name = "max_pool2d_with_indices"
     settings = _max_settings(name, 2, kernel_size, stride, padding, dilation, ceil_mode)
@@ -445,12 +470,25 @@ def max_pool3d_and_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element in each window of three dimensions, and its place in the volume.
+    """Take the largest element of each window of the last three dimensions, and its index.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
-    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a triple.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: has no effect.
+
+    Returns: the elements and their indices, counted in the volume, both as `max_pool3d` returns
+        them.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool3d_with_indices(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+        (tensor([[[[7.]]]]), tensor([[[[7]]]]))
     """
     name = "max_pool3d_with_indices"
     settings = _max_settings(name, 3, kernel_size, stride, padding, dilation, ceil_mode)
@@ -467,12 +505,24 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element in each window of the last dimension; with its place on request.
+    """Take the largest element of each window of the last dimension.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
-    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    Args:
+        input: a tensor (N, C, L) or (C, L).
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: -inf added at both ends, at most K / 2.
+        dilation: distance of a window's elements.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: also return where the largest elements are.
+
+    Shape: (N, C, ⌊(L + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool1d(taper.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
+        (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     steps = () if stride is None else stride
     function = plain_max_pool1d_with_indices if return_indices else plain_max_pool1d
@@ -488,13 +538,26 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element in each window of the last two dimensions; with its place on request.
+    """Take the largest element of each window of the last two dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
-    tensor([[[ 5.,  7.],
-             [13., 15.]]])
+    Args:
+        input: a tensor (N, C, H, W) or (C, H, W).
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a pair.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: also return where the largest elements are, counted in the plane.
+
+    Shape: (N, C, H', W'), with H' = ⌊(H + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1 and W'
+        alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool2d(taper.arange(16.0).reshape(1, 4, 4), 2)
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
     """
     if return_indices:
         return max_pool2d_and_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -510,12 +573,25 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element in each window of the last three dimensions; with its place on request.
+    """Take the largest element of each window of the last three dimensions.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[7.]]]])
+    Args:
+        input: a tensor (N, C, D, H, W) or (C, D, H, W).
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: -inf added on all sides, at most K / 2.
+        dilation: distance of a window's elements, a number or a triple.
+        ceil_mode: round the number of windows up, not down.
+        return_indices: also return where the largest elements are, counted in the volume.
+
+    Shape: (N, C, D', H', W'), with D' = ⌊(D + 2·padding - dilation · (K - 1) - 1) / stride⌋ + 1,
+        and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_pool3d(taper.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
     """
     if return_indices:
         return max_pool3d_and_indices(input, kernel_size, stride, padding, dilation, ceil_mode)

@@ -49,7 +49,7 @@ def _check(array: ndarray, indices: ndarray, rank: int) -> None:
 
 
 def _unpooled(array: ndarray, indices: ndarray, rank: int, output_size: Shape) -> ndarray:
-    """Where two elements have one place, the later one stays."""
+    """Put elements at their places; where two have one place, the later one stays."""
     _check(array, indices, rank)
     require_dtype(f"max_unpool{rank}d", array, FLOATS)
     size = int(np.prod(output_size))
@@ -66,7 +66,7 @@ def _unpooled(array: ndarray, indices: ndarray, rank: int, output_size: Shape) -
 
 @op(name="max_unpool2d", tangent=LINEAR, public=False, method=False)
 def unpool2d(self: Array, indices: Array, output_size: Shape) -> Array:
-    """Elements at the indices of planes of zeros."""
+    """Put elements at their indices in planes of zeros."""
     return _unpooled(self, indices, 2, output_size)
 
 
@@ -77,7 +77,7 @@ def unpool2d_self(grad, indices):
 
 @op(name="max_unpool3d", tangent=LINEAR, public=False, method=False)
 def unpool3d(self: Array, indices: Array, output_size: Shape) -> Array:
-    """Elements at the indices of volumes of zeros."""
+    """Put elements at their indices in volumes of zeros."""
     return _unpooled(self, indices, 3, output_size)
 
 
@@ -96,11 +96,11 @@ def _numbers(value: Any, rank: int) -> Sequence[Any]:
 def _output_size(
     input: Any, kernel: Sequence[Any], stride: Sequence[Any], padding: Sequence[Any], wanted: Any
 ) -> list[Any]:
-    """The lengths that were pooled, as far as the settings tell; `wanted` may differ a little."""
+    """Compute the lengths that were pooled, as the settings tell; `wanted` may differ a little."""
     shape = input.size()
     rank = len(kernel)
     if len(shape) < rank or min(len(stride), len(padding)) < rank:
-        raise IndexError("tuple index out of range")  # as PyTorch
+        raise IndexError("tuple index out of range")  # as in PyTorch
     usual = [
         (shape[len(shape) - rank + dim] - 1) * stride[dim] + kernel[dim] - 2 * padding[dim]
         for dim in range(rank)
@@ -146,12 +146,23 @@ def max_unpool1d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """The elements that `max_pool1d` chose, in their places among zeros.
+    """Put the elements that `max_pool1d` chose back in their places, among zeros.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_unpool1d(taper.tensor([[3.0, 2.0]]), taper.tensor([[1, 2]]), 2)
-    tensor([[0., 3., 2., 0.]])
+    Args:
+        input: the chosen elements (N, C, L) or (C, L).
+        indices: their indices, as `max_pool1d` returned them.
+        kernel_size: length K of a window.
+        stride: step from window to window; K by default.
+        padding: padding of `max_pool1d`.
+        output_size: size of the result, where several fit.
+
+    Shape: (N, C, (L - 1) · stride - 2·padding + K).
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_unpool1d(taper.tensor([[3.0, 2.0]]), taper.tensor([[1, 2]]), 2)
+        tensor([[0., 3., 2., 0.]])
     """
     sizes, _ = _settings(1, input, kernel_size, stride, padding, output_size)
     lengths = (*_arguments("max_unpool2d", indices, sizes), 1)
@@ -167,13 +178,24 @@ def max_unpool2d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """The elements that `max_pool2d` chose, in their places among zeros.
+    """Put the elements that `max_pool2d` chose back in their places, among zeros.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_unpool2d(taper.tensor([[[3.0]]]), taper.tensor([[[3]]]), 2)
-    tensor([[[0., 0.],
-             [0., 3.]]])
+    Args:
+        input: the chosen elements (N, C, H, W) or (C, H, W).
+        indices: their indices, as `max_pool2d` returned them.
+        kernel_size: size K of a window, a number or a pair.
+        stride: step from window to window, a number or a pair; K by default.
+        padding: padding of `max_pool2d`.
+        output_size: size of the result, where several fit.
+
+    Shape: (N, C, H', W'), with H' = (H - 1) · stride - 2·padding + K and W' alike.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_unpool2d(taper.tensor([[[3.0]]]), taper.tensor([[[3]]]), 2)
+        tensor([[[0., 0.],
+                 [0., 3.]]])
     """
     sizes, _ = _settings(2, input, kernel_size, stride, padding, output_size)
     lengths = _arguments("max_unpool2d", indices, sizes)
@@ -194,12 +216,23 @@ def max_unpool3d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """The elements that `max_pool3d` chose, in their places among zeros.
+    """Put the elements that `max_pool3d` chose back in their places, among zeros.
 
-    >>> import taper
-    >>> from taper.nn import functional as F
-    >>> F.max_unpool3d(taper.tensor([[[[3.0]]]]), taper.tensor([[[[7]]]]), 2).sum()
-    tensor(3.)
+    Args:
+        input: the chosen elements (N, C, D, H, W) or (C, D, H, W).
+        indices: their indices, as `max_pool3d` returned them.
+        kernel_size: size K of a window, a number or a triple.
+        stride: step from window to window, a number or a triple; K by default.
+        padding: padding of `max_pool3d`.
+        output_size: size of the result, where several fit.
+
+    Shape: (N, C, D', H', W'), with D' = (D - 1) · stride - 2·padding + K, and so on.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> F.max_unpool3d(taper.tensor([[[[3.0]]]]), taper.tensor([[[[7]]]]), 2).sum()
+        tensor(3.)
     """
     sizes, steps = _settings(3, input, kernel_size, stride, padding, output_size)
     lengths = _arguments("max_unpool3d", indices, sizes)

@@ -17,7 +17,7 @@ from taper.tensor import Tensor
 
 @op(name="binomial_each", label="binomial", node="NotImplemented", public=False, method=False)
 def binomial_each(count: Array, prob: Array, generator: Any) -> Array:
-    """Successes of so many trials, each with its probability."""
+    """Draw successes of so many trials, each with its probability."""
     clash = broadcast_clash((count.shape, prob.shape))
     if clash is not None:
         raise clash
@@ -41,7 +41,7 @@ def binomial_each_tangent(count_t):
 
 @composite(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """How many of `count` trials succeed, each with probability `prob`; both broadcast.
+    """Draw how many of `count` trials succeed, each with probability `prob`; both broadcast.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

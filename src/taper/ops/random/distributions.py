@@ -2,6 +2,8 @@
 
 The numbers are PyTorch's for the same seed (D8): `sampling` draws them.  A fill is a write in
 place like any other, and what it overwrites gets the gradient zero.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.random.draws import check_generator
 from taper.sampling import continuous, discrete, integers
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 
 def number(function: str, name: str, position: int, value: Any) -> Any:
-    """An argument that must be a number."""
+    """Check that an argument is a number."""
     if isinstance(value, Tensor) and value._array.ndim == 0:
         return value._array.item()
     if isinstance(value, bool | int | float | np.number):
@@ -43,14 +45,14 @@ def number(function: str, name: str, position: int, value: Any) -> Any:
 
 
 def zeros(grad: Any) -> Any:
-    """The gradient of what random numbers do not depend on."""
+    """Make the gradient of what random numbers do not depend on."""
     if isinstance(grad, Tensor):
         return grad.new_zeros(grad.shape)
     return np.zeros_like(grad)
 
 
 def zeros_of(grad: Any, shape: Shape) -> Any:
-    """As `zeros`, in another shape."""
+    """Make zeros in another shape."""
     if isinstance(grad, Tensor):
         return grad.new_zeros(shape)
     return np.zeros(shape, grad.dtype)
@@ -60,11 +62,11 @@ def zeros_of(grad: Any, shape: Shape) -> Any:
 
 
 def _shadow(node: str) -> Op:
-    """The operator behind a fill as autograd sees it: gradient and tangent become zero."""
+    """Declare the operator behind a fill as autograd sees it: gradient and tangent become zero."""
 
     @op(name=f"fill_{node}", node=node, tangent=LINEAR, public=False, method=False)
     def overwritten(self: Array) -> Array:
-        """Zero: what remains of the tangent of numbers that are overwritten."""
+        """Return zero, the tangent of numbers that are overwritten."""
         return np.zeros_like(self)
 
     @derivative(overwritten, wrt="self")
@@ -93,7 +95,7 @@ _LOG_NORMAL = _shadow("LogNormalBackward0")
     method=False,
 )
 def _bernoulli_by_tensor(self: Array, p: Array) -> Array:
-    """As the other fills; the probabilities get the gradient zero, too."""
+    """Declare a fill by probabilities, which get the gradient zero, too."""
     return np.zeros_like(self)
 
 
@@ -108,7 +110,7 @@ def _probabilities(grad, p_shape):
 
 
 def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others: Tensor) -> Tensor:
-    """Write random numbers into a tensor, with all that a write in place asks for."""
+    """Write random numbers into a tensor, with all that a write in place requires."""
 
     def checked(array: np.ndarray) -> None:
         refuse_overlap(array)
@@ -119,12 +121,20 @@ def _fill(entry: Op, target: Tensor, write: Callable[[np.ndarray], Any], *others
 
 @composite(public=False, arrays=True)
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with normally distributed numbers.
+    """Fill the tensor with normally distributed numbers, in place.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.empty(2).normal_(mean=10, std=0.5)
-    tensor([10.7705,  9.8533])
+    Args:
+        mean: mean of the distribution.
+        std: standard deviation.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.empty(2).normal_(mean=10, std=0.5)
+        tensor([10.7705,  9.8533])
     """
     check_generator("normal_", generator)
     center, spread = number("normal_", "mean", 1, mean), number("normal_", "std", 2, std)
@@ -136,7 +146,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 
 def _start(function: str, named: dict[str, Any], otherwise: Any) -> Any:
-    """The argument `from`, which is a word of Python's and so cannot be a parameter."""
+    """Read the argument `from`, which is a keyword of Python's and so cannot be a parameter."""
     for name in named:
         if name != "from":
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
@@ -147,12 +157,20 @@ def _start(function: str, named: dict[str, Any], otherwise: Any) -> Any:
 def uniform_(
     self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **start: float
 ) -> Tensor:
-    """Fill with numbers evenly distributed over [from, to).
+    """Fill the tensor with numbers drawn evenly from an interval, in place.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.empty(2).uniform_(-1, 1)
-    tensor([-0.0075,  0.5364])
+    Args:
+        from_, start: lower bound; `from` as a keyword.
+        to: upper bound, which is not reached.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.empty(2).uniform_(-1, 1)
+        tensor([-0.0075,  0.5364])
     """
     check_generator("uniform_", generator)
     low = number("uniform_", "from", 1, _start("uniform_", start, from_))
@@ -168,12 +186,22 @@ def uniform_(
 def random_(
     self: Tensor, *bounds: Any, to: Any = None, generator: Any = None, **start: int
 ) -> Tensor:
-    """Fill with integers: `random_(from, to)` below `to`, `random_(to)` from 0, `random_()` all.
+    """Fill the tensor with integers drawn evenly, in place.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.empty(3).random_(2, 5)
-    tensor([4., 2., 4.])
+    Args:
+        bounds: `from, to`, or only `to` to begin at 0; without bounds all integers that the dtype
+            can tell apart, from 0 on.
+        to: integer above the highest, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        start: lowest integer, by the keyword `from`.
+
+    Returns: the tensor itself.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.empty(3).random_(2, 5)
+        tensor([4., 2., 4.])
     """
     check_generator("random_", generator)
     if start:
@@ -305,7 +333,7 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
     complex_gradient=False,
 )
 def normal_mean(mean: Array, std: float, generator: Any) -> Array:
-    """Normal numbers around the elements of `mean`."""
+    """Draw normal numbers around the elements of `mean`."""
     return continuous.normal_from(mean, std, generator)
 
 
@@ -318,7 +346,7 @@ def normal_mean(mean: Array, std: float, generator: Any) -> Array:
     complex_gradient=False,
 )
 def normal_std(mean: float, std: Array, generator: Any) -> Array:
-    """Normal numbers with the elements of `std` as standard deviations."""
+    """Draw normal numbers with the elements of `std` as standard deviations."""
     return continuous.normal_from(mean, std, generator)
 
 
@@ -331,7 +359,7 @@ def normal_std(mean: float, std: Array, generator: Any) -> Array:
     complex_gradient=False,
 )
 def normal_both(mean: Array, std: Array, generator: Any) -> Array:
-    """Normal numbers with an own mean and standard deviation each."""
+    """Draw normal numbers, each with its own mean and standard deviation."""
     clash = broadcast_clash([mean.shape, std.shape])
     if clash is not None:
         raise clash
@@ -371,14 +399,27 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers; mean and deviation are tensors, or numbers with `size`.
+    """Draw normally distributed numbers, each with its mean and standard deviation.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
-    tensor([ 1.5410, 99.7066])
-    >>> taper.normal(0.0, 0.1, (2,))
-    tensor([-0.2179,  0.0568])
+    Args:
+        mean: means, a tensor or a number.
+        std: standard deviations, a tensor or a number.
+        size: the lengths of the result, where both are numbers.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result, where both are numbers.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: `size`; the shape of `mean` and `std`, broadcast together, where one of them is a tensor.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.normal(taper.tensor([0.0, 100.0]), 1.0)
+        tensor([ 1.5410, 99.7066])
+        >>> taper.normal(0.0, 0.1, (2,))
+        tensor([-0.2179,  0.0568])
     """
     check_generator("normal", generator)
     by_mean, by_std = isinstance(mean, Tensor), isinstance(std, Tensor)
@@ -410,12 +451,12 @@ def normal(
 
 
 def _normal_into(out: Any, mean: Any, std: Any, generator: Any) -> Tensor:
-    """`out=` of `normal` with a tensor of parameters."""
+    """Write `normal` with a tensor of parameters into `out=`."""
 
     def draw(*parameters: Any) -> Tensor:
-        center, spread = (_array_of(each) for each in parameters)
+        center, spread = (array_of(each) for each in parameters)
         # A mean without deviations is spread over `out` as it is.
-        over = _array_of(out) if not isinstance(spread, np.ndarray) else spread
+        over = array_of(out) if not isinstance(spread, np.ndarray) else spread
         shapes = [each.shape for each in (center, over) if isinstance(each, np.ndarray)]
         clash = broadcast_clash(shapes)
         if clash is not None:
@@ -425,10 +466,6 @@ def _normal_into(out: Any, mean: Any, std: Any, generator: Any) -> Tensor:
 
     written: Tensor = compute_into("normal", draw, (mean, std), out)
     return written
-
-
-def _array_of(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
 
 
 def _given(*arguments: Any) -> list[Any]:
@@ -447,7 +484,7 @@ _NORMAL_SIGNATURES = (
 
 @op(name="bernoulli_each", label="bernoulli", node="BernoulliBackward0", public=False, method=False)
 def bernoulli_each(self: Array, generator: Any) -> Array:
-    """Ones with the probabilities that the elements are, and zeros."""
+    """Draw ones with the elements as probabilities, and zeros."""
     return discrete.bernoulli_(np.empty(self.shape, self.dtype), self, generator)
 
 
@@ -458,7 +495,7 @@ def bernoulli_each_self(grad):
 
 @op(name="bernoulli_all", label="bernoulli", node="NotImplemented", public=False, method=False)
 def bernoulli_all(self: Array, p: float, generator: Any) -> Array:
-    """Ones with one probability, and zeros, in the shape of a tensor."""
+    """Draw ones with one probability, and zeros, in the shape of a tensor."""
     return discrete.bernoulli_(np.empty(self.shape, self.dtype), p, generator)
 
 
@@ -478,12 +515,21 @@ def bernoulli_all_tangent(self_t):
 def bernoulli(
     input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Ones with the probabilities that the elements of `input` are (or with `p`), and zeros.
+    """Draw ones and zeros: each element is 1 with its own probability.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
-    tensor([0., 0., 1.])
+    Args:
+        input: tensor of probabilities in [0, 1].
+        p: one probability for all; only the shape of `input` counts then.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape and dtype of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.bernoulli(taper.tensor([0.0, 0.5, 1.0]))
+        tensor([0., 0., 1.])
     """
     if not isinstance(input, Tensor):
         refuse("bernoulli", "input", 1, "Tensor", input)
@@ -505,7 +551,7 @@ _BERNOULLI_SIGNATURES = (
 
 @op(name="poisson_each", label="poisson", node="PoissonBackward0", public=False, method=False)
 def poisson_each(self: Array, generator: Any) -> Array:
-    """Counts of events with the elements as rates."""
+    """Draw counts of events with the elements as rates."""
     return discrete.poisson(self, generator)
 
 
@@ -522,7 +568,7 @@ def counts_tangent(result):
 
 @composite(method=False)
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Counts of events, each with the rate at its place in `input`.
+    """Draw counts of events, each with the rate at its place in `input`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -537,7 +583,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
 @op(name="multinomial_rows", label="multinomial", public=False, method=False)
 def multinomial_rows(self: Array, num_samples: int, replacement: bool, generator: Any) -> Array:
-    """Indices drawn with the elements of each row as weights."""
+    """Draw indices with the elements of each row as weights."""
     return np.ascontiguousarray(discrete.multinomial(self, num_samples, replacement, generator))
 
 
@@ -556,12 +602,22 @@ def multinomial(
     generator: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices of categories, `num_samples` for each row, drawn with the row's weights.
+    """Draw indices of categories, weighted.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
-    tensor([1, 2])
+    Args:
+        input: weights of the categories, not negative; they need not sum to 1.
+        num_samples: how many indices are drawn for each row.
+        replacement: whether an index may be drawn again.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+
+    Shape: (c,) gives (num_samples,), (n, c) gives (n, num_samples); the result is int64.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.multinomial(taper.tensor([0.0, 10.0, 3.0, 0.0]), 2).sort().values
+        tensor([1, 2])
     """
     if not isinstance(input, Tensor):
         refuse("multinomial", "input", 1, "Tensor", input)

@@ -61,7 +61,7 @@ def _destination(
     dtype: Any,
     requires_grad: Any,
 ) -> np.ndarray:
-    """The array to fill, after the checks that all factories share."""
+    """Return the array to fill, after the checks that all factories share."""
     if requires_grad:
         check_flag(function, requires_grad)
     if out is None:
@@ -86,12 +86,24 @@ def rand(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers evenly distributed over [0, 1).
+    """Draw numbers evenly from the interval [0, 1).
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.rand(3)
-    tensor([0.4963, 0.7682, 0.0885])
+    Args:
+        sizes: the lengths, one by one or as one tuple.
+        size: the lengths, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.rand(3)
+        tensor([0.4963, 0.7682, 0.0885])
     """
     shape = _shape("rand", sizes, size)
     check_generator("rand", generator)
@@ -112,12 +124,24 @@ def randn(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers with mean 0 and standard deviation 1.
+    """Draw numbers from the normal distribution of mean 0 and standard deviation 1.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randn(3)
-    tensor([ 1.5410, -0.2934, -2.1788])
+    Args:
+        sizes: the lengths, one by one or as one tuple.
+        size: the lengths, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default the default floating dtype.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randn(3)
+        tensor([ 1.5410, -0.2934, -2.1788])
     """
     shape = _shape("randn", sizes, size)
     check_generator("randn", generator)
@@ -148,12 +172,26 @@ def randint(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from `low` to `high - 1`: `randint(high, size)` or `randint(low, high, size)`.
+    """Draw integers evenly from `low` to `high` - 1.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randint(2, 5, (3,))
-    tensor([4, 2, 4])
+    Args:
+        bounds: `high, size` or `low, high, size`.
+        low: lowest integer, as a keyword; 0 by default.
+        high: integer above the highest, as a keyword.
+        size: the lengths, as a keyword.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result; by default int64.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: the given lengths.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randint(2, 5, (3,))
+        tensor([4, 2, 4])
     """
     start, stop, sizes = _randint_arguments(bounds, low, high, size)
     check_generator("randint", generator)
@@ -205,12 +243,23 @@ def randperm(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The integers from 0 to n - 1 in random order.
+    """Draw a random order of the integers from 0 to n - 1.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randperm(5)
-    tensor([4, 0, 1, 3, 2])
+    Args:
+        n: how many integers.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        out: tensor that receives the result.
+        dtype: dtype of the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+
+    Shape: (n,)
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randperm(5)
+        tensor([4, 0, 1, 3, 2])
     """
     count = integer("randperm", "n", 1, n)
     check_generator("randperm", generator)
@@ -238,7 +287,7 @@ def _like(
     requires_grad: Any,
     memory_format: Any,
 ) -> np.ndarray:
-    """The array to fill for a tensor like `input`."""
+    """Return the array to fill for a tensor like `input`."""
     array = tensor_argument(function, "input", input)
     check_generator(function, generator)
     check_memory_format(function, memory_format)
@@ -260,12 +309,23 @@ def rand_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Numbers evenly distributed over [0, 1), in the shape and dtype of `input`.
+    """Draw numbers evenly from [0, 1), in the form of another tensor.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.rand_like(taper.zeros(2))
-    tensor([0.4963, 0.7682])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.rand_like(taper.zeros(2))
+        tensor([0.4963, 0.7682])
     """
     array = _like(
         "rand_like",
@@ -293,12 +353,23 @@ def randn_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Normally distributed numbers in the shape and dtype of `input`.
+    """Draw normally distributed numbers (mean 0, deviation 1), in the form of another tensor.
 
-    >>> import taper
-    >>> generator = taper.manual_seed(0)
-    >>> taper.randn_like(taper.zeros(2))
-    tensor([ 1.5410, -0.2934])
+    Args:
+        input: tensor whose shape, dtype and order of dimensions in memory are taken.
+        generator: source of random numbers; by default the one that `manual_seed` seeds.
+        dtype: another dtype for the result.
+        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        requires_grad: whether autograd records what is computed from the result.
+        memory_format: order of the dimensions in memory; by default that of the input.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> generator = taper.manual_seed(0)
+        >>> taper.randn_like(taper.zeros(2))
+        tensor([ 1.5410, -0.2934])
     """
     array = _like(
         "randn_like",
@@ -328,7 +399,7 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Integers from `low` (0 if left out) to `high - 1`, in the shape and dtype of `input`.
+    """Draw integers from `low` (0 if left out) to `high - 1`, in the form of `input`.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

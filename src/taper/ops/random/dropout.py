@@ -21,7 +21,7 @@ from taper.sampling.fill import dtype_of
 from taper.tensor import Tensor, wrap
 from taper.userwarning import warn_user
 
-# The value that SELU goes to for large negative inputs, with the opposite sign.
+# The value that SELU goes to for large negative inputs, with the sign changed.
 _SATURATION = 1.7580993408473766
 
 
@@ -30,7 +30,7 @@ _SATURATION = 1.7580993408473766
 
 @whole("dropout")
 def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) -> Tensor:
-    """Elements become zero with probability `p`, the others grow so that the mean stays."""
+    """Set elements to zero with probability `p`; the others grow so that the mean stays."""
     array = _checked(function, input, p)
     if p == 0 or not train or not array.size:
         return input
@@ -41,7 +41,7 @@ def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) ->
 
 @whole("feature_dropout")
 def _dropped_features(function: str, input: Any, p: float, train: bool, inplace: bool) -> Tensor:
-    """The same for whole channels, the slices of the second dimension."""
+    """Set whole channels, the slices of the second dimension, to zero."""
     array = _checked(function, input, p)
     if p == 0 or not train or not array.size:
         return input
@@ -54,7 +54,7 @@ def _dropped_features(function: str, input: Any, p: float, train: bool, inplace:
 def _dropped_alpha(
     function: str, input: Any, p: float, train: bool, inplace: bool, features: bool = False
 ) -> Tensor:
-    """Elements or channels become SELU's saturation value; mean and variance stay."""
+    """Set elements or channels to SELU's saturation value; mean and variance stay."""
     array = _checked(function, input, p)
     if p == 0 or not train or not array.size:
         return input
@@ -101,13 +101,24 @@ def _check_probability(p: float) -> None:
 
 @composite(method=False, public=False)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements become zero with probability `p`; the others are divided by `1 - p`.
+    """Set random elements to zero while training.
 
-    >>> import taper
-    >>> from taper.ops.random.dropout import dropout
-    >>> generator = taper.manual_seed(0)
-    >>> dropout(taper.ones(4), 0.5)
-    tensor([0., 0., 2., 0.])
+    result = x / (1 - p) with probability 1 - p, else 0
+
+    Args:
+        input: a tensor.
+        p: probability that an element becomes zero.
+        training: whether anything is dropped at all.
+        inplace: write the result into `input`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.dropout(taper.ones(4), 0.5)
+        tensor([0., 0., 2., 0.])
     """
     _check_probability(p)
     return _dropped("dropout", input, p, training, inplace)
@@ -117,13 +128,24 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout for SELU networks: keeps mean and variance.
+    """Drop random elements for networks with selu: mean and variance stay.
 
-    >>> import taper
-    >>> from taper.ops.random.dropout import alpha_dropout
-    >>> generator = taper.manual_seed(0)
-    >>> alpha_dropout(taper.ones(4), 0.5, training=True)
-    tensor([-0.7792, -0.7792,  1.6656, -0.7792])
+    result = a · x + b for kept elements, a · c + b for dropped ones, with c = -1.7581
+
+    Args:
+        input: a tensor.
+        p: probability that an element is dropped.
+        training: whether anything is dropped at all.
+        inplace: write the result into `input`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.alpha_dropout(taper.ones(4), 0.5, training=True)
+        tensor([-0.7792, -0.7792,  1.6656, -0.7792])
     """
     _check_probability(p)
     return _dropped_alpha("alpha_dropout", input, p, training, inplace)
@@ -133,20 +155,29 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels.
+    """Drop random channels as `alpha_dropout` drops elements.
 
-    >>> import taper
-    >>> from taper.ops.random.dropout import feature_alpha_dropout
-    >>> generator = taper.manual_seed(0)
-    >>> feature_alpha_dropout(taper.ones(1, 3, 2), 0.5, training=True)[0, :, 0]
-    tensor([-0.7792, -0.7792,  1.6656])
+    Args:
+        input: a tensor (N, C, *).
+        p: probability that a channel is dropped.
+        training: whether anything is dropped at all.
+        inplace: write the result into `input`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.feature_alpha_dropout(taper.ones(1, 3, 2), 0.5, training=True)[0, :, 0]
+        tensor([-0.7792, -0.7792,  1.6656])
     """
     _check_probability(p)
     return _dropped_alpha("feature_alpha_dropout", input, p, training, inplace, features=True)
 
 
 def _with_batch(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
-    """Feature dropout of an input that may lack the batch dimension."""
+    """Drop channels of an input that may lack the batch dimension."""
     if batched:
         return _dropped_features("feature_dropout", input, p, training, inplace)
     single = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
@@ -158,15 +189,24 @@ def _with_batch(input: Tensor, p: float, training: bool, inplace: bool, batched:
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels of an input (C, L) or (N, C, L).
+    """Set random channels to zero while training; the others are divided by 1 - p.
 
-    >>> import taper
-    >>> from taper.ops.random.dropout import dropout1d
-    >>> generator = taper.manual_seed(0)
-    >>> dropout1d(taper.ones(3, 2))
-    tensor([[0., 0.],
-            [0., 0.],
-            [2., 2.]])
+    Args:
+        input: a tensor (C, L) or (N, C, L).
+        p: probability that a channel becomes zero.
+        training: whether anything is dropped at all.
+        inplace: write the result into `input`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.dropout1d(taper.ones(3, 2))
+        tensor([[0., 0.],
+                [0., 0.],
+                [2., 2.]])
     """
     _check_probability(p)
     ndim = input.dim()
@@ -183,13 +223,22 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels of an input (N, C, H, W).
+    """Set random channels to zero while training; the others are divided by 1 - p.
 
-    >>> import taper
-    >>> from taper.ops.random.dropout import dropout2d
-    >>> generator = taper.manual_seed(0)
-    >>> dropout2d(taper.ones(1, 3, 1, 1)).flatten()
-    tensor([0., 0., 2.])
+    Args:
+        input: a tensor (N, C, H, W).
+        p: probability that a channel becomes zero.
+        training: whether anything is dropped at all.
+        inplace: write the result into `input`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.dropout2d(taper.ones(1, 3, 1, 1)).flatten()
+        tensor([0., 0., 2.])
     """
     _check_probability(p)
     ndim = input.dim()
@@ -210,13 +259,22 @@ def dropout2d(
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels of an input (C, D, H, W) or (N, C, D, H, W).
+    """Set random channels to zero while training; the others are divided by 1 - p.
 
-    >>> import taper
-    >>> from taper.ops.random.dropout import dropout3d
-    >>> generator = taper.manual_seed(0)
-    >>> dropout3d(taper.ones(1, 3, 1, 1, 1)).flatten()
-    tensor([0., 0., 2.])
+    Args:
+        input: a tensor (C, D, H, W) or (N, C, D, H, W).
+        p: probability that a channel becomes zero.
+        training: whether anything is dropped at all.
+        inplace: write the result into `input`.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> from taper.nn import functional as F
+        >>> generator = taper.manual_seed(0)
+        >>> F.dropout3d(taper.ones(1, 3, 1, 1, 1)).flatten()
+        tensor([0., 0., 2.])
     """
     _check_probability(p)
     ndim = input.dim()
@@ -238,7 +296,7 @@ def _warn_dimensions(name: str, ndim: int, spatial: int, wanted: str) -> None:
 # --- the functions in the top namespace: f(input, p, train) and f_(input, p, train) ----------
 
 
-_TOP_LEVEL_DOC = """As `nn.functional`'s function of this kind; `{name}_` works in place.
+_TOP_LEVEL_DOC = """Drop elements or channels as in `nn.functional`; `{name}_` works in place.
 
     >>> import taper
     >>> taper.{label}(taper.ones(1, 2), 0.5, train=False)

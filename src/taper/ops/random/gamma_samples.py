@@ -30,7 +30,7 @@ from taper.tensor import Tensor
 
 
 def _in_double(kernel: str, first: ndarray, *others: ndarray) -> list[ndarray]:
-    """The arguments of a gradient, of one dtype, broadcast and in double precision."""
+    """Convert the arguments of a gradient, of one dtype and broadcast, to double precision."""
     for other in others:
         clash = broadcast_clash((first.shape, other.shape))
         if clash is not None:
@@ -49,7 +49,7 @@ def _in_double(kernel: str, first: ndarray, *others: ndarray) -> list[ndarray]:
 
 @op(name="_standard_gamma_grad", node="StandardGammaGradBackward0", method=False)
 def standard_gamma_gradient(self: Array, output: Array) -> Array:
-    """The derivative of gamma numbers `output` with respect to their concentrations `input`.
+    """Compute the derivative of gamma numbers `output` by their concentrations `input`.
 
     >>> import taper
     >>> taper._standard_gamma_grad(taper.tensor([1.0, 5.0]), taper.tensor([0.5, 6.0]))
@@ -77,7 +77,7 @@ def standard_gamma_gradient_tangent(self_t, output_t):
     method=False,
 )
 def standard_gamma_each(self: Array, generator: Any) -> Array:
-    """Gamma numbers of rate 1 with the elements as concentrations."""
+    """Draw gamma numbers of rate 1 with the elements as concentrations."""
     return gamma.standard_gamma(self, generator)
 
 
@@ -93,7 +93,7 @@ def standard_gamma_each_tangent(self_t):
 
 @composite(name="_standard_gamma", method=False)
 def standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
-    """Numbers of the gamma distribution of rate 1, each with the concentration at its place.
+    """Draw numbers of the gamma distribution of rate 1, each with its concentration.
 
     Their gradient with respect to the concentration is that at a fixed probability.
 
@@ -112,7 +112,7 @@ def standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
 
 @op(name="_dirichlet_grad", node="NotImplemented", method=False)
 def dirichlet_gradient(x: Array, alpha: Array, total: Array) -> Array:
-    """The derivative of beta numbers `x` with respect to `alpha`, divided by `1 - x`.
+    """Compute the derivative of beta numbers `x` with respect to `alpha`, over `1 - x`.
 
     `total` is the sum of both parameters, of which the other one is fixed.
 
@@ -143,7 +143,7 @@ def dirichlet_gradient_tangent(x_t, alpha_t, total_t):
     method=False,
 )
 def sample_dirichlet_each(self: Array, generator: Any) -> Array:
-    """Points of simplices with the elements of each row as concentrations."""
+    """Draw points of simplices with the elements of each row as concentrations."""
     return gamma.dirichlet(self, generator)
 
 
@@ -159,7 +159,7 @@ def sample_dirichlet_each_tangent(self_t):
 
 @composite(name="_sample_dirichlet", method=False)
 def sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
-    """Points of the Dirichlet distribution, one for each row of concentrations.
+    """Draw points of the Dirichlet distribution, one for each row of concentrations.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

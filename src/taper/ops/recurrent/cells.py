@@ -1,7 +1,7 @@
 """Recurrent cells, and layers that record every step: RNN, LSTM and GRU in terms of operators.
 
-Owns: one step of each kind, and how a layer walks over the steps of a sequence.  The graph is the
-one of PyTorch's own steps.  `layers` has those that are one operator.
+Owns: one step of each kind, and how a layer walks over the steps of a sequence. The graph is that
+of PyTorch's own steps. Layers that are one operator are in `layers`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Weights: TypeAlias = Sequence[Any]
 
 
 def _plus(one: Tensor, other: Tensor) -> Tensor:
-    """The sum, in the place of the first: PyTorch refuses what would have to be expanded."""
-    if local.state.transforms:  # the second may be one for each example
+    """Add into the first tensor: PyTorch refuses what would have to be expanded."""
+    if local.state.transforms:  # the second may differ from example to example
         return one + other
     return one.add_(other)
 
@@ -63,7 +63,7 @@ def _gru_step(inputs: Tensor, state: State, weights: Weights) -> State:
 
 
 def _step(inputs: Tensor, state: State, weights: Weights, mode: int) -> State:
-    """The state after a step, given what the input adds to the gates."""
+    """Compute the state after a step, given what the input adds to the gates."""
     if mode == LSTM:
         return _lstm_step(inputs, state, weights)
     if mode == GRU:
@@ -72,7 +72,7 @@ def _step(inputs: Tensor, state: State, weights: Weights, mode: int) -> State:
 
 
 def _check_gates(inputs: Tensor, mode: int) -> None:
-    """Raise for whole numbers, in whose place PyTorch cannot write the gates."""
+    """Raise for whole numbers: PyTorch cannot write the gates into them."""
     kind = inputs.dtype
     if mode in (LSTM, GRU) and not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(
@@ -91,7 +91,7 @@ def layer_by_steps(
     batch_sizes: Sequence[int],
     mode: int,
 ) -> tuple[Tensor, State]:
-    """Outputs and last state of a layer; `batch_sizes` are those of packed input, else empty."""
+    """Compute outputs and last state of a layer; `batch_sizes` are empty unless packed."""
     inputs = linear(input, weights[0], weights[2])
     _check_gates(inputs, mode)
     if batch_sizes:
@@ -109,7 +109,7 @@ def layer_by_steps(
 def _packed(
     inputs: Tensor, weights: Weights, state: State, batch_sizes: Sequence[int], mode: int
 ) -> tuple[list[Tensor], State]:
-    """Sequences drop out when they end; their last states are put together afterwards."""
+    """Run forwards over packed sequences: they drop out when they end; last states are joined."""
     outputs, ended = [], []
     start, last = 0, batch_sizes[0]
     for count in batch_sizes:
@@ -128,7 +128,7 @@ def _packed(
 def _packed_backwards(
     inputs: Tensor, weights: Weights, first: State, batch_sizes: Sequence[int], mode: int
 ) -> tuple[list[Tensor], State]:
-    """Sequences come in where they end, with their first states."""
+    """Run backwards over packed sequences: they come in where they end, with their first states."""
     outputs: list[Tensor] = []
     start, last = inputs.size(0), batch_sizes[-1]
     state = tuple([each.narrow(0, 0, last) for each in first])
@@ -200,7 +200,7 @@ def lstm_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One step of an LSTM: the next state and cells.
+    """Do one step of an LSTM: return the next state and cells.
 
     >>> import taper
     >>> one, zero = taper.ones(1, 1), taper.zeros(1, 1)
@@ -220,7 +220,7 @@ def gru_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of a GRU: the next state.
+    """Do one step of a GRU: return the next state.
 
     >>> import taper
     >>> one, zero = taper.ones(1, 1), taper.zeros(1, 1)
@@ -243,7 +243,7 @@ def _plain_cell(function: str, mode: int) -> Callable[..., Tensor]:
         return _cell(function, mode, input, hx, w_ih, w_hh, b_ih, b_hh)[0]
 
     cell.__name__ = cell.__qualname__ = function
-    cell.__doc__ = f"""One step of an RNN with {function.split("_")[1]}: the next state.
+    cell.__doc__ = f"""Do one step of an RNN with {function.split("_")[1]}: return the next state.
 
     >>> import taper
     >>> one = taper.ones(1, 1)

@@ -1,9 +1,9 @@
 """Recurrent networks on whole sequences: `lstm`, `gru`, `rnn_tanh`, `rnn_relu`.
 
-Owns: the operator that is one layer in one direction, its gradient, and the stacking of layers.
-The computation is in `arrays.recurrent`; `cells` has the same step by step, each step
-recorded.  That serves where the operator cannot: second derivatives, forward mode, transforms of
-`func`, projections, complex numbers, and all that is wrong with arguments.
+Owns: the operator that is one layer in one direction, its gradient, and the stacking of layers. The
+computation is in `arrays.recurrent`. `cells` computes the same step by step, each step recorded. It
+serves where the operator cannot: second derivatives, forward mode, transforms of `func`,
+projections, complex numbers, and all that is wrong with arguments.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def rnn_layer(
     batch_sizes: tuple[int, ...],
     mode: int,
 ) -> tuple[Array, Array, Array, Array]:
-    """A layer in one direction: outputs, last state, last cells, what the gradient needs."""
+    """Run a layer in one direction: outputs, last state, last cells, what the gradient needs."""
     weights = (weight0, weight1, weight2, weight3)
     return _layer(input, weights, hx, cx, reverse, batch_sizes, mode)
 
@@ -119,7 +119,7 @@ def mkldnn_rnn_layer(
     batch_first: bool,
     train: bool,
 ) -> tuple[Array, Array, Array, Array]:
-    """The same under the name by which PyTorch shows a layer of an LSTM, saving what that saves."""
+    """Run an LSTM's layer under PyTorch's name for it, saving what PyTorch saves."""
     weights = (weight0, weight1, weight2, weight3)
     return _layer(input, weights, hx_, cx_, reverse, batch_sizes, mode)
 
@@ -147,7 +147,7 @@ def rnn_layer_backward(
     mode: int,
     output_mask: tuple[bool, ...],
 ) -> Any:
-    """The gradients of input, weights, state and cells; None where `output_mask` says so."""
+    """Compute the gradients of input, weights, state and cells; None outside `output_mask`."""
     found = kernels.backward(
         (_rows(grad_output), _wide(grad_hy), _wide(grad_cy)),
         _rows(input),
@@ -253,7 +253,7 @@ def _recorded_gradients(
     mode: int,
     needs: Sequence[bool],
 ) -> list[Any]:
-    """The gradients as Tensors that can be differentiated: the layer runs again, step by step."""
+    """Compute gradients that can be differentiated: the layer runs again, step by step."""
     create = is_grad_enabled()
     with enable_grad():
         # Other tensors with the same history, so that these gradients end at the layer.
@@ -277,7 +277,7 @@ def _recorded_gradients(
 
 
 class _Network:
-    """The arguments that all layers share, and how one of them is computed."""
+    """Holds the arguments that all layers share, and runs the layers."""
 
     def __init__(
         self,
@@ -298,7 +298,7 @@ class _Network:
         self.directions = 2 if bidirectional else 1
 
     def weights(self, params: Sequence[Tensor], projected: bool) -> list[Weights]:
-        """The parameters of each layer and direction: two weights, two biases, projection."""
+        """List the parameters of each layer and direction: two weights, two biases, projection."""
         count = (4 if self.has_biases else 2) + projected
         if len(params) % count:
             raise RuntimeError("got an incorrect number of RNN parameters")
@@ -310,13 +310,13 @@ class _Network:
         return groups
 
     def fit(self, input: Tensor, states: Sequence[Tensor], weights: Sequence[Weights]) -> bool:
-        """Whether the operator can do it: all shapes are right, all numbers real."""
+        """Tell whether the operator can do it: all shapes are right, all numbers real."""
         state, array = local.state, input._array
         if state.mode & DUAL or state.transforms:
             return False
         any_dtype = state.autocast is not None
         if any_dtype and (self.mode != LSTM or self.batch_sizes or array.dtype.itemsize == 8):
-            return False  # as in PyTorch: autocast has a say in each product
+            return False  # as in PyTorch, autocast takes part in each product
         sizes, shape = self.batch_sizes, array.shape
         if array.dtype not in _FLOATING or not array.size:
             return False
@@ -365,7 +365,7 @@ class _Network:
     def run(
         self, input: Tensor, states: Sequence[State], weights: Sequence[Weights], whole: bool
     ) -> tuple[Tensor, list[State]]:
-        """The outputs of the last layer, and the last states of all."""
+        """Compute the outputs of the last layer, and the last states of all."""
         last = []
         for number in range(self.num_layers):
             outputs = []
@@ -381,7 +381,7 @@ class _Network:
 
 
 def _states(network: _Network, hx: Sequence[Tensor], groups: int, whole: bool) -> list[State]:
-    """The first states of each layer and direction."""
+    """List the first states of each layer and direction."""
     wanted = network.num_layers * network.directions
     if whole:
         return [tuple([each.select(0, place) for each in hx]) for place in range(wanted)]
@@ -449,7 +449,7 @@ _SETTINGS = "bool has_biases, int num_layers, float dropout, bool train, bool bi
 
 
 def _overloads(hx: str) -> list[tuple[str, list[list[str]]]]:
-    """The two signatures, for packed input and for padded, and their pairs of kind and name."""
+    """List the two signatures, for packed and for padded input, as pairs of kind and name."""
     rest = f"{hx} hx, tuple of Tensors params, {_SETTINGS}"
     signatures = (
         f"(Tensor data, Tensor batch_sizes, {rest})",
@@ -462,7 +462,7 @@ _OF_TWO_STATES, _OF_ONE_STATE = _overloads("tuple of Tensors"), _overloads("Tens
 
 
 def _bound(function: str, mode: int, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments of either overload: input, batch sizes or None, ..., batch first or False."""
+    """Return the arguments of either overload: input, batch sizes or None, ..., batch first."""
     overloads = _OF_TWO_STATES if mode == LSTM else _OF_ONE_STATE
     for signature, words in overloads:
         values = list(args)
@@ -483,7 +483,7 @@ def _bound(function: str, mode: int, args: Sequence[Any], kwargs: dict[str, Any]
 
 @composite(method=False)
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs, last states and last cells of an LSTM of several layers.
+    """Compute outputs, last states and last cells of an LSTM of several layers.
 
     `lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`,
     or for a packed sequence `lstm(data, batch_sizes, hx, params, ...)` without `batch_first`.
@@ -499,7 +499,7 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 @composite(method=False)
 def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """Outputs and last states of a GRU of several layers; arguments as those of `lstm`.
+    """Compute outputs and last states of a GRU of several layers; arguments as for `lstm`.
 
     >>> import taper
     >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(3, 1)
@@ -512,7 +512,7 @@ def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 
 @composite(method=False)
 def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """Outputs and last states of an RNN of several layers with tanh; arguments as of `lstm`.
+    """Compute outputs and last states of an RNN of several layers with tanh; see `lstm`.
 
     >>> import taper
     >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(1, 1)
@@ -525,7 +525,7 @@ def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 
 @composite(method=False)
 def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """Outputs and last states of an RNN of several layers with relu; arguments as of `lstm`.
+    """Compute outputs and last states of an RNN of several layers with relu; see `lstm`.
 
     >>> import taper
     >>> x, zero, w = taper.ones(2, 1, 1), taper.zeros(1, 1, 1), taper.ones(1, 1)

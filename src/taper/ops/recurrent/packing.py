@@ -33,7 +33,7 @@ def _check_lengths(lengths: Any) -> None:
 
 
 def _batch_sizes(input: ndarray, lengths: ndarray, batch_first: bool) -> ndarray:
-    """How many sequences each time step has, longer ones first; refuses what cannot be packed."""
+    """Count the sequences of each time step, longer ones first; refuse what cannot be packed."""
     if not isinstance(batch_first, bool):
         refuse("_pack_padded_sequence", "batch_first", 3, "bool", batch_first)
     _check_lengths(lengths)
@@ -63,7 +63,7 @@ def _batch_sizes(input: ndarray, lengths: ndarray, batch_first: bool) -> ndarray
 
 
 def _present(padded: ndarray, batch_sizes: ndarray, batch_first: bool) -> tuple[ndarray, ndarray]:
-    """The padded array, time first, and which of its places belong to a sequence."""
+    """Return the padded array, time first, and which of its places belong to a sequence."""
     by_time = padded.swapaxes(0, 1) if batch_first else padded
     by_time = by_time[: len(batch_sizes)]
     present = np.arange(by_time.shape[1]) < batch_sizes[: len(by_time), None]
@@ -78,7 +78,7 @@ def _present(padded: ndarray, batch_sizes: ndarray, batch_first: bool) -> tuple[
     method=False,
 )
 def pack(input: Array, lengths: Array, batch_first: bool) -> tuple[Array, Array]:
-    """The rows of padded sequences without the padding, and the number of rows of each step."""
+    """Take the rows of padded sequences without the padding; also return the rows of each step."""
     batch_sizes = _batch_sizes(input, lengths, batch_first)
     by_time, present = _present(input, batch_sizes, batch_first)
     return by_time[present], batch_sizes
@@ -86,14 +86,14 @@ def pack(input: Array, lengths: Array, batch_first: bool) -> tuple[Array, Array]
 
 @op(name="_packed_rows", tangent=LINEAR, public=False, method=False)
 def packed_rows(input: Array, batch_sizes: Array, batch_first: bool) -> Array:
-    """The same with the number of rows already known."""
+    """Take the rows, with the number of rows already known."""
     by_time, present = _present(input, batch_sizes, batch_first)
     return by_time[present]
 
 
 @op(name="_pack_padded_sequence_backward", tangent=LINEAR, public=False, method=False)
 def pack_backward(grad: Array, input_size: Shape, batch_sizes: Array, batch_first: bool) -> Array:
-    """Rows at their places in padded sequences, zero elsewhere."""
+    """Put rows at their places in padded sequences, zero elsewhere."""
     result = np.zeros(input_size, grad.dtype)
     by_time, present = _present(result, batch_sizes, batch_first)
     by_time[present] = grad
@@ -127,7 +127,7 @@ def pack_tangent(input_t, result1, batch_first):
 def pad_packed(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Tensor, Tensor]:
-    """Packed rows as padded sequences, and the lengths; a length of 0 or less is the longest."""
+    """Pad packed rows, and return the lengths; a length of 0 or less is the longest."""
     _check_lengths(batch_sizes._array)
     sizes: list[int] = batch_sizes.tolist()
     if not sizes:
@@ -160,7 +160,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences beside each other, the shorter ones filled up to the length of the longest."""
+    """Put sequences side by side, the shorter ones filled up to the length of the longest."""
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
     for number, each in enumerate(sequences):

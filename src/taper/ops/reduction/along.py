@@ -1,8 +1,8 @@
-"""Elements picked along one dimension by an index array, and put back: what max, sort, topk,
-kthvalue, median, mode, cummax and the losses differentiate with.
+"""Elements picked along one dimension by an index array, and put back.
 
-Owns: two linear primitives that are each other's derivative, and the mask helper of formulas.
-Everything takes arrays and Tensors.
+The derivatives of max, sort, topk, kthvalue, median, mode, cummax and the losses use them. Owns:
+two linear primitives that are each other's derivative, and the mask helper of formulas. Everything
+takes arrays and Tensors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from taper.tensor import Tensor
 
 @op(tangent=LINEAR, public=False, method=False)
 def take_along(self: Array, dim: int, indices: Array, keepdim: bool = True) -> Array:
-    """The elements at `indices` along `dim`; without `keepdim` the indices lack that dimension."""
+    """Take the elements at `indices` along `dim`, which the indices lack without `keepdim`."""
     if not self.ndim:
         return self.copy()
     return taken(self, indices, wrap_dim(dim, self.ndim))
@@ -35,7 +35,7 @@ def take_along_self(grad: Any, self_shape: Shape, dim: int, indices: Any, keepdi
 def put_along(
     self: Array, shape: Shape, dim: int, indices: Array, keepdim: bool = True, unique: bool = True
 ) -> Array:
-    """Zeros of `shape` with the elements of `self` added at `indices` along `dim`.
+    """Make zeros of `shape` and add the elements of `self` at `indices` along `dim`.
 
     `unique` promises that no place is named twice.
     """
@@ -56,9 +56,9 @@ def put_along_self(grad: Any, dim: int, indices: Any, keepdim: bool) -> Any:
 
 
 def taken(array: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
-    """The elements at `indices` along a dimension, in the shape of `indices`.
+    """Take the elements at `indices` along a dimension, in the shape of `indices`.
 
-    `indices` has the other dimensions of `array`; it may lack `axis`.  2 us for a 5 x 5 array,
+    `indices` has the other dimensions of `array`; it may lack `axis`. Takes 2 us for a 5 x 5 array,
     where np.take_along_axis takes 8.
     """
     places = flat_index(indices, array.shape, axis)
@@ -66,7 +66,7 @@ def taken(array: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
 
 
 def flat_index(indices: np.ndarray, shape: Shape, axis: int) -> np.ndarray:
-    """Positions along one dimension of an array as positions in the flattened array."""
+    """Convert positions along one dimension to positions in the flattened array."""
     if len(shape) == 1:
         return indices
     inner = math.prod(shape[axis + 1 :])
@@ -81,7 +81,7 @@ def flat_index(indices: np.ndarray, shape: Shape, axis: int) -> np.ndarray:
 
 
 def in_dtype_of(value: Any, other: Any) -> Any:
-    """`value` in the dtype of `other`, both arrays or both Tensors."""
+    """Convert `value` to the dtype of `other`, both arrays or both Tensors."""
     if isinstance(value, Tensor):
         return value if value.dtype is other.dtype else value.to(other.dtype)
     if value.dtype is other.dtype:
@@ -92,7 +92,7 @@ def in_dtype_of(value: Any, other: Any) -> Any:
 
 
 def filled(value: Any, mask: Any, number: float) -> Any:
-    """`value` with a number where `mask` is true."""
+    """Replace `value` by a number where `mask` is true."""
     if isinstance(value, Tensor):
         return value.masked_fill(mask, number)
     return np.where(mask, np.asarray(value).dtype.type(number), value)

@@ -1,7 +1,7 @@
 """Histograms with the edges of their bins: histogram, and histogramdd for points.
 
-A bin holds its lower edge, the last one both edges.  Nothing here has a derivative; as in PyTorch
-that is said when one is asked for.
+A bin holds its lower edge, the last one both edges. Nothing here has a derivative; as in PyTorch,
+the backward pass says so.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _check_counts(counts: Sequence[int]) -> None:
 
 
 def _outer_edges(points: ndarray, span: Sequence[float] | None) -> list[tuple[float, float]]:
-    """The lowest and highest edge in each dimension: as given, or of the points."""
+    """Find the lowest and highest edge in each dimension: as given, or of the points."""
     width = points.shape[-1]
     if span is not None:
         if len(span) != 2 * width:
@@ -120,7 +120,7 @@ def _outer_edges(points: ndarray, span: Sequence[float] | None) -> list[tuple[fl
 
 
 def _check_dtype(points: ndarray, span: Sequence[float] | None = None) -> None:
-    """Half precision has no kernel that finds the span of the points."""
+    """Refuse half precision, which has no kernel that finds the span of the points."""
     if span is None and (points.dtype.kind != "f" or points.itemsize < 4):
         raise no_kernel("histogramdd", points.dtype)
     if points.dtype.kind not in "fV":
@@ -149,7 +149,7 @@ def _even_edges(
 def _counted(
     points: ndarray, edges: Sequence[ndarray], weight: ndarray | None, density: bool
 ) -> ndarray:
-    """How many points, or how much weight, each bin holds."""
+    """Count the points, or add up the weights, in each bin."""
     shape = tuple([each.size - 1 for each in edges])
     rows = points.reshape(math.prod(points.shape[:-1]), points.shape[-1])
     inside = np.ones(len(rows), bool)
@@ -191,7 +191,7 @@ def _as_column(self: ndarray) -> ndarray:
 def histogram_of_count(
     self: Array, bins: int, range: Any, weight: Array | None, density: bool
 ) -> tuple[Array, Array]:
-    """The histogram with so many bins of one width."""
+    """Compute the histogram with so many bins of one width."""
     points = _as_column(self)
     flat = weight if weight is None or weight.shape != self.shape else weight.reshape(-1)
     edges = _even_edges(points, (bins,), range, flat)
@@ -220,7 +220,7 @@ def histogram_of_count_tangent(self_t):
 def histogram_of_edges(
     self: Array, bins: Array, weight: Array | None, density: bool
 ) -> tuple[Array, Array]:
-    """The histogram with these edges."""
+    """Compute the histogram with these edges."""
     points = _as_column(self)
     flat = weight if weight is None or weight.shape != self.shape else weight.reshape(-1)
     _check_edges(points, (bins,))
@@ -253,10 +253,10 @@ def histogram(
     density: bool = False,
     out: Any = None,
 ) -> Any:
-    """How many elements, or how much weight, falls into each bin, and the edges of the bins.
+    """Count the elements, or add up their weights, in each bin; also return the edges.
 
     `bins` is a tensor of edges, or a number of bins of one width in `range` (by default that of the
-    elements).  Elements outside are not counted.  With `density` the integral is 1.
+    elements). Elements outside are not counted. With `density` the integral is 1.
 
     >>> import taper
     >>> taper.histogram(taper.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
@@ -309,7 +309,7 @@ def _refuse_histogram(positional: Sequence[Any], **keywords: Any) -> NoReturn:
 def histogramdd_bin_edges(
     self: Array, bins: tuple[int, ...], range: Any, weight: Array | None, density: bool
 ) -> Array:
-    """The edges of the bins in each dimension."""
+    """Find the edges of the bins in each dimension."""
     return _even_edges(self, bins, range, weight)
 
 
@@ -327,7 +327,7 @@ def histogramdd_bin_edges_tangent(self_t):
 def histogramdd_from_bin_cts(
     self: Array, bins: tuple[int, ...], range: Any, weight: Array | None, density: bool
 ) -> Array:
-    """How many points fall into each of so many bins of one size."""
+    """Count the points in each of so many bins of one size."""
     return _counted(self, _even_edges(self, bins, range, weight), weight, density)
 
 
@@ -345,7 +345,7 @@ def histogramdd_from_bin_cts_tangent(self_t):
 def histogramdd_from_bin_tensors(
     self: Array, bins: Arrays, weight: Array | None, density: bool
 ) -> Array:
-    """How many points fall into each of the bins with these edges."""
+    """Count the points in each of the bins with these edges."""
     _check_edges(self, bins)
     _check_weight(self, weight)
     _check_counts([each.size - 1 for each in bins])
@@ -371,7 +371,7 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many points, the rows of the last dimension, fall into each bin of a grid.
+    """Count the points, rows of the last dimension, in each bin of a grid.
 
     `bins` holds the edges in each dimension, or their numbers, or one number for all; `range` the
     lowest and highest edge of each dimension in turn.

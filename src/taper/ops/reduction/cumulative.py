@@ -23,11 +23,11 @@ from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import exp, log
 from taper.ops.reduction.along import filled, put_along, take_along
 from taper.ops.shape.split import cat
-from taper.tensor import Tensor, is_complex, wrap
+from taper.tensor import Tensor, array_of, is_complex, wrap
 
 
 def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
-    """`ufunc.accumulate` along a dimension in PyTorch's result dtype and precision."""
+    """Run `ufunc.accumulate` along a dimension in PyTorch's result dtype and precision."""
     dim = wrap_dim(dim, array.ndim)
     if dtype is not None:
         target = dtype.numpy
@@ -36,6 +36,8 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
         target = array.dtype if array.dtype.kind in "fcV" else INT64
     if not array.ndim:
         return array.astype(target)
+    if target.kind == "b" and array.size:
+        raise no_kernel(f"cum{'sum' if ufunc is np.add else 'prod'}_out_cpu", target)
     if target.kind in "fV":
         return ufunc.accumulate(array, dim, FLOAT64).astype(target, copy=False)
     if target.kind == "c":
@@ -48,11 +50,22 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
 
 @op(tangent=LINEAR, inplace=True, out=True, layout=ROW_MAJOR)
 def cumsum(self: Array, dim: int, *, dtype: Any = None) -> Array:
-    """The sum of the elements up to each one along a dimension; of integers in int64.
+    """Add up the elements from the first to each one, along a dimension.
 
-    >>> import taper
-    >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
-    tensor([1., 3., 6.])
+    result[i] = input[0] + … + input[i]
+
+    Args:
+        input: a tensor; integers and bools are added in int64.
+        dim: dimension to go along.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+
+    Shape: the result has the shape of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([1., 3., 6.])
     """
     return _accumulated(np.add, self, dim, dtype)
 
@@ -64,7 +77,7 @@ def cumsum_self(grad: Any, dim: int) -> Any:
 
 @op(tangent=LINEAR, public=False, method=False)
 def reverse_cumsum(self: Array, dim: int) -> Array:
-    """The sum of the elements from each one to the end."""
+    """Sum the elements from each one to the end."""
     if not self.ndim:
         return self.copy()
     total = _accumulated(np.add, np.flip(self, dim), dim, None)
@@ -81,7 +94,7 @@ def reverse_cumsum_self(grad: Any, dim: int) -> Any:
 
 @op(inplace=True, out=True, layout=ROW_MAJOR)
 def cumprod(self: Array, dim: int, *, dtype: Any = None) -> Array:
-    """The product of the elements up to each one along a dimension; of integers in int64.
+    """Multiply the elements up to each one along a dimension; integers in int64.
 
     >>> import taper
     >>> taper.cumprod(taper.tensor([1.0, 2.0, 3.0]), dim=0)
@@ -100,7 +113,7 @@ def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
         dim = wrap_dim(dim, self.ndim)
         others = conj(cumprod(leave_one_out(self, dim), dim + 1))
         return (others * _not_before(self, dim) * grad.unsqueeze(dim)).sum(dim + 1)
-    # What precedes the first zero is as above; its own gradient is that of the product without it.
+    # Before the first zero all is as above; the zero's gradient is that of the product without it.
     zeros_so_far = np.cumsum(self == 0, dim)
     first = (self == 0) & (zeros_so_far == 1)
     ordinary = reverse_cumsum(grad * conj(result), dim) / np.where(zeros_so_far, 1, conj(self))
@@ -120,15 +133,15 @@ def cumprod_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> T
 
 
 def has_zero(values: Any) -> bool:
-    """Whether an array or Tensor has a zero, where products cannot be divided by a factor."""
-    array = values._array if isinstance(values, Tensor) else values
+    """Tell whether there is a zero, where products cannot be divided by a factor."""
+    array = array_of(values)
     return not array.all()
 
 
 def leave_one_out(values: Tensor, dim: int) -> Tensor:
-    """A new dimension before `dim`: its entry i holds the values with a one in place i.
+    """Add a dimension before `dim` whose entry i holds the values with a one in place i.
 
-    Products over it are those without factor i, differentiable to any order also at zeros.
+    Products over it are those without factor i, differentiable to any order even at zeros.
     """
     length = values._array.shape[dim]
     shape = values._array.shape
@@ -137,7 +150,7 @@ def leave_one_out(values: Tensor, dim: int) -> Tensor:
 
 
 def _not_before(values: Tensor, dim: int) -> Tensor:
-    """One where the position along the second of two equal dimensions is not before the first."""
+    """Return one where the second of two equal dimensions is not before the first, else zero."""
     length = values._array.shape[dim]
     return _square(np.triu(np.ones((length, length), values._array.dtype)), values, dim)
 
@@ -150,7 +163,7 @@ def _square(matrix: np.ndarray, values: Tensor, dim: int) -> Tensor:
 
 
 def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, Any]:
-    """Running extrema with the place of each: of equal elements the last; NaN wins."""
+    """Find running extrema and their places: of equal elements the last; NaN wins."""
     dim = wrap_dim(dim, array.ndim)
     if array.dtype.kind == "c" and array.ndim and array.size:
         raise no_kernel(f"{name}_cpu", array.dtype)
@@ -167,11 +180,12 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     outputs=("values", "indices"),
     nondifferentiable=(1,),
     returns=return_types.cummax,
+    complex_gradient=False,
     out=True,
     layout=ROW_MAJOR,
 )
 def cummax(self: Array, dim: int) -> tuple[Array, Array]:
-    """The largest element up to each one along a dimension, and where it is.
+    """Find the largest element up to each one along a dimension, and where it is.
 
     >>> import taper
     >>> taper.cummax(taper.tensor([1.0, 3.0, 2.0]), dim=0).indices
@@ -184,11 +198,12 @@ def cummax(self: Array, dim: int) -> tuple[Array, Array]:
     outputs=("values", "indices"),
     nondifferentiable=(1,),
     returns=return_types.cummin,
+    complex_gradient=False,
     out=True,
     layout=ROW_MAJOR,
 )
 def cummin(self: Array, dim: int) -> tuple[Array, Array]:
-    """The smallest element up to each one along a dimension, and where it is.
+    """Find the smallest element up to each one along a dimension, and where it is.
 
     >>> import taper
     >>> taper.cummin(taper.tensor([2.0, 3.0, 1.0]), dim=0).values
@@ -214,7 +229,7 @@ def running_tangent(self_t: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, 
 
 @op(out=True, layout=ROW_MAJOR)
 def logcumsumexp(self: Array, dim: int) -> Array:
-    """The logarithm of the running sum of exponentials along a dimension, without overflow.
+    """Take the logarithm of the running sum of exponentials along a dimension, without overflow.
 
     >>> import taper
     >>> taper.logcumsumexp(taper.tensor([0.0, 0.0, 0.0]), dim=0)
@@ -243,7 +258,7 @@ def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
     if is_complex(self):
         remaining = logcumsumexp(_flipped(log(conj(grad)) - result, dim), dim)
         return conj(exp(_flipped(remaining, dim) + self))
-    # In logarithms, for positive and negative gradients apart, so that nothing overflows.
+    # Computed in logarithms, apart for positive and negative gradients, so that nothing overflows.
     positive = _flipped(_log_positive(grad) - result, dim)
     negative = _flipped(_log_positive(-grad) - result, dim)
     return exp(_flipped(logcumsumexp(positive, dim), dim) + self) - exp(
@@ -263,12 +278,12 @@ def logcumsumexp_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int)
 
 
 def _log_positive(value: Any) -> Any:
-    """The logarithm of positive elements; for others the lowest number and a gradient of zero.
+    """Take the logarithm of positive elements; others give the lowest number and no gradient.
 
-    It is finite, so that differences of two of them are no NaN.
+    The lowest number is finite, so that the difference of two of them is not NaN.
     """
     others = value <= 0
-    array = value._array if isinstance(value, Tensor) else value
+    array = array_of(value)
     lowest = float(ml_dtypes.finfo(array.dtype).min)
     return filled(log(filled(value, others, 1.0)), others, lowest)
 
@@ -291,7 +306,7 @@ def diff(
     out: Tensor | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """The differences of neighbours along a dimension, `n` times over.
+    """Subtract neighbours along a dimension, `n` times over.
 
     `prepend` and `append` are joined to the input first.
 
@@ -312,7 +327,7 @@ def diff(
     for each in ends:
         _check_end(input, each, dim)
     result = input
-    if ends and n:  # as in PyTorch they are not joined to what is only copied
+    if ends and n:  # as in PyTorch, not joined where the input is only copied
         parts = [each for each in (prepend, input, append) if each is not None]
         result = cat(parts, dim)
     return _differences(result, n, dim)

@@ -1,7 +1,7 @@
 """The largest and smallest elements, and where they are.
 
 Full reductions and amax/amin share the gradient evenly among ties; max(dim) and min(dim) give it to
-the first.  NaN is larger and smaller than anything.
+the first. NaN is larger and smaller than anything.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KINDS = {np.maximum: LARGEST, np.minimum: SMALLEST}
 
 
 def _reduced(ufunc: Any, array: np.ndarray, axes: Any, keepdims: bool) -> Any:
-    """The largest or smallest elements; `axes` is a tuple, or None for all."""
+    """Find the largest or smallest elements; `axes` is a tuple, or None for all."""
     found = reduce_natively(_KINDS[ufunc], array, axes, keepdims)
     return ufunc.reduce(array, axes, None, None, keepdims) if found is None else found
 
@@ -62,18 +62,18 @@ def _whole(ufunc: Any, name: str, array: np.ndarray) -> Any:
 
 @op(label="max", node="MaxBackward1", out=True, public=False, method=False)
 def max_all(self: Array) -> Array:
-    """The largest element."""
+    """Find the largest element."""
     return _whole(np.maximum, "max", self)
 
 
 @op(label="min", node="MinBackward1", out=True, public=False, method=False)
 def min_all(self: Array) -> Array:
-    """The smallest element."""
+    """Find the smallest element."""
     return _whole(np.minimum, "min", self)
 
 
 def share_evenly(grad: Any, values: Any, chosen: Any) -> Any:
-    """The gradient of choosing one element of all, shared by those equal to it (NaN to NaN)."""
+    """Share the gradient of choosing one element among those equal to it (NaN equals NaN)."""
     mask = _equal_to(values, chosen)
     share = grad / mask.sum()
     if isinstance(mask, Tensor):
@@ -82,7 +82,7 @@ def share_evenly(grad: Any, values: Any, chosen: Any) -> Any:
 
 
 def share_tangent(values_t: Tensor, values: Tensor, chosen: Tensor) -> Tensor:
-    """The tangent of choosing one element of all: the mean of those equal to it."""
+    """Average the tangents of the elements equal to the chosen one."""
     mask = _equal_to(values, chosen)
     return sum_all(values_t * mask) / mask.sum()
 
@@ -132,7 +132,7 @@ def _along(
     layout=ROW_MAJOR,
 )
 def max_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-    """The largest elements along a dimension, and where the first of them is."""
+    """Find the largest elements along a dimension, and where the first of them is."""
     return _along(np.maximum, "argmax", "max", self, dim, keepdim)
 
 
@@ -148,7 +148,7 @@ def max_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]
     layout=ROW_MAJOR,
 )
 def min_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-    """The smallest elements along a dimension, and where the first of them is."""
+    """Find the smallest elements along a dimension, and where the first of them is."""
     return _along(np.minimum, "argmin", "min", self, dim, keepdim)
 
 
@@ -187,13 +187,29 @@ def max(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Any:
-    """The largest element; with `dim` also where it is; with another tensor `maximum`.
+    """Find the largest element, of all or along a dimension; nan is larger than any number.
 
-    >>> import taper
-    >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
-    torch.return_types.max(
-    values=tensor(3.),
-    indices=tensor(1))
+    `max(input, other)` with a second tensor is `maximum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the largest element; with `dim` a named tuple (values, indices). The gradient is shared
+        evenly among equal largest elements without `dim`, and goes to the one at `indices` with it.
+
+    Example:
+        >>> import taper
+        >>> taper.max(taper.tensor([1.0, 3.0, 2.0]), dim=0)
+        torch.return_types.max(
+        values=tensor(3.),
+        indices=tensor(1))
     """
     keepdim = keepdim or keepdims
     return _public(max_all, max_dim, maximum, input, dim, keepdim, other, out, axis)
@@ -222,11 +238,28 @@ def min(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Any:
-    """The smallest element; with `dim` also where it is; with another tensor `minimum`.
+    """Find the smallest element, of all or along a dimension; nan is smaller than any number.
 
-    >>> import taper
-    >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
-    tensor([1., 0.])
+    `min(input, other)` with a second tensor is `minimum`.
+
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default all elements are searched.
+        keepdim: keep the reduced dimensions, with length 1.
+        other: a tensor to compare with instead, element by element.
+        out: tensor, or pair of tensors, that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Returns: the smallest element; with `dim` a named tuple (values, indices). The gradient is
+        shared evenly among equal smallest elements without `dim`, and goes to the one at `indices`
+        with it.
+
+    Example:
+        >>> import taper
+        >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
+        tensor([1., 0.])
     """
     keepdim = keepdim or keepdims
     return _public(min_all, min_dim, minimum, input, dim, keepdim, other, out, axis)
@@ -282,13 +315,13 @@ def _over(ufunc: Any, name: str, array: np.ndarray, dim: Dims, keepdim: bool) ->
 
 @op(label="amax", node="AmaxBackward0", out=True, public=False, method=False, layout=ROW_MAJOR)
 def amax_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """The largest elements along dimensions."""
+    """Find the largest elements along dimensions."""
     return _over(np.maximum, "amax", self, dim, keepdim)
 
 
 @op(label="amin", node="AminBackward0", out=True, public=False, method=False, layout=ROW_MAJOR)
 def amin_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """The smallest elements along dimensions."""
+    """Find the smallest elements along dimensions."""
     return _over(np.minimum, "amin", self, dim, keepdim)
 
 
@@ -316,7 +349,9 @@ def amax(
     axis: Any = (),
     keepdims: bool = False,
 ) -> Tensor:
-    """The largest elements along dimensions, by default of all.
+    """Find the largest elements along dimensions, by default of all.
+
+    Equal largest elements share the gradient evenly.
 
     >>> import taper
     >>> taper.amax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
@@ -339,7 +374,9 @@ def amin(
     axis: Any = (),
     keepdims: bool = False,
 ) -> Tensor:
-    """The smallest elements along dimensions, by default of all.
+    """Find the smallest elements along dimensions, by default of all.
+
+    Equal smallest elements share the gradient evenly.
 
     >>> import taper
     >>> taper.amin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=0)
@@ -354,7 +391,7 @@ def amin(
 
 @op(outputs=("min", "max"), returns=return_types.aminmax, out=True, layout=ROW_MAJOR)
 def aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
-    """The smallest and the largest element, of all or along a dimension.
+    """Find the smallest and the largest element, of all or along a dimension.
 
     >>> import taper
     >>> taper.aminmax(taper.tensor([1.0, 3.0, 2.0]))
@@ -434,13 +471,13 @@ def _index(argument: str, array: np.ndarray, dim: int | None, keepdim: bool) -> 
 
 @op(label="argmax", out=True, public=False, method=False)
 def argmax_dim(self: Array, dim: int | None, keepdim: bool = False) -> Array:
-    """Where the largest element is."""
+    """Find the index of the largest element."""
     return _index("argmax", self, dim, keepdim)
 
 
 @op(label="argmin", out=True, public=False, method=False)
 def argmin_dim(self: Array, dim: int | None, keepdim: bool = False) -> Array:
-    """Where the smallest element is."""
+    """Find the index of the smallest element."""
     return _index("argmin", self, dim, keepdim)
 
 
@@ -454,11 +491,21 @@ def argmax(
     axis: int | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Where the largest element is: counted in the flattened tensor, or along a dimension.
+    """Find the index of the largest element.
 
-    >>> import taper
-    >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
-    tensor([1, 0])
+    Args:
+        input: a tensor.
+        dim: dimension to search along; by default the index counts in the flattened tensor.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`, in int64; of equal elements the first counts.
+
+    Example:
+        >>> import taper
+        >>> taper.argmax(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)
+        tensor([1, 0])
     """
     dim, keepdim = _one_dim(axis if dim is None else dim, "argmax"), keepdim or keepdims
     if out is not None:
@@ -476,7 +523,7 @@ def argmin(
     axis: int | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Where the smallest element is: counted in the flattened tensor, or along a dimension.
+    """Find the index of the smallest element, in the flattened tensor or along a dimension.
 
     >>> import taper
     >>> taper.argmin(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1)

@@ -31,10 +31,10 @@ _SIGNATURES = """
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
-    """The slope along each dimension, or along those of `dim`, from neighbouring elements.
+    """Estimate the slope along each dimension, or along those of `dim`, from neighbours.
 
     `spacing` is the distance of neighbours: a number, one for each dimension, or for each a tensor
-    of coordinates.  At the edges the slope has the error of first or second order.
+    of coordinates. At the edges `edge_order` 1 or 2 is the order of the error.
 
     >>> import taper
     >>> taper.gradient(taper.tensor([1.0, 4.0, 9.0, 16.0]))
@@ -54,7 +54,7 @@ def gradient(
 
 
 def _steps(input: Tensor, spacing: Any, dims: Sequence[int], chosen: bool) -> Sequence[Any]:
-    """The distance or the coordinates for each dimension."""
+    """Return the distance or the coordinates for each dimension."""
     if spacing is None:
         spacing = 1.0
     elif isinstance(spacing, Tensor) and spacing.ndim == 0:
@@ -107,7 +107,7 @@ def _check(input: Tensor, dims: Sequence[int], edge_order: int) -> None:
 
 
 def _by_distance(input: Any, dim: int, step: Any, edge_order: int) -> Any:
-    """The slope of samples at equal distances."""
+    """Compute the slope of samples at equal distances."""
 
     def part(start: int, end: int | None) -> Any:
         return slice_dim(input, dim, start, end)
@@ -125,12 +125,12 @@ def _by_distance(input: Any, dim: int, step: Any, edge_order: int) -> Any:
 
 
 def _divided(value: Any, number: Any) -> Any:
-    """A tensor over a number, on the node of PyTorch's C++; a change of dtype needs another."""
+    """Divide a tensor by a number with the node of PyTorch's C++, unless the dtype changes."""
     return div_scalar(value, number) if _keeps_dtype(value, number) else value / number
 
 
 def _times(value: Any, number: Any) -> Any:
-    """The same for products."""
+    """Multiply a tensor by a number, likewise."""
     return mul_scalar(value, number) if _keeps_dtype(value, number) else value * number
 
 
@@ -140,7 +140,7 @@ def _keeps_dtype(value: Any, number: Any) -> bool:
 
 
 def _by_coordinates(input: Any, dim: int, coordinates: Any, edge_order: int) -> Any:
-    """The slope of samples at given places: the parabola through three neighbours."""
+    """Compute the slope of samples at given places, by the parabola through three neighbours."""
 
     def part(start: int, end: int | None) -> Any:
         return slice_dim(input, dim, start, end)

@@ -1,4 +1,4 @@
-"""hash_tensor: one number for many, so that two tensors can be compared by what they hold."""
+"""hash_tensor: one number for many elements, so that tensors can be compared by content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from taper.tensor import Tensor
 
 @op(name="xor_of_bits", label="hash_tensor", public=False, method=False, layout=ROW_MAJOR)
 def xor_of_bits(self: Array, dim: Dims, keepdim: bool) -> Array:
-    """The exclusive or of all elements as 64 bits; numbers are widened to that first."""
+    """Compute the exclusive or of all elements, first widened to 64 bits."""
     if self.dtype.kind == "c":
         raise no_kernel("xor_sum_cpu", self.dtype)
     axes = axes_of(dim, self.ndim)
@@ -49,7 +49,7 @@ def hash_tensor(
     mode: int = 0,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A hash of the elements along dimensions, or of all: the exclusive or of their bits.
+    """Hash the elements along dimensions, or all: the exclusive or of their bits.
 
     >>> import taper
     >>> taper.hash_tensor(taper.tensor([1, 2, 4]))

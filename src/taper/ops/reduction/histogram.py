@@ -61,7 +61,7 @@ def _check_search(sequence: np.ndarray, values: np.ndarray, scalar: bool, sorter
 def search_sorted(
     self: Array, values: Array, right: bool, out_int32: bool, sorter: Array | None
 ) -> Array:
-    """Where `values` would be inserted into sorted rows; a NaN among them is the largest."""
+    """Find where `values` would be inserted into sorted rows; NaN counts as the largest."""
     _check_search(self, values, False, sorter)
     if self.dtype.kind in "bc" and values.size:
         raise no_kernel("searchsorted_out_cpu", self.dtype)
@@ -79,7 +79,7 @@ def search_sorted(
 
 
 def _places(row: np.ndarray, values: np.ndarray, right: bool) -> Any:
-    """Where values belong in one sorted row: by halving, past every NaN that is met, as PyTorch."""
+    """Find values in one sorted row by halving, past every NaN that is met, as PyTorch does."""
     if row.dtype.kind != "f" or not np.isnan(row).any():
         return np.searchsorted(row, values, "right" if right else "left")
     start, end = np.zeros(values.shape, INT64), np.full(values.shape, row.size)
@@ -115,7 +115,7 @@ def searchsorted(
     sorter: Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Where values would be inserted into a sorted sequence, row by row, to keep it sorted.
+    """Find where values would be inserted into a sorted sequence, row by row.
 
     By default before equal elements, with `right` (or `side="right"`) after them.
 
@@ -161,7 +161,7 @@ def bucketize(
     right: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The number of the bucket between sorted boundaries that each value falls into.
+    """Find the bucket between sorted boundaries that each value falls into.
 
     A value equal to a boundary belongs to the bucket below it, with `right` to the one above.
 
@@ -179,7 +179,7 @@ def bucketize(
 
 @op(node="NotImplemented")
 def bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
-    """How often each non-negative integer occurs, or the sum of its weights.
+    """Count how often each non-negative integer occurs, or add up its weights.
 
     >>> import taper
     >>> taper.bincount(taper.tensor([0, 2, 2]))
@@ -216,9 +216,9 @@ def bincount_tangent(weights_t: Any) -> Any:
 
 @op(out=True)
 def histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
-    """How many elements fall into each of `bins` equal parts of the range from `min` to `max`.
+    """Count the elements in each of `bins` equal parts of the range from `min` to `max`.
 
-    Elements outside are not counted.  With `min == max` the range is that of the elements.
+    Elements outside are not counted. With `min == max` the range is that of the elements.
 
     >>> import taper
     >>> taper.histc(taper.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=2)
@@ -251,5 +251,5 @@ def histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array
 
 
 def _most_counted(dtype: np.dtype) -> float:
-    """Where counting one by one in a dtype ends: the number that one more does not change."""
+    """Return the number that counting one by one in a dtype cannot exceed."""
     return float(2 / ml_dtypes.finfo(dtype).eps)

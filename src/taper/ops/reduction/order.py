@@ -1,7 +1,7 @@
 """Sorting, and picking elements by rank: sort, topk, kthvalue, median, mode.
 
-NaN is larger than any number.  Of equal elements the first comes first, also where PyTorch leaves
-the order open (`topk`, `kthvalue`), so indices of ties may differ from it.
+NaN is larger than any number. Of equal elements the first comes first, even where PyTorch leaves
+the order open (`topk`, `kthvalue`): there the indices of ties may differ from PyTorch's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
 from taper.factory import integer
 from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import compute_into, run_out
 from taper.ops.reduction.along import put_along, take_along, taken
 from taper.ops.reduction.extrema import share_evenly, share_tangent
@@ -31,12 +32,12 @@ _PAIR: Any = {"outputs": ("values", "indices"), "nondifferentiable": (1,), "out"
 
 
 def order_along(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
-    """The indices that sort an array along a dimension; equal elements keep their order."""
+    """Find the indices that sort an array along a dimension; equal elements keep their order."""
     if array.dtype.kind == "V":
-        array = array.astype(np.float32)  # the comparison of bfloat16 knows no NaN
+        array = array.astype(np.float32)  # comparisons of bfloat16 do not know NaN
     if not descending:
         return np.argsort(array, axis, kind="stable")
-    # Sorted backwards and read backwards: NaN comes first, ties stay in order.
+    # Sorted and read backwards: NaN comes first, and ties stay in order.
     reverse = np.argsort(np.flip(array, axis), axis, kind="stable")
     return array.shape[axis] - 1 - np.flip(reverse, axis)
 
@@ -62,7 +63,7 @@ def _sorted(array: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
     layout=PRESERVED,
 )
 def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """The elements in order along a dimension, and where they were."""
+    """Sort the elements along a dimension, and return where they were."""
     return _sorted(self, dim, descending)
 
 
@@ -77,7 +78,7 @@ def sort_values(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     layout=PRESERVED,
 )
 def sort_stable(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """As `sort_values`, for the overload that asks for stability."""
+    """Sort as `sort_values`, for the overload that asks for stability."""
     return _sorted(self, dim, descending)
 
 
@@ -91,13 +92,24 @@ def sort(
     out: Any = None,
     axis: int | None = None,
 ) -> Any:
-    """The elements in order along a dimension, and where they were; equal ones keep their order.
+    """Sort the elements along a dimension; nan counts as larger than any number.
 
-    >>> import taper
-    >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
-    torch.return_types.sort(
-    values=tensor([1., 2., 3.]),
-    indices=tensor([1, 2, 0]))
+    Args:
+        input: a tensor.
+        dim: dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; here they always do.
+        out: pair of tensors that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Returns: a named tuple (values, indices), both with the shape of `input`; indices are int64.
+
+    Example:
+        >>> import taper
+        >>> taper.sort(taper.tensor([3.0, 1.0, 2.0]))
+        torch.return_types.sort(
+        values=tensor([1., 2., 3.]),
+        indices=tensor([1, 2, 0]))
     """
     if axis is not None:
         dim = axis
@@ -105,6 +117,13 @@ def sort(
     if out is not None:
         return run_out(which.op, (input, dim, descending), out)
     return which(input, dim, descending)
+
+
+declare_overloads(
+    sort,
+    "*, bool stable, int dim = -1, bool descending = False",
+    "int dim = -1, bool descending = False",
+)
 
 
 @composite()
@@ -116,18 +135,35 @@ def argsort(
     stable: bool = False,
     axis: int | None = None,
 ) -> Tensor:
-    """The indices that put the elements in order along a dimension.
+    """Find the indices that sort a tensor along a dimension.
 
-    >>> import taper
-    >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
-    tensor([1, 2, 0])
+    Args:
+        input: a tensor.
+        dim: dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; here they always do.
+        axis: NumPy's name for `dim`.
+
+    Shape: the result has the shape of `input`, in int64.
+
+    Example:
+        >>> import taper
+        >>> taper.argsort(taper.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
     """
     return sort(input.detach(), dim, descending, axis=axis).indices
 
 
+declare_overloads(
+    argsort,
+    "*, bool stable, int dim = -1, bool descending = False",
+    "int dim = -1, bool descending = False",
+)
+
+
 @composite()
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements in order along the first dimension.
+    """Sort the elements along the first dimension.
 
     >>> import taper
     >>> taper.msort(taper.tensor([[3, 1], [2, 4]]))
@@ -146,13 +182,22 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def topk(
     self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
-    """The `k` largest (or smallest) elements along a dimension, and where they are.
+    """Find the `k` largest (or smallest) elements along a dimension.
 
-    They are in order also without `sorted`.
+    Args:
+        input: a tensor.
+        k: how many elements.
+        dim: dimension to search along.
+        largest: whether the largest are wanted; else the smallest.
+        sorted: whether they come in order; here they always do.
+        out: pair of tensors that receives the result.
 
-    >>> import taper
-    >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
-    tensor([3., 2.])
+    Returns: a named tuple (values, indices), shaped as `input` with length `k` along `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.topk(taper.tensor([3.0, 1.0, 2.0]), 2).values
+        tensor([3., 2.])
     """
     if type(k) is not int:
         k = integer("topk", "k", 2, k)
@@ -175,7 +220,7 @@ def topk(
 
 
 def _ordered_top(array: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray:
-    """The indices of the first `k` in order, without sorting all."""
+    """Find the indices of the first `k` in order, without sorting all."""
     length = array.shape[axis]
     place = length - k if largest else k - 1
     if not k:
@@ -205,7 +250,7 @@ def picked_tangent(self_t: Tensor, indices: Tensor, dim: int) -> tuple[Tensor, N
 
 
 def _picked(array: np.ndarray, axis: int, indices: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
-    """The elements at `indices`, which have length 1 along `axis`."""
+    """Pick the elements at `indices`, which have length 1 along `axis`."""
     values = taken(array, indices, axis)
     if keepdim:
         return values, indices
@@ -214,7 +259,7 @@ def _picked(array: np.ndarray, axis: int, indices: np.ndarray, keepdim: bool) ->
 
 @op(returns=return_types.kthvalue, **_PAIR)
 def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
-    """The `k`-th smallest element along a dimension, counted from 1, and where it is.
+    """Find the `k`-th smallest element along a dimension, counted from 1, and where it is.
 
     >>> import taper
     >>> taper.kthvalue(taper.tensor([3.0, 1.0, 2.0]), 2).values
@@ -237,7 +282,7 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
 
 
 def _middle(array: np.ndarray, skip_nan: bool) -> Any:
-    """The lower of the two middle elements; NaN if there are none or, unskipped, one is NaN."""
+    """Find the lower middle element; NaN if there are none or, unless skipped, one is NaN."""
     if array.dtype.kind in "bc":
         raise no_kernel("median_cpu", array.dtype)
     flat = array.reshape(-1)
@@ -274,13 +319,13 @@ def _middle_along(
 
 @op(name="median_all", label="median", node="MedianBackward0", public=False, method=False)
 def median_all(self: Array) -> Array:
-    """The median of all elements."""
+    """Find the median of all elements."""
     return np.asarray(_middle(self, False), self.dtype)
 
 
 @op(name="nanmedian_all", label="nanmedian", node="NanmedianBackward0", public=False, method=False)
 def nanmedian_all(self: Array) -> Array:
-    """The median of all elements but NaN."""
+    """Find the median of all elements but NaN."""
     return np.asarray(_middle(self, True), self.dtype)
 
 
@@ -306,7 +351,7 @@ def median_all_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
     **_PAIR,
 )
 def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-    """The median along a dimension, and where it is."""
+    """Find the median along a dimension, and where it is."""
     return _middle_along(self, dim, keepdim, False)
 
 
@@ -320,7 +365,7 @@ def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Arr
     **_PAIR,
 )
 def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-    """The median along a dimension without NaN, and where it is."""
+    """Find the median along a dimension without NaN, and where it is."""
     return _middle_along(self, dim, keepdim, True)
 
 
@@ -344,7 +389,7 @@ def median(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Any:
-    """The median; of an even number of elements the lower one; with `dim` also where it is.
+    """Find the median, the lower of two middle elements; with `dim` also where it is.
 
     >>> import taper
     >>> taper.median(taper.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -379,7 +424,7 @@ def nanmedian(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Any:
-    """The median of the elements that are no NaN; see `median`.
+    """Find the median of the elements that are not NaN; see `median`.
 
     >>> import taper
     >>> taper.nanmedian(taper.tensor([1.0, float("nan"), 3.0, 2.0]))
@@ -398,7 +443,9 @@ def nanmedian(
 
 @op(returns=return_types.mode, **_PAIR)
 def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
-    """The most frequent element along a dimension, the smallest of several, and where it is last.
+    """Find the most frequent element along a dimension, and where it is last.
+
+    Of equally frequent elements the smallest counts.
 
     >>> import taper
     >>> taper.mode(taper.tensor([1, 2, 2, 3]))
@@ -414,7 +461,7 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
         raise no_kernel("mode_cpu", self.dtype)
     order = order_along(self, axis, False)
     values = taken(self, order, axis)
-    # How long the run of equal elements is that ends at each place.
+    # The length of the run of equal elements that ends at each place.
     shape = (-1,) + (1,) * (self.ndim - axis - 1)
     places = np.arange(self.shape[axis]).reshape(shape)
     fresh = np.ones(self.shape, bool)

@@ -29,7 +29,7 @@ def quantile(
     axis: int | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The `q`-quantiles of all elements, or along a dimension; NaN if one is among them.
+    """Compute the `q`-quantiles of all elements, or along a dimension; NaN if one is NaN.
 
     `q` is a number between 0 and 1, or a 1-d tensor of them, which adds a first dimension.
 
@@ -53,7 +53,7 @@ def nanquantile(
     axis: int | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The `q`-quantiles of the elements that are no NaN; see `quantile`.
+    """Compute the `q`-quantiles of the elements that are not NaN; see `quantile`.
 
     >>> import taper
     >>> taper.nanquantile(taper.tensor([1.0, float("nan"), 3.0]), 0.5)
@@ -86,7 +86,7 @@ def _quantile(
 
 
 def _ordered(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Shape]:
-    """The elements in order along the last dimension, and the shape of one quantile of them."""
+    """Sort the elements along the last dimension; also return the shape of one quantile."""
     shape = input._array.shape
     if dim is None or not shape:
         return sort_values(input.flatten(), -1, False).values, (1,) * len(shape) * keepdim
@@ -98,7 +98,7 @@ def _ordered(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Sha
 
 
 def _checked(input: Tensor, q: Any, dim: int | None, interpolation: str) -> Tensor:
-    """The ranks as a tensor, after PyTorch's checks in PyTorch's order."""
+    """Return the ranks as a tensor, after PyTorch's checks in PyTorch's order."""
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
@@ -128,7 +128,7 @@ def _checked(input: Tensor, q: Any, dim: int | None, interpolation: str) -> Tens
 def _interpolated(
     ordered: Tensor, shape: Shape, ranks: Tensor, interpolation: str, skip_nan: bool
 ) -> Tensor:
-    """Quantiles along the last dimension of sorted elements: one for each rank."""
+    """Compute quantiles along the last dimension of sorted elements, one for each rank."""
     length = ordered._array.shape[-1]
     ordered = ordered.view((*shape, length))
     missing = (ordered._array != ordered._array).sum(-1, keepdims=True)
@@ -136,7 +136,7 @@ def _interpolated(
         top = np.maximum(length - missing - 1, 0).astype(ranks._array.dtype)
         place = ranks * wrap(top)
     else:
-        # Where a NaN is among the elements, the last one in order is NaN.
+        # If any element is NaN, the last in order is.
         hit = np.broadcast_to(missing > 0, (*shape, ranks._array.shape[0]))
         place = (ranks * float(length - 1)).expand(hit.shape).masked_fill(wrap(hit), length - 1.0)
     rounding = {"lower": "floor", "higher": "ceil", "nearest": "round"}.get(interpolation)

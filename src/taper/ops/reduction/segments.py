@@ -34,7 +34,7 @@ _UFUNCS |= {"amax": np.maximum, "amin": np.minimum}
 
 
 def _bounds(data: ndarray, lengths: ndarray | None, offsets: ndarray | None, axis: int) -> ndarray:
-    """Where the pieces begin and end: one row for each combination of outer dimensions."""
+    """Find where the pieces begin and end: one row for each combination of outer dimensions."""
     given: Any = lengths if offsets is None else offsets
     if given.dtype not in (np.int32, INT64):
         kernel = "lengths" if offsets is None else "offsets"
@@ -46,7 +46,7 @@ def _bounds(data: ndarray, lengths: ndarray | None, offsets: ndarray | None, axi
 
 
 def _pieces(data: ndarray, bounds: ndarray, axis: int) -> Pieces:
-    """First and last (excluded) row of each piece, of all outer dimensions in turn."""
+    """Return first and last (excluded) row of each piece, for all outer dimensions in turn."""
     shift = np.arange(len(bounds))[:, None] * data.shape[axis]
     return (bounds[:, :-1] + shift).ravel(), (bounds[:, 1:] + shift).ravel()
 
@@ -57,14 +57,14 @@ def _as_rows(data: ndarray, axis: int) -> ndarray:
 
 
 def _reduced(rows: ndarray, pieces: Pieces, reduce: str, initial: float) -> ndarray:
-    """Each piece combined with `initial`; means are not divided yet."""
+    """Combine each piece with `initial`; means are not divided yet."""
     first, last = pieces
     ufunc = _UFUNCS[reduce]
     result = np.full((len(first), rows.shape[1]), initial, rows.dtype)
     filled = last > first
     marks = np.stack([first[filled], last[filled]], 1).ravel()
     if marks.size:
-        # Every second mark ends a piece; at the end of all rows there is nothing to begin.
+        # Every second mark ends a piece; a piece that would begin after all rows is left out.
         usable = marks[:-1] if marks[-1] == len(rows) else marks
         if usable.max() >= len(rows):
             rows = np.concatenate([rows, rows[:1]])
@@ -90,7 +90,7 @@ def reduce_segments(
     axis: int,
     initial: Any,
 ) -> Array:
-    """Each of the consecutive pieces of a dimension reduced to one element."""
+    """Reduce each of the consecutive pieces of a dimension to one element."""
     word = _WORDS[reduce]
     if data.dtype.kind != "f":
         raise no_kernel("_segment_reduce_cpu", data.dtype)
@@ -134,11 +134,11 @@ def segment_reduce_backward(
     axis: int,
     initial: Any,
 ) -> Array:
-    """The gradient of the data; equal largest (smallest) elements share theirs."""
+    """Compute the gradient of the data; equal largest (smallest) elements share theirs."""
     pieces = _pieces(data, _bounds(data, lengths, offsets, axis), axis)
     rows = _as_rows(data, axis)
     counts = pieces[1] - pieces[0]
-    # The piece that each row belongs to, and the rows that belong to one.
+    # The piece that each row belongs to, and which rows belong to one.
     owner = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     where = np.repeat(pieces[0], counts) + within
@@ -161,7 +161,7 @@ def segment_reduce_backward(
 
 
 def _products_of_others(values: ndarray, outputs: ndarray, owner: ndarray, initial: Any) -> ndarray:
-    """The product of the other elements of a piece: a quotient, or counted out at 0 and NaN."""
+    """Multiply the other elements of a piece: by a quotient, or one by one at 0 and NaN."""
     with np.errstate(all="ignore"):
         quotient = outputs[owner] / values
     zero, nan = values == 0, np.isnan(values)
@@ -192,7 +192,7 @@ def segment_reduce_backward_tangent(grad_t):
 
 
 def _check(data: Tensor, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool) -> int:
-    """Raise for pieces that make no sense; returns the dimension counted from the front."""
+    """Raise for pieces that make no sense; return the dimension counted from the front."""
     position = wrap_dim(axis, data.dim())
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
@@ -238,10 +238,10 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Tensor:
-    """Consecutive pieces of a dimension, each reduced to one element.
+    """Reduce consecutive pieces of a dimension, each to one element.
 
     `lengths` or the `offsets` of the pieces say where they are; `reduce` is "sum", "mean", "prod",
-    "max" or "min".  Every piece begins with `initial`.
+    "max" or "min". Every piece begins with `initial`.
 
     >>> import taper
     >>> taper.segment_reduce(taper.tensor([1.0, 2.0, 3.0]), "sum", lengths=taper.tensor([2, 1]))

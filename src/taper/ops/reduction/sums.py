@@ -3,6 +3,8 @@
 Owns: the reductions that add, multiply or count.  PyTorch's overloads are separate primitives with
 nodes of their own (`SumBackward0` over everything, `SumBackward1` over dimensions); the public
 function picks one.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from taper.arrays.strides import wrap_dim
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad
 from taper.opdef import FLOAT, LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import compute_into, run_out
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import exp
@@ -56,14 +59,14 @@ _ROW = 1024
 
 
 def unreduced(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
-    """A gradient with the reduced dimensions back, of length 1: it broadcasts to `shape`."""
+    """Put reduced dimensions back with length 1, so that a gradient broadcasts to `shape`."""
     if keepdim or not shape or not grad.ndim:
         return grad
     return reshape(grad, kept_shape(shape, dim))
 
 
 def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
-    """The gradient of a sum: repeated along what was reduced."""
+    """Repeat the gradient of a sum along what was reduced."""
     if not shape:
         return grad
     if grad.__class__ is ndarray and grad.flags.c_contiguous:
@@ -83,7 +86,7 @@ def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
 
 @op(label="sum", node="SumBackward0", tangent=LINEAR, public=False, method=False)
 def sum_all(self: Array, dtype: Any = None) -> Array:
-    """The sum of all elements."""
+    """Sum all elements."""
     if dtype is None and self.dtype is FLOAT32:
         return total_of(self)
     return sum_array(self, None, False, dtype and dtype.numpy)
@@ -92,14 +95,14 @@ def sum_all(self: Array, dtype: Any = None) -> Array:
 @derivative(sum_all, wrt="self")
 def sum_all_self(grad: Any, self_shape: Shape) -> Any:
     if grad.__class__ is ndarray:
-        # Every element is the one: 0.4 us, np.broadcast_to takes 3.
+        # All elements are the same one: 0.4 us, where np.broadcast_to takes 3.
         return ndarray(self_shape, grad.dtype, grad, 0, (0,) * len(self_shape))
     return expand_to(grad, self_shape)
 
 
 @op(label="sum", node="SumBackward1", tangent=LINEAR, out=True, **_ALONG)
 def sum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
-    """The sum along dimensions."""
+    """Sum along dimensions."""
     return sum_array(self, axes_of(dim, self.ndim), keepdim, dtype and dtype.numpy)
 
 
@@ -119,11 +122,22 @@ def sum(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The sum of all elements, or along dimensions; of integers in int64.
+    """Add up all elements, or those along dimensions.
 
-    >>> import taper
-    >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([4., 6.])
+    Args:
+        input: a tensor; integers and bools are added in int64.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.sum(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([4., 6.])
     """
     if dim is ABSENT:
         if axis is ABSENT and out is None:
@@ -142,15 +156,15 @@ def _given(dim: Any, function: str) -> Any:
 
 
 def checked_dtype(dtype: Any, input: Tensor) -> Any:
-    """A `dtype` argument; integers have no gradient."""
+    """Check a `dtype` argument; integers have no gradient."""
     if dtype.category < dtypes.FLOATING and not local.state.mode and requires_grad(input):
-        converted(input._array, dtype.numpy)  # PyTorch has computed, and warned, by then
+        converted(input._array, dtype.numpy)  # PyTorch has computed, and warned, before it fails
         raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
     return dtype
 
 
 def out_dtype(dtype: Any, out: Tensor) -> Any:
-    """The dtype to compute in for an `out=` tensor: its own; another one may not be asked for."""
+    """Return the dtype to compute in for an `out=` tensor: its own; another is refused."""
     if dtype is not None and dtype is not out.dtype:
         names = {dtypes.float64: "double", dtypes.float32: "float", dtypes.int64: "long int"}
         wanted, got = (names.get(each, each.name) for each in (dtype, out.dtype))
@@ -160,7 +174,7 @@ def out_dtype(dtype: Any, out: Tensor) -> Any:
 
 @composite(public=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum over whatever broadcasting would add to `size`, so that the result has that shape.
+    """Sum over what broadcasting would add to `size`, so that the result has that shape.
 
     >>> import taper
     >>> taper.ones(2, 3).sum_to_size(1, 3)
@@ -185,7 +199,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 @op(label="nansum", node="NansumBackward0", out=True, **_ALONG)
 def nansum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
-    """The sum along dimensions, NaN counted as zero."""
+    """Sum along dimensions, counting NaN as zero."""
     if self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if self.dtype.kind in "fV":
@@ -214,7 +228,7 @@ def nansum(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The sum of all elements, or along dimensions, with NaN counted as zero.
+    """Sum all elements, or along dimensions, counting NaN as zero.
 
     >>> import taper
     >>> taper.nansum(taper.tensor([1.0, float("nan"), 2.0]))
@@ -237,7 +251,7 @@ def nanmean(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The mean of the elements that are no NaN, of all or along dimensions.
+    """Average the elements that are not NaN, of all or along dimensions.
 
     >>> import taper
     >>> taper.nanmean(taper.tensor([1.0, float("nan"), 2.0]))
@@ -260,7 +274,7 @@ def nanmean(
 
 
 def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
-    """The mean of an array; float16 and bfloat16 are averaged in float32."""
+    """Average an array; float16 and bfloat16 are averaged in float32."""
     if dtype is None:
         found = reduce_natively(MEAN, array, axes, keepdims)
         if found is not None:
@@ -287,7 +301,7 @@ def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
 
 @op(label="mean", node="MeanBackward0", tangent=LINEAR, out=True, public=False, method=False)
 def mean_all(self: Array, dtype: Any = None) -> Array:
-    """The mean of all elements."""
+    """Average all elements."""
     return mean_array(self, None, False, dtype)
 
 
@@ -306,7 +320,7 @@ def mean_all_self(grad: Any, self_shape: Shape, self_numel: int) -> Any:
 
 @op(label="mean", node="MeanBackward1", tangent=LINEAR, out=True, **_ALONG)
 def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
-    """The mean along dimensions."""
+    """Average along dimensions."""
     return mean_array(self, axes_of(dim, self.ndim), keepdim, dtype)
 
 
@@ -326,11 +340,24 @@ def mean(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The mean of all elements, or along dimensions.
+    """Average all elements, or those along dimensions.
 
-    >>> import taper
-    >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
-    tensor([2., 3.])
+    result = (1/n) Σ x
+
+    Args:
+        input: a floating point or complex tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.mean(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([2., 3.])
     """
     if dim is ABSENT:
         if axis is ABSENT:
@@ -364,13 +391,13 @@ def _product(array: np.ndarray, axis: int | None, keepdims: bool, dtype: Any) ->
 
 @op(label="prod", node="ProdBackward0", public=False, method=False)
 def prod_all(self: Array, dtype: Any = None) -> Array:
-    """The product of all elements."""
+    """Multiply all elements."""
     return _product(self, None, False, dtype)
 
 
 @op(label="prod", node="ProdBackward1", out=True, **_ALONG)
 def prod_dim(self: Array, dim: int, keepdim: bool = False, dtype: Any = None) -> Array:
-    """The product along a dimension."""
+    """Multiply along a dimension."""
     axis = wrap_dim(dim, self.ndim)
     return _product(self, axis if self.ndim else None, keepdim, dtype)
 
@@ -401,7 +428,7 @@ def prod_dim_self(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) ->
 
 
 def _product_of_others(array: np.ndarray, axis: int) -> np.ndarray:
-    """The product of all elements but each one, when some are zero."""
+    """Multiply all elements but each one, when some are zero."""
     zeros = array == 0
     count = _add(zeros, axis, INT64, None, True)
     rest = filled(array, zeros, 1)
@@ -433,11 +460,22 @@ def prod(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The product of all elements, or along one dimension; of integers in int64.
+    """Multiply all elements, or those along a dimension.
 
-    >>> import taper
-    >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
-    tensor([ 2., 12.])
+    Args:
+        input: a tensor; integers and bools are multiplied in int64.
+        dim: dimension to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        dtype: dtype that `input` is converted to first.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimension `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.prod(taper.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+        tensor([ 2., 12.])
     """
     if axis is not ABSENT or keepdims:
         dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
@@ -455,7 +493,7 @@ def prod(
 
 @op(promote=FLOAT, upcast=True, label="logsumexp", node="LogsumexpBackward0", out=True, **_ALONG)
 def logsumexp_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """The logarithm of the sum of exponentials along dimensions."""
+    """Take the logarithm of the sum of exponentials along dimensions."""
     axes = axes_of(dim, self.ndim)
     real = self.real if self.dtype.kind == "c" else self
     high = np.maximum.reduce(real, axes, keepdims=True, initial=-np.inf)
@@ -488,11 +526,23 @@ def logsumexp(
     axis: Any = ABSENT,
     keepdims: bool = False,
 ) -> Tensor:
-    """The logarithm of the sum of exponentials along dimensions, without overflow.
+    """Take the logarithm of the sum of exponentials along dimensions, without overflow.
 
-    >>> import taper
-    >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6932)
+    result = ln Σ eˣ
+
+    Args:
+        input: a tensor; integers give the default floating dtype.
+        dim: dimension or dimensions to reduce.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.logsumexp(taper.tensor([1000.0, 1000.0]), dim=0)
+        tensor(1000.6932)
     """
     if dim is ABSENT:
         dim = given_axis("logsumexp", axis)
@@ -508,7 +558,7 @@ def logsumexp(
 
 
 def _truth(ufunc: Any, array: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    """A logical reduction; of uint8 in uint8, and over no dimension element by element."""
+    """Reduce logically; uint8 stays uint8, and over no dimension it works element by element."""
     axes = () if dim == () else axes_of(dim, array.ndim)
     found = ufunc.reduce(array, axes, bool, None, keepdim)
     return np.asarray(found).astype(np.uint8) if array.dtype == np.uint8 else found
@@ -526,13 +576,13 @@ def _only_bool(name: str) -> Any:
 
 @op(label="any", out=_only_bool("any"), **_ALONG)
 def any_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """Whether an element is true along dimensions."""
+    """Tell whether an element is true along dimensions."""
     return _truth(np.logical_or, self, dim, keepdim)
 
 
 @op(label="all", out=_only_bool("all"), **_ALONG)
 def all_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """Whether all elements are true along dimensions."""
+    """Tell whether all elements are true along dimensions."""
     return _truth(np.logical_and, self, dim, keepdim)
 
 
@@ -546,11 +596,21 @@ def any(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Whether any element is true (not zero), of all or along dimensions.
+    """Tell whether any element is true (not zero).
 
-    >>> import taper
-    >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
-    tensor([ True, False])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+    Example:
+        >>> import taper
+        >>> taper.any(taper.tensor([[False, True], [False, False]]), dim=1)
+        tensor([ True, False])
     """
     dims, keepdim = dims_of(axis if dim is None else dim, "any"), keepdim or keepdims
     if out is not None:
@@ -568,11 +628,21 @@ def all(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """Whether all elements are true (not zero), of all or along dimensions.
+    """Tell whether all elements are true (not zero).
 
-    >>> import taper
-    >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
-    tensor([ True, False])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        axis, keepdims: NumPy's names for `dim` and `keepdim`.
+
+    Shape: `input` without the dimensions in `dim`; the result is bool (uint8 for uint8).
+
+    Example:
+        >>> import taper
+        >>> taper.all(taper.tensor([[True, True], [False, True]]), dim=1)
+        tensor([ True, False])
     """
     dims, keepdim = dims_of(axis if dim is None else dim, "all"), keepdim or keepdims
     if out is not None:
@@ -582,16 +652,19 @@ def all(
 
 @op(label="count_nonzero", **_ALONG)
 def count_nonzero_dim(self: Array, dim: Dims) -> Array:
-    """How many elements are not zero along dimensions."""
+    """Count the elements that are not zero along dimensions."""
     return _add(self != 0, axes_of(dim, self.ndim), INT64)
 
 
 @composite()
 def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
-    """How many elements are not zero, of all or along dimensions.
+    """Count the elements that are not zero, of all or along dimensions.
 
     >>> import taper
     >>> taper.count_nonzero(taper.tensor([0, 3, 0, 4]))
     tensor(2)
     """
     return count_nonzero_dim(input, dims_of(dim if axis is None else axis, "count_nonzero"))
+
+
+declare_overloads(count_nonzero, "int dim = None", "tuple of ints dim")

@@ -29,14 +29,14 @@ _TRIPLE: Any = {
 
 
 def _groups(fresh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From flags at the first of each group of equal neighbours: group numbers and counts."""
+    """Number and count groups of equal neighbours, from flags at the first of each."""
     numbers = np.cumsum(fresh, dtype=INT64) - 1
     starts = np.flatnonzero(fresh)
     return numbers, np.diff(np.append(starts, fresh.size))
 
 
 def _fresh_rows(rows: np.ndarray) -> np.ndarray:
-    """Which rows differ from the one before; NaN differs from itself."""
+    """Tell which rows differ from the one before; NaN differs from itself."""
     fresh = np.ones(len(rows), bool)
     if len(rows) > 1:
         fresh[1:] = (rows[1:] != rows[:-1]).reshape(len(rows) - 1, -1).any(1)
@@ -57,7 +57,7 @@ def _check_rows(array: np.ndarray, dim: int) -> int:
 
 @op(name="_unique2", node="Unique2Backward0", **_TRIPLE)
 def unique_elements(self: Array) -> tuple[Array, Array, Array]:
-    """The distinct elements in order, where each element is among them, and how often."""
+    """Find the distinct elements in order, where each element is among them, and how often."""
     if self.dtype.kind == "c":
         raise no_kernel("unique", self.dtype)
     flat = self.reshape(-1)
@@ -74,9 +74,9 @@ _FEW_ROWS = 16  # as many as a C++ library sorts by insertion
 
 
 def _row_order(rows: np.ndarray) -> np.ndarray:
-    """The indices that sort rows, the first element first.
+    """Find the indices that sort rows, comparing first elements first.
 
-    Few rows with NaN are put in order as PyTorch does, for which NaN is equal to any number.
+    Few rows with NaN are ordered as in PyTorch, for which NaN equals any number.
     """
     if not len(rows) <= _FEW_ROWS or not (rows != rows).any():
         return np.lexsort(rows.T[::-1])
@@ -92,14 +92,14 @@ def _row_order(rows: np.ndarray) -> np.ndarray:
 
 
 def _comes_before(row: np.ndarray, other: np.ndarray) -> bool:
-    """Whether the first elements that are larger or smaller than one another are smaller."""
+    """Tell whether a row is smaller where two rows first differ by being larger or smaller."""
     differing = np.flatnonzero((row < other) | (row > other))
     return differing.size > 0 and bool(row[differing[0]] < other[differing[0]])
 
 
 @op(name="unique_dim", node="UniqueDimBackward0", **_TRIPLE)
 def unique_slices(self: Array, dim: int) -> tuple[Array, Array, Array]:
-    """The distinct slices along a dimension in order, as `unique_elements`."""
+    """Find the distinct slices along a dimension in order, as `unique_elements`."""
     if self.dtype.kind == "c":
         raise no_kernel("unique_dim", self.dtype)
     axis = _check_rows(self, dim)
@@ -115,7 +115,7 @@ def unique_slices(self: Array, dim: int) -> tuple[Array, Array, Array]:
 
 @op(name="unique_consecutive_slices", node="UniqueConsecutiveBackward0", **_TRIPLE)
 def unique_neighbours(self: Array, dim: int | None) -> tuple[Array, Array, Array]:
-    """Elements, or slices along a dimension, that differ from the one before."""
+    """Keep elements, or slices along a dimension, that differ from the one before."""
     if self.dtype.kind == "c":
         raise no_kernel("unique", self.dtype)
     if dim is None:
@@ -215,9 +215,9 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements, or slices along `dim`; they are in order also without `sorted`.
+    """Find the distinct elements, or slices along `dim`; they are sorted even without `sorted`.
 
-    Every NaN is distinct.  The inverse tells where each element is in the result.
+    Every NaN is distinct. The inverse tells where each element is in the result.
 
     >>> import taper
     >>> taper.unique(taper.tensor([3, 1, 3]), return_counts=True)
@@ -265,7 +265,7 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The elements, or slices along `dim`, without those equal to the one before.
+    """Drop elements, or slices along `dim`, that equal the one before.
 
     >>> import taper
     >>> taper.unique_consecutive(taper.tensor([1, 1, 2, 1]))

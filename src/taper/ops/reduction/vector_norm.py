@@ -27,7 +27,7 @@ from taper.ops.reduction.sums import sum_dim, unreduced
 from taper.tensor import Tensor, is_complex
 from taper.userwarning import warn_once
 
-_BLOCK = 8192  # below what OpenBLAS gives to several threads
+_BLOCK = 8192  # small enough that OpenBLAS starts no threads
 
 _add: Any = np.add.reduce
 _largest: Any = np.maximum.reduce
@@ -38,7 +38,7 @@ _smallest: Any = np.minimum.reduce
 
 
 def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
-    """The norm of an array of floating point numbers, a real one."""
+    """Compute the norm of an array of floating point numbers; it is real."""
     low = array.dtype if array.dtype in LOW_PRECISION else None
     if low is not None:
         array = array.astype(FLOAT32)
@@ -54,7 +54,7 @@ def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
 
 
 def _square_sum(flat: np.ndarray) -> float:
-    """The sum of squares, block by block: as fast as BLAS and as exact as a pairwise sum."""
+    """Sum squares block by block: as fast as BLAS and as exact as a pairwise sum."""
     if flat.size <= _BLOCK:
         return float(flat.dot(flat))
     total = 0.0
@@ -87,7 +87,7 @@ def _general_norm(array: np.ndarray, order: float, axes: Any, keepdim: bool) -> 
 def norm_gradient(
     grad: Any, values: Any, result: Any, order: float, dim: Dims, keepdim: bool
 ) -> Any:
-    """The gradient of a norm; zero where the norm is zero."""
+    """Compute the gradient of a norm; zero where the norm is zero."""
     if order == 0:
         return None
     values = in_dtype_of(values, result) if not is_complex(values) else values
@@ -124,7 +124,7 @@ def _norm_tangent(
 
 
 def _checked(array: np.ndarray, order: float, dim: Dims, dtype: Any) -> np.ndarray:
-    """The array in the dtype asked for, after PyTorch's checks of dtypes and empty dimensions."""
+    """Convert to the dtype asked for, after PyTorch's checks of dtypes and empty dimensions."""
     if array.dtype.kind not in "fcV":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
@@ -180,7 +180,7 @@ def _check_dtype(source: dtypes.dtype, wanted: dtypes.dtype) -> None:
 def vector_norm_dim(
     self: Array, ord: float, dim: Dims, keepdim: bool = False, dtype: Any = None
 ) -> Array:
-    """The norm of order `ord` along dimensions."""
+    """Compute the norm of order `ord` along dimensions."""
     return _norm(_checked(self, ord, dim, dtype), ord, dim, keepdim)
 
 
@@ -208,7 +208,7 @@ def vector_norm(
     dtype: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The norm of order `ord` of all elements, or along dimensions.
+    """Compute the norm of order `ord` of all elements, or along dimensions.
 
     >>> import taper
     >>> from taper.ops.reduction.vector_norm import vector_norm
@@ -233,13 +233,25 @@ def norm(
     out: Tensor | None = None,
     dtype: Any = None,
 ) -> Tensor:
-    """The norm of all elements, or along dimensions: `p` is its order, "fro" means 2.
+    """Compute a norm of all elements, or along dimensions.
 
-    "nuc" is the sum of the singular values, of matrices.
+    result = (Σ |x|ᵖ)^(1/p); `linalg.vector_norm` and `linalg.matrix_norm` are the newer functions.
 
-    >>> import taper
-    >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
-    tensor([ 5., 10.])
+    Args:
+        input: a floating point or complex tensor.
+        p: order of the norm; "fro" means 2, inf the largest |x|, 0 the number of nonzero elements,
+            "nuc" the sum of the singular values of matrices.
+        dim: dimension or dimensions to reduce; all of them by default.
+        keepdim: keep the reduced dimensions, with length 1.
+        out: tensor that receives the result.
+        dtype: dtype that `input` is converted to first.
+
+    Shape: `input` without the dimensions in `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
     """
     if p == "nuc":
         dims = tuple(range(input.dim())) if dim is None else dims_of(dim, "norm")
@@ -266,7 +278,7 @@ def norm(
     layout=ROW_MAJOR,
 )
 def norm_dim(self: Array, p: float, dim: Dims, keepdim: bool = False) -> Array:
-    """The norm that `pairwise_distance` takes: as `linalg.vector_norm`, with a node of its own."""
+    """Compute the norm for `pairwise_distance`, which has a node of its own."""
     return _norm(self, p, dim, keepdim)
 
 
@@ -287,7 +299,7 @@ def norm_dim_tangent(
 
 @op(promote="same", check=refuse_bool)
 def dist(self: Array, other: Array, p: float = 2) -> Array:
-    """The norm of order `p` of the difference of two tensors.
+    """Compute the norm of order `p` of the difference of two tensors.
 
     >>> import taper
     >>> taper.dist(taper.tensor([1.0, 2.0]), taper.tensor([4.0, 6.0]))

@@ -21,7 +21,7 @@ BACKWARDS = slice(None, None, -1)
 
 
 def flipped(array: ndarray, dims: list[int]) -> ndarray:
-    """A copy with the order of elements reversed along dimensions; keeps the layout."""
+    """Copy with the order of elements reversed along dimensions; the layout stays."""
     if not array.ndim:
         return array.copy()
     where = tuple([BACKWARDS if dim in dims else EVERYTHING for dim in range(array.ndim)])
@@ -32,7 +32,7 @@ def flipped(array: ndarray, dims: list[int]) -> ndarray:
 
 @op(name="flip", tangent=LINEAR, public=False, method=False)
 def flip_dims(self: Array, dims: Shape) -> Array:
-    """The order of elements reversed along dimensions."""
+    """Reverse the order of elements along dimensions."""
     positions = [wrap_dim(dim, self.ndim) for dim in dims]
     for number, each in enumerate(positions):
         if each in positions[:number]:
@@ -47,12 +47,20 @@ def flip_self(grad: Array, dims: Shape) -> Array:
 
 @composite()
 def flip(input: Any, *order: Any, dims: Any = None) -> Any:
-    """The order of elements reversed along the given dimensions.
+    """Reverse the order of the elements along dimensions.
 
-    >>> import taper
-    >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
-    tensor([[3, 4],
-            [1, 2]])
+    Args:
+        input: a tensor.
+        order: dimensions to reverse, one by one or as one tuple.
+        dims: the dimensions, as a keyword.
+
+    Shape: the result has the shape of `input`; it is a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.flip(taper.tensor([[1, 2], [3, 4]]), (0,))
+        tensor([[3, 4],
+                [1, 2]])
     """
     if not order:
         if dims is None:
@@ -63,7 +71,7 @@ def flip(input: Any, *order: Any, dims: Any = None) -> Any:
 
 @composite()
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order.
+    """Reverse the order of the columns.
 
     >>> import taper
     >>> taper.fliplr(taper.tensor([[1, 2], [3, 4]]))
@@ -77,7 +85,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite()
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order.
+    """Reverse the order of the rows.
 
     >>> import taper
     >>> taper.flipud(taper.tensor([[1, 2], [3, 4]]))
@@ -94,7 +102,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @op(name="roll", tangent=LINEAR, public=False, method=False)
 def roll_dims(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
-    """Elements moved along dimensions; what leaves at the end comes in at the front."""
+    """Move elements along dimensions; what leaves at the end comes in at the front."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
@@ -111,7 +119,7 @@ def roll_dims(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
 
 
 def _rolled(array: ndarray, shift: int, dim: int) -> ndarray:
-    """A copy, moved along one dimension: row-major, or with the channels last as the array."""
+    """Copy, moved along one dimension: row-major, or channels last if the array is."""
     lead = (EVERYTHING,) * dim
     cut = -shift % (array.shape[dim] or 1)
     parts = (array[(*lead, slice(cut, None))], array[(*lead, slice(None, cut))])
@@ -126,7 +134,7 @@ def roll_self(grad: Array, shifts: Shape, dims: Shape) -> Array:
 
 @composite()
 def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
-    """Elements moved along dimensions; what leaves at the end comes in at the front.
+    """Move elements along dimensions; what leaves at the end comes in at the front.
 
     Without `dims` the flattened tensor is rolled.
 
@@ -144,7 +152,7 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
 
 @op(name="rot90", tangent=LINEAR, public=False, method=False)
 def rotate(self: Array, k: int, dims: Shape) -> Array:
-    """A quarter turn `k` times in the plane of two dimensions."""
+    """Turn by 90 degrees, `k` times, in the plane of two dimensions."""
     ndim = self.ndim
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -170,7 +178,7 @@ def rotate_self(grad: Array, k: int, dims: Shape) -> Array:
 
 @composite()
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """A quarter turn `k` times in the plane of two dimensions.
+    """Turn by 90 degrees, `k` times, in the plane of two dimensions.
 
     >>> import taper
     >>> taper.rot90(taper.tensor([[1, 2], [3, 4]]))

@@ -44,14 +44,14 @@ __all__ = ["cat", "stack"]
 
 
 def _interleaved(shape: Shape, repeats: Shape) -> Shape:
-    """(r0, s0, r1, s1, ...): the shape in which a repeated tensor is seen as an expanded one."""
+    """Return (r0, s0, r1, s1, ...), the shape in which a repeated tensor is an expanded one."""
     padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     return tuple([each for pair in zip(repeats, padded, strict=True) for each in pair])
 
 
 @op(name="repeat", tangent=LINEAR, public=False, method=False)
 def repeat_dims(self: Array, repeats: Shape) -> Array:
-    """The tensor so many times along each dimension."""
+    """Repeat the tensor along each dimension."""
     if len(repeats) < self.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -76,7 +76,7 @@ def repeat_self(grad: Array, self_shape: Shape, repeats: Shape) -> Array:
 
 @op(public=False, method=False, tangent=LINEAR)
 def repeat_backward(self: Array, input_sizes: Shape, repeats: Shape) -> Array:
-    """The sum over all copies."""
+    """Sum over all copies."""
     wide = self.reshape(_interleaved(input_sizes, repeats))
     axes = tuple(range(0, wide.ndim, 2))
     return np.asarray(sum_array(wide, axes, False, wide.dtype)).reshape(input_sizes)
@@ -89,12 +89,20 @@ def repeat_backward_self(grad: Array, repeats: Shape) -> Array:
 
 @composite(public=False)
 def repeat(input: Any, *times: Any, repeats: Any = None) -> Any:
-    """The tensor so many times along each dimension; further numbers in front are new dimensions.
+    """Copy the tensor so many times along each dimension.
 
-    >>> import taper
-    >>> taper.tensor([1, 2]).repeat(2, 2)
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
+    Args:
+        times: repetitions of each dimension, one by one or as one tuple; more numbers than there
+            are dimensions stand for new leading dimensions.
+        repeats: the repetitions, as a keyword.
+
+    Shape: each length is multiplied by its number of repetitions.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
     """
     if not times:
         if repeats is None:
@@ -105,7 +113,7 @@ def repeat(input: Any, *times: Any, repeats: Any = None) -> Any:
 
 @composite()
 def tile(input: Any, *times: Any, dims: Any = None) -> Any:
-    """The tensor so many times along its last dimensions.
+    """Repeat the tensor along its last dimensions.
 
     >>> import taper
     >>> taper.tile(taper.tensor([[1, 2]]), (2,))
@@ -128,10 +136,10 @@ def repeat_interleave(
     output_size: int | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Each slice along `dim` so many times; `repeats` is a number or one number for each.
+    """Repeat each slice along `dim`; `repeats` is a number, or one number for each slice.
 
-    Without `dim` the flattened tensor is used.  With one argument it is the numbers, and the
-    result says for each place which slice stands there.
+    Without `dim` the flattened tensor is used. A single argument is taken as the numbers; the
+    result then says for each place which slice stands there.
 
     >>> import taper
     >>> taper.repeat_interleave(taper.tensor([1, 2]), 2)
@@ -187,7 +195,7 @@ def _interleave_each(tensor: Tensor, repeats: Tensor, dim: int | None) -> Tensor
 
 @composite(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid: each vector expanded along the dimensions of the others.
+    """Make the coordinates of a grid: each vector expanded along the dimensions of the others.
 
     >>> import taper
     >>> taper.meshgrid(taper.tensor([1, 2]), taper.tensor([3, 4]), indexing="ij")[0]
@@ -230,7 +238,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 @composite(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of elements of the vectors, one row each.
+    """List all combinations of elements of the vectors, one row each.
 
     >>> import taper
     >>> taper.cartesian_prod(taper.tensor([1, 2]), taper.tensor([3]))
@@ -249,7 +257,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @composite(method=False)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of `r` elements of the vector in order, one row each.
+    """List all choices of `r` elements of the vector in order, one row each.
 
     >>> import taper
     >>> taper.combinations(taper.tensor([1, 2, 3]))
@@ -277,7 +285,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @op(name="block_diag", tangent=LINEAR, public=False, method=False)
 def blocks_on_diagonal(tensors: Arrays) -> Array:
-    """A matrix with the tensors along its diagonal, zero elsewhere."""
+    """Make a matrix with the tensors along its diagonal, zero elsewhere."""
     if not tensors:
         return np.zeros((1, 0), dtypes.default.float_numpy)
     for number, each in enumerate(tensors):
@@ -295,7 +303,7 @@ def blocks_on_diagonal(tensors: Arrays) -> Array:
 
 
 def block_places(shapes: list[Shape]) -> list[tuple[slice, slice]]:
-    """Where each block stands."""
+    """Find where each block stands."""
     found = []
     row = column = 0
     for shape in shapes:
@@ -313,7 +321,7 @@ def block_diag_tensors(grad: Array, tensors_shape: list[Shape]) -> Any:
 
 @composite(method=False)
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the tensors along its diagonal, zero elsewhere.
+    """Make a matrix with the tensors along its diagonal, zero elsewhere.
 
     >>> import taper
     >>> taper.block_diag(taper.tensor([[1]]), taper.tensor([2, 3]))
@@ -328,7 +336,7 @@ def block_diag(*tensors: Any) -> Tensor:
 
 @composite()
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Kronecker's product: `other` times each element of `input`, in the place of the element.
+    """Replace each element of `input` by `other` times that element: Kronecker's product.
 
     >>> import taper
     >>> taper.kron(taper.tensor([1, 10]), taper.tensor([1, 2]))
@@ -349,7 +357,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @op(tangent=MULTILINEAR, public=False, method=False)
 def linalg_cross(self: Array, other: Array, dim: int = -1) -> Array:
-    """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast."""
+    """Compute the cross product of vectors of length 3 along `dim`; other dimensions broadcast."""
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     position = wrap_dim(dim, self.ndim)
@@ -389,7 +397,7 @@ _DIM_OF_CROSS = (
 def cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The cross product of vectors of length 3; without `dim` along the first such dimension.
+    """Compute the cross product of vectors of length 3, by default along the first such dimension.
 
     >>> import taper
     >>> taper.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]), dim=0)

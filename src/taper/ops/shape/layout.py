@@ -19,7 +19,7 @@ _NOT_UNIQUE = "The tensor does not have unique dim order"
 
 @composite(public=False)
 def const_data_ptr(self: Tensor) -> int:
-    """The address of the first element, for reading.
+    """Return the address of the first element, for reading.
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -31,7 +31,7 @@ def const_data_ptr(self: Tensor) -> int:
 
 @composite(public=False)
 def storage_type(self: Tensor) -> LegacyStorage:
-    """The class of the tensor's storage.
+    """Return the class of the tensor's storage.
 
     >>> import taper
     >>> taper.ones(2).storage_type() is taper.FloatStorage
@@ -42,7 +42,7 @@ def storage_type(self: Tensor) -> LegacyStorage:
 
 @composite(public=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors are the same view of the same memory.
+    """Tell whether two tensors are the same view of the same memory.
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -62,7 +62,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @composite()
 def is_distributed(input: Tensor) -> bool:
-    """False: every tensor is in this process.
+    """Return False: every tensor is in this process.
 
     >>> import taper
     >>> taper.is_distributed(taper.ones(2))
@@ -78,7 +78,7 @@ def is_distributed(input: Tensor) -> bool:
 
 @composite(public=False)
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from the outermost in memory to the innermost.
+    """List the dimensions from the outermost in memory to the innermost.
 
     `ambiguity_check` refuses an order that lengths of 1 or repeated strides leave open; a list of
     memory formats refuses a tensor that fits several of them, or none.
@@ -101,7 +101,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def _sorted_dims(strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Larger strides first; a stride of 0 says nothing, so its dimension stays."""
+    """Order dimensions by falling stride; a stride of 0 says nothing, so its dimension stays."""
     order: list[int] = []
     for dim, step in enumerate(strides):
         place = len(order)
@@ -139,7 +139,7 @@ def _fits(tensor: Tensor, wanted: memory_format) -> bool:
 
 @composite(public=False)
 def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
-    """What `load_state_dict` puts in the place of `self`: itself with the values of `other`.
+    """Return what `load_state_dict` replaces `self` by: itself with the values of `other`.
 
     With `assign` it is `other`.
 
@@ -154,7 +154,7 @@ def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
 
 @composite(public=False)
 def index(self: Tensor, positions: Any, dims: Any) -> Tensor:
-    """The tensor indexed in some dimensions: `index((0, 2), (i, j))` is `self[i, :, j]`.
+    """Index the tensor in some dimensions: `index((0, 2), (i, j))` is `self[i, :, j]`.
 
     >>> import taper
     >>> taper.arange(6).view(2, 3).index(1, 2)

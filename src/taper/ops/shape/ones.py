@@ -1,7 +1,7 @@
 """Views with dimensions of length 1 added or dropped; and the door to all views of all elements.
 
 Other families import `reshape`, `expand`, `transpose`, `permute`, `t`, `unsqueeze`, `squeeze`,
-`select` and the like from here; their formulas use them on arrays and Tensors alike.
+`select` and the like from here; their formulas use these on arrays and Tensors alike.
 """
 
 from __future__ import annotations
@@ -31,12 +31,19 @@ from taper.ops.shape.transpose import movedim, permute, permute_dims, t, transpo
 
 @op(view=True, tangent=LINEAR)
 def unsqueeze(self: Array, dim: int) -> Array:
-    """A new dimension of length 1 at position `dim`; shares the memory.
+    """Insert a dimension of length 1.
 
-    >>> import taper
-    >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
-    tensor([[1],
-            [2]])
+    Args:
+        input: a tensor with d dimensions.
+        dim: position of the new dimension in the result, from -(d + 1) to d.
+
+    Shape: (*) gives (*, 1, *); the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.unsqueeze(taper.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
     """
     shape = self.shape
     ndim = len(shape)
@@ -44,7 +51,8 @@ def unsqueeze(self: Array, dim: int) -> Array:
     wanted = (*shape[:position], 1, *shape[position:])
     if 1 not in shape and self.size and (position < ndim or self.flags.c_contiguous):
         return self.reshape(wanted)  # never a copy: a dimension of length 1 fits any strides
-    # NumPy would give other dimensions of length 1 new strides, and a new last one the wrong one.
+    # NumPy would give other dimensions of length 1 new strides, and a wrong stride to a new last
+    # one.
     step = shape[position] * self.strides[position] if position < ndim else self.itemsize
     strides = self.strides
     return strided(self, wanted, (*strides[:position], step, *strides[position:]))
@@ -57,7 +65,7 @@ def unsqueeze_self(grad: Array, dim: int) -> Array:
 
 @op(name="squeeze", view=True, tangent=LINEAR, public=False, method=False)
 def squeeze_all(self: Array) -> Array:
-    """Without its dimensions of length 1."""
+    """Drop all dimensions of length 1."""
     return self.squeeze()
 
 
@@ -75,7 +83,7 @@ def squeeze_all_self(grad: Array, self_shape: Shape) -> Array:
     method=False,
 )
 def squeeze_dim(self: Array, dim: int) -> Array:
-    """Without the dimension `dim` if its length is 1."""
+    """Drop the dimension `dim` if its length is 1."""
     ndim = self.ndim
     position = wrap_dim(dim, ndim)
     return self.squeeze(position) if ndim and self.shape[position] == 1 else self
@@ -95,7 +103,7 @@ def squeeze_dim_self(grad: Array, dim: int, self_shape: Shape) -> Array:
     method=False,
 )
 def squeeze_dims(self: Array, dim: Shape) -> Array:
-    """Without those of the dimensions `dim` whose length is 1."""
+    """Drop those of the dimensions `dim` whose length is 1."""
     ndim = self.ndim
     positions = [wrap_dim(each, ndim) for each in dim]
     for number, each in enumerate(positions):
@@ -111,11 +119,19 @@ def squeeze_dims_self(grad: Array, dim: Shape, self_shape: Shape) -> Array:
 
 @composite()
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
-    """Without its dimensions of length 1, or without those in `dim`; shares the memory.
+    """Drop dimensions of length 1.
 
-    >>> import taper
-    >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
-    torch.Size([2])
+    Args:
+        input: a tensor.
+        dim: dimension or dimensions to drop if their length is 1; by default all that can be.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` without those dimensions; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.squeeze(taper.zeros(1, 2, 1)).shape
+        torch.Size([2])
     """
     if dim is None:
         if axis is not None:

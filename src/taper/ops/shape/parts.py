@@ -1,6 +1,6 @@
 """Views of a part of a tensor: select, slice, narrow, diagonal, unfold.
 
-Each has a `..._backward` operator that puts a gradient in the place of the part, into zeros.
+Each has a `..._backward` operator that puts a gradient where the part was, into zeros.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from taper.tensor import Tensor
 
 @op(name="select", view=True, tangent=LINEAR, public=False, method=False)
 def select_at(self: Array, dim: int, index: int) -> Array:
-    """The slice at `index` along `dim`, without that dimension."""
+    """Take the slice at `index` along `dim`, without that dimension."""
     ndim = self.ndim
     try:
         if dim == 0 and ndim:
@@ -48,7 +48,7 @@ def select_self(grad: Array, self_shape: Shape, dim: int, index: int) -> Array:
 
 @op(public=False, method=False, tangent=LINEAR)
 def select_backward(self: Array, input_sizes: Shape, dim: int, index: int) -> Array:
-    """Zeros with `self` in the place of the slice."""
+    """Make zeros with `self` where the slice was."""
     result = np.zeros(input_sizes, self.dtype)
     if dim == 0:
         result[index] = self
@@ -64,11 +64,20 @@ def select_backward_self(grad: Array, dim: int, index: int) -> Array:
 
 @composite()
 def select(input: Any, dim: Any = ABSENT, index: Any = ABSENT, *, axis: Any = ABSENT) -> Any:
-    """The slice at `index` along `dim`, without that dimension; shares the memory.
+    """Take the slice at one index along a dimension.
 
-    >>> import taper
-    >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
-    tensor([1, 3])
+    Args:
+        input: a tensor.
+        dim: dimension that disappears.
+        index: which slice.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` without `dim`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.select(taper.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([1, 3])
     """
     if type(index) is not int or dim is ABSENT:
         dim = axis if dim is ABSENT else dim
@@ -84,7 +93,7 @@ def select(input: Any, dim: Any = ABSENT, index: Any = ABSENT, *, axis: Any = AB
 def slice_dim(
     self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Array:
-    """Every `step`-th element along `dim` from `start` up to `end`."""
+    """Take every `step`-th element along `dim` from `start` up to `end`."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if dim == 0:
@@ -103,7 +112,7 @@ def slice_self(
 def slice_backward(
     self: Array, input_sizes: Shape, dim: int, start: int | None, end: int | None, step: int
 ) -> Array:
-    """Zeros with `self` in the place of the slice."""
+    """Make zeros with `self` where the slice was."""
     result = np.zeros(input_sizes, self.dtype)
     slice_dim.op.kernel(result, dim, start, end, step)[...] = self
     return result
@@ -120,11 +129,21 @@ def slice_backward_self(
 def narrow(
     input: Any, dim: Any = ABSENT, start: Any = ABSENT, length: Any = ABSENT, *, axis: Any = ABSENT
 ) -> Any:
-    """`length` slices along `dim` from `start` on; shares the memory.
+    """Take `length` slices along a dimension, beginning at `start`.
 
-    >>> import taper
-    >>> taper.narrow(taper.arange(5), 0, 1, 3)
-    tensor([1, 2, 3])
+    Args:
+        input: a tensor.
+        dim: dimension to cut.
+        start: index of the first slice; may be negative, or a 0-d integer tensor.
+        length: how many slices.
+        axis: NumPy's name for `dim`.
+
+    Shape: `input` with `length` along `dim`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.narrow(taper.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
     """
     if dim is ABSENT or length is ABSENT:
         dim = axis if dim is ABSENT else dim
@@ -158,7 +177,7 @@ def narrow(
 
 @op(view=True, tangent=LINEAR)
 def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The diagonal of two dimensions as a new last dimension; shares the memory.
+    """View the diagonal of two dimensions as a new last dimension.
 
     >>> import taper
     >>> taper.diagonal(taper.tensor([[1, 2], [3, 4]]))
@@ -188,7 +207,7 @@ def diagonal_self(grad: Array, self_shape: Shape, offset: int, dim1: int, dim2: 
 
 @op(public=False, method=False, tangent=LINEAR)
 def diagonal_backward(self: Array, input_sizes: Shape, offset: int, dim1: int, dim2: int) -> Array:
-    """Zeros with `self` on the diagonal."""
+    """Make zeros with `self` on the diagonal."""
     result = np.zeros(input_sizes, self.dtype)
     diagonal(result, offset, dim1, dim2)[...] = self
     return result
@@ -204,7 +223,7 @@ def diagonal_backward_self(grad: Array, offset: int, dim1: int, dim2: int) -> Ar
 
 @op(view=True, tangent=LINEAR, public=False)
 def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
-    """All windows of length `size` along a dimension, as a new last dimension; shares the memory.
+    """View all windows of length `size` along a dimension as a new last dimension.
 
     >>> import taper
     >>> taper.arange(4).unfold(0, 2, 1)
@@ -239,7 +258,7 @@ def unfold_self(grad: Array, self_shape: Shape, dimension: int, size: int, step:
 
 @op(public=False, method=False, tangent=LINEAR)
 def unfold_backward(self: Array, input_sizes: Shape, dim: int, size: int, step: int) -> Array:
-    """The sum over the windows of what belongs to each place."""
+    """Sum for each place what its windows hold."""
     result = np.zeros(input_sizes, self.dtype)
     if not input_sizes:
         return self.sum() if size else result

@@ -1,6 +1,6 @@
 """Views of all elements in another shape: view, reshape, flatten, expand, detach.
 
-Kernels return NumPy views of their first array, never with negative strides.  Formulas of other
+Kernels return NumPy views of their first array, never with negative strides. Formulas of other
 families use `reshape` and `expand` on arrays and Tensors alike.
 """
 
@@ -37,7 +37,7 @@ from taper.tensor import Tensor, element_strides, storage_offset
 
 
 def sizes(function: str, argument: str, given: tuple[Any, ...]) -> Shape:
-    """`f(2, 3)` and `f((2, 3))` mean the same: the sizes as a tuple of Python integers."""
+    """Return the sizes as a tuple of Python integers: `f(2, 3)` and `f((2, 3))` mean the same."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
     for each in given:
@@ -55,14 +55,14 @@ def missing(function: str, argument: str) -> TypeError:
 
 @op(name="view", view=True, tangent=LINEAR, public=False, method=False)
 def view_as_shape(self: Array, size: Shape) -> Array:
-    """The same elements in another shape, without a copy."""
+    """View the same elements in another shape."""
     if self.flags.c_contiguous:
         try:
             result = self.reshape(size)
         except ValueError:
             result = self.reshape(wanted_shape(size, self.size))
         if result.shape != size and min(size) < -1:
-            wanted_shape(size, self.size)  # NumPy takes any negative length for -1
+            wanted_shape(size, self.size)  # NumPy takes any negative length as -1
         return result
     shape = wanted_shape(size, self.size)
     strides = view_strides(self.shape, element_strides(self), shape)
@@ -82,7 +82,7 @@ def view_self(grad: Array, self_shape: Shape) -> Array:
 
 @op(name="_reshape_alias", view=True, tangent=LINEAR, public=False, method=False)
 def reshape_alias(self: Array, size: Shape) -> Array:
-    """As `view`; what `reshape` records for a tensor that is not contiguous."""
+    """View in another shape, as `reshape` records it for a tensor that is not contiguous."""
     return view_as_shape(self, size)
 
 
@@ -93,7 +93,7 @@ def reshape_alias_self(grad: Array, self_shape: Shape) -> Array:
 
 @op(name="_unsafe_view", node="UnsafeViewBackward0", tangent=LINEAR, public=False, method=False)
 def unsafe_view(self: Array, size: Shape) -> Array:
-    """As `view`, for a fresh copy that nobody else sees: the result is no tracked view."""
+    """View a fresh copy that nobody else sees: the result is no tracked view."""
     return view_as_shape(self, size)
 
 
@@ -104,14 +104,24 @@ def unsafe_view_self(grad: Array, self_shape: Shape) -> Array:
 
 @composite(public=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """The same elements in another shape, or their bytes as another dtype; shares the memory.
+    """Look at the same memory in another shape or, byte by byte, as another dtype.
 
-    A view as another dtype has no history, as in PyTorch.
+    A shape that the strides do not allow is an error: `reshape` copies instead. A view as another
+    dtype has no history.
 
-    >>> import taper
-    >>> taper.arange(6).view(2, -1)
-    tensor([[0, 1, 2],
-            [3, 4, 5]])
+    Args:
+        shape: the new lengths, one by one or as one tuple, of which one may be -1 and is computed;
+            or a dtype.
+        size: the new lengths, as a keyword.
+        dtype: the new dtype, as a keyword.
+
+    Returns: a view; another dtype changes the last length by the ratio of the element sizes.
+
+    Example:
+        >>> import taper
+        >>> taper.arange(6).view(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
     for each in shape:
         if type(each) is not int:
@@ -123,7 +133,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
 
 def _general_view(input: Tensor, shape: tuple[Any, ...], size: Any, dtype: Any) -> Tensor:
-    """`view` with a tuple, a list, a dtype, keywords, or something wrong."""
+    """Call `view` with a tuple, a list, a dtype, keywords, or something wrong."""
     given: Any = shape[0] if len(shape) == 1 else shape
     if not shape:
         if size is None and dtype is None:
@@ -171,7 +181,7 @@ def _as_dtype(tensor: Tensor, dtype: Any) -> Tensor:
 
 
 def bytes_as(array: ndarray, dtype: dtypes.dtype) -> ndarray:
-    """The memory of an array seen as another dtype."""
+    """View the memory of an array as another dtype."""
     old, new = array.itemsize, dtype.itemsize
     if old == new:
         return array.view(dtype.numpy)
@@ -180,7 +190,8 @@ def bytes_as(array: ndarray, dtype: dtypes.dtype) -> ndarray:
     if not array.ndim:
         raise RuntimeError(f"self.dim() cannot be 0 to view {names} {reason}")
     strides = element_strides(array)
-    if strides[-1] != 1:
+    joined = array.shape[-1] % max(new // old, 1) == 0  # which PyTorch looks at first
+    if strides[-1] != 1 and joined:
         raise RuntimeError(
             f"self.stride(-1) must be 1 to view {names} {reason}, but got {strides[-1]}"
         )
@@ -199,14 +210,26 @@ def bytes_as(array: ndarray, dtype: dtypes.dtype) -> ndarray:
 
 
 def _to_divide(array: ndarray, strides: Shape) -> list[tuple[str, int]]:
-    """What must be a multiple if elements are joined to larger ones."""
+    """Name what must be a multiple if elements are joined into larger ones."""
     found = [("size(-1)", array.shape[-1]), ("storage_offset()", storage_offset(array))]
     return found + [(f"stride({dim})", step) for dim, step in enumerate(strides[:-1])]
 
 
 @composite(public=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """`view` with the shape of another tensor."""
+    """Look at the same memory in the shape of another tensor.
+
+    Args:
+        other: tensor whose shape is taken.
+
+    Returns: `self.view(other.size())`.
+
+    Example:
+        >>> import taper
+        >>> taper.arange(4).view_as(taper.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
     if not isinstance(other, Tensor):
         refuse("view_as", "other", 1, "Tensor", other)
     return view_as_shape(input, other._array.shape)
@@ -214,12 +237,20 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
-    """The same elements in another shape; a view where strides allow it, else a copy.
+    """Give a tensor another shape; the elements keep their row-major order.
 
-    >>> import taper
-    >>> taper.reshape(taper.arange(4), (2, 2))
-    tensor([[0, 1],
-            [2, 3]])
+    Args:
+        input: a tensor.
+        dims: the new lengths, one by one or as one tuple; one of them may be -1 and is computed.
+        shape: the new lengths, as a keyword.
+
+    Returns: a view of `input` where its strides allow one, else a copy.
+
+    Example:
+        >>> import taper
+        >>> taper.reshape(taper.arange(4), (2, 2))
+        tensor([[0, 1],
+                [2, 3]])
     """
     if len(dims) == 1 and type(dims[0]) is tuple:
         size = dims[0]
@@ -248,7 +279,7 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
 
 @composite(public=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """`reshape` to the shape of another tensor."""
+    """Give the tensor the shape of another; a view where strides allow it, else a copy."""
     if not isinstance(other, Tensor):
         refuse("reshape_as", "other", 1, "Tensor", other)
     return reshape(input, other._array.shape)
@@ -256,11 +287,19 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one.
+    """Merge the dimensions from `start_dim` to `end_dim` into one.
 
-    >>> import taper
-    >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
-    torch.Size([2, 12])
+    Args:
+        input: a tensor.
+        start_dim: first dimension to merge.
+        end_dim: last dimension to merge.
+
+    Shape: (*, a, b, c, *) gives (*, a·b·c, *); the result is a view where strides allow one.
+
+    Example:
+        >>> import taper
+        >>> taper.flatten(taper.zeros(2, 3, 4), 1).shape
+        torch.Size([2, 12])
     """
     shape = input._array.shape
     ndim = len(shape)
@@ -277,7 +316,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite(numpy_names=True)
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
-    """One dimension as several, whose product is its length.
+    """Cut one dimension into several, whose product is its length.
 
     >>> import taper
     >>> taper.unflatten(taper.zeros(4, 3), 0, (2, -1)).shape
@@ -307,7 +346,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; a view if the tensor is contiguous.
+    """Flatten all elements into one dimension; a view if the tensor is contiguous.
 
     >>> import taper
     >>> taper.ravel(taper.tensor([[1, 2], [3, 4]]))
@@ -318,7 +357,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @op(name="alias", view=True, tangent=LINEAR, public=False, method=False)
 def alias(self: Array) -> Array:
-    """The tensor itself as a view."""
+    """Return the tensor itself as a view."""
     return self
 
 
@@ -329,11 +368,19 @@ def alias_self(grad: Array) -> Array:
 
 @composite(arrays=True)
 def detach(input: Tensor) -> Tensor:
-    """The same memory and version counter without history and without tangent.
+    """Look at the same memory without history: no gradient flows through the result.
 
-    >>> import taper
-    >>> taper.ones(2, requires_grad=True).detach()
-    tensor([1., 1.])
+    Writing in place into the result changes `input` too, and autograd notices it.
+
+    Args:
+        input: a tensor.
+
+    Returns: a tensor that does not require a gradient and shares the memory of `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.ones(2, requires_grad=True).detach()
+        tensor([1., 1.])
     """
     result = same_memory(input)
     if input._requires_grad is not False:
@@ -343,11 +390,17 @@ def detach(input: Tensor) -> Tensor:
 
 @composite(method=False)
 def detach_(input: Tensor) -> Tensor:
-    """Cut the tensor's history in place.
+    """Cut a tensor from its graph, in place: it becomes a leaf without gradient.
 
-    >>> import taper
-    >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
-    tensor([2., 2.])
+    Args:
+        input: the tensor that is changed; views cannot be cut in place.
+
+    Returns: `input`.
+
+    Example:
+        >>> import taper
+        >>> taper.detach_(taper.ones(2, requires_grad=True) * 2)
+        tensor([2., 2.])
     """
     tensor_argument("detach_", "input", input)
     result: Tensor = input.detach_()
@@ -359,7 +412,7 @@ def detach_(input: Tensor) -> Tensor:
 
 @op(name="expand", view=True, tangent=LINEAR, public=False, method=False)
 def expand_to(self: Array, size: Shape) -> Array:
-    """A tensor with dimensions of length 1 seen as longer ones."""
+    """Expand dimensions of length 1."""
     if type(self) is not ndarray:
         self = np.asarray(self)
     shape = self.shape
@@ -384,7 +437,7 @@ def expand_to(self: Array, size: Shape) -> Array:
 
 
 def _expanded(array: ndarray, size: Shape, lead: int) -> ndarray:
-    """The same for all sizes, with -1, new dimensions of length 1 and errors."""
+    """Expand to any sizes, with -1, new dimensions of length 1 and errors."""
     shape = array.shape
     if not shape:
         if size and min(size) < 0:
@@ -428,17 +481,26 @@ def _cannot_expand(wanted: int, length: int, dim: int, size: Shape, shape: Shape
 
 @derivative(expand_to, wrt="self")
 def expand_self(grad: Array, self_shape: Shape) -> Array:
-    return grad  # the engine sums what broadcasting has added
+    return grad  # the engine sums over what broadcasting has added
 
 
 @composite(public=False)
 def expand(input: Any, *sizes_given: Any, size: Any = None, implicit: bool = False) -> Any:
-    """Dimensions of length 1 seen as longer ones, and new leading ones; shares the memory.
+    """Repeat dimensions of length 1 without copying.
 
-    >>> import taper
-    >>> taper.tensor([[1], [2]]).expand(2, 3)
-    tensor([[1, 1, 1],
-            [2, 2, 2]])
+    Args:
+        sizes_given: the new lengths, one by one or as one tuple; -1 keeps a length, and more
+            lengths than there are dimensions add leading ones.
+        size: the new lengths, as a keyword.
+        implicit: has no effect.
+
+    Returns: a view in which all repetitions share memory; `clone` it before writing in place.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([[1], [2]]).expand(2, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
     """
     if not sizes_given:
         if size is None:
@@ -449,7 +511,19 @@ def expand(input: Any, *sizes_given: Any, size: Any = None, implicit: bool = Fal
 
 @composite(public=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """`expand` to the shape of another tensor."""
+    """Repeat dimensions of length 1 until the shape is that of another tensor.
+
+    Args:
+        other: tensor whose shape is taken.
+
+    Returns: `self.expand(other.size())`, a view.
+
+    Example:
+        >>> import taper
+        >>> taper.tensor([1, 2]).expand_as(taper.zeros(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     if not isinstance(other, Tensor):
         refuse("expand_as", "other", 1, "Tensor", other)
     return expand_to(input, other._array.shape)
@@ -457,7 +531,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """The tensor expanded to `size`.
+    """Expand the tensor to `size`, as a view.
 
     >>> import taper
     >>> taper.broadcast_to(taper.tensor([1, 2]), (2, 2))
@@ -469,7 +543,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """All tensors expanded to their common shape.
+    """Expand all tensors to their common shape, as views.
 
     >>> import taper
     >>> taper.broadcast_tensors(taper.zeros(2, 1), taper.zeros(3))[1].shape
@@ -491,7 +565,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @composite(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to.
+    """Compute the shape that tensors of these shapes broadcast to.
 
     >>> import taper
     >>> taper.broadcast_shapes((2, 1), (3,))

@@ -33,9 +33,10 @@ from taper.tensor import Tensor, element_strides
 
 
 def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
-    """Let a tensor have another shape, with the elements that its storage holds in order.
+    """Give a tensor another shape, with the elements that its storage holds in order.
 
-    Differs: if the storage is too small the tensor gets a new one, which its views do not see.
+    Differs from PyTorch: if the storage is too small the tensor gets a new one, which its views do
+    not see.
     """
     inference = tensor._counter is INFERENCE_COUNTER or local.state.mode & INFERENCE
     if not inference and requires_grad(tensor):
@@ -98,7 +99,7 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Let a tensor look at the memory of another tensor, or of a storage.
+    """Let a tensor view the memory of another tensor, or of a storage.
 
     >>> import taper
     >>> taper.zeros(3).set_(taper.tensor([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""Apart and together along one dimension: split, chunk, unbind; cat, stack and their relatives.
+"""Cutting apart and joining along one dimension: split, chunk, unbind; cat, stack and relatives.
 
 Long because: they stand in one file, since each is the other's derivative.
 """
@@ -27,7 +27,7 @@ from taper.tensor import Tensor
 
 
 def pieces(array: ndarray, lengths: Any, dim: int) -> list[ndarray]:
-    """Views of consecutive parts along a dimension."""
+    """Cut a dimension into views of consecutive parts."""
     lead = (EVERYTHING,) * dim
     found = []
     start = 0
@@ -51,7 +51,7 @@ def _equal_lengths(size: int, part: int) -> list[int]:
 
 
 def split_equally(self: Array, split_size: int, dim: int = 0) -> Array:
-    """Consecutive parts of equal length, the last one perhaps shorter."""
+    """Cut into consecutive parts of equal length, the last one perhaps shorter."""
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     position = wrap_dim(dim, self.ndim)
@@ -59,7 +59,7 @@ def split_equally(self: Array, split_size: int, dim: int = 0) -> Array:
 
 
 def split_by_sizes(self: Array, split_sizes: Shape, dim: int = 0) -> Array:
-    """Consecutive parts of given lengths."""
+    """Cut into consecutive parts of given lengths."""
     if self.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     position = wrap_dim(dim, self.ndim)
@@ -114,11 +114,19 @@ def split_with_sizes_self(grad: Any, self_shape: Shape, split_sizes: Shape, dim:
 
 @composite(name="split", method=False)
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Consecutive parts along `dim`, of one length or of given lengths; they share the memory.
+    """Cut a tensor into consecutive parts along a dimension.
 
-    >>> import taper
-    >>> taper.split(taper.arange(5), 2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    Args:
+        tensor: the tensor to cut.
+        split_size_or_sections: length of each part (the last may be shorter), or a list of lengths.
+        dim: dimension to cut.
+
+    Returns: a tuple of views.
+
+    Example:
+        >>> import taper
+        >>> taper.split(taper.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if isinstance(split_size_or_sections, tuple | list):
         return split_with_sizes(tensor, split_size_or_sections, dim)
@@ -127,7 +135,19 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tenso
 
 @composite(name="split", public=False)
 def split_method(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split`, as the method calls its arguments."""
+    """Cut the tensor into consecutive parts along a dimension.
+
+    Args:
+        split_size: length of each part (the last may be shorter), or a list of lengths.
+        dim: dimension to cut.
+
+    Returns: a tuple of views.
+
+    Example:
+        >>> import taper
+        >>> taper.arange(5).split([4, 1])
+        (tensor([0, 1, 2, 3]), tensor([4]))
+    """
     return split(self, split_size, dim)
 
 
@@ -135,7 +155,7 @@ def split_method(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]
 def split_with_sizes(
     input: Any, split_sizes: Any, dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """Consecutive parts of given lengths along `dim`; they share the memory.
+    """Cut into consecutive parts of given lengths along `dim`, as views.
 
     >>> import taper
     >>> taper.split_with_sizes(taper.arange(3), (1, 2))
@@ -147,7 +167,7 @@ def split_with_sizes(
 
 @composite(name="unsafe_split", numpy_names=True)
 def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` without the check that parts which are written in place stand alone.
+    """Cut as `split`, without the check that parts written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_split(taper.arange(3), 2)
@@ -158,7 +178,7 @@ def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple[Tensor, ...
 
 @composite(name="unsafe_split_with_sizes", numpy_names=True)
 def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split_with_sizes` without the check that parts which are written in place stand alone.
+    """Cut as `split_with_sizes`, without the check that parts written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_split_with_sizes(taper.arange(3), (1, 2))
@@ -169,7 +189,7 @@ def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple
 
 
 def _chunk_length(tensor: Tensor, chunks: int, dim: int) -> tuple[int, int]:
-    """The dimension and the length of a part."""
+    """Return the dimension and the length of a part."""
     ndim = tensor._array.ndim
     if ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -183,11 +203,20 @@ def _chunk_length(tensor: Tensor, chunks: int, dim: int) -> tuple[int, int]:
 def chunk(
     input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None
 ) -> tuple[Tensor, ...]:
-    """At most `chunks` parts of equal length along `dim`, the last one perhaps shorter.
+    """Cut a tensor into at most `chunks` parts of equal length.
 
-    >>> import taper
-    >>> taper.chunk(taper.arange(5), 2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
+    Args:
+        input: the tensor to cut.
+        chunks: how many parts are wanted; there are fewer where the length does not allow so many.
+        dim: dimension to cut.
+        axis: NumPy's name for `dim`.
+
+    Returns: a tuple of views, each ⌈length / chunks⌉ long, the last perhaps shorter.
+
+    Example:
+        >>> import taper
+        >>> taper.chunk(taper.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     dim = dim if axis is None else axis
     size, length = _chunk_length(input, chunks, dim)
@@ -198,7 +227,7 @@ def chunk(
 
 @composite(numpy_names=True)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`chunk` without the check that parts which are written in place stand alone.
+    """Cut as `chunk`, without the check that parts written in place stand alone.
 
     >>> import taper
     >>> taper.unsafe_chunk(taper.arange(3), 2)
@@ -214,7 +243,7 @@ _SPLITS = ("(Tensor input, int sections)", "(Tensor input, tuple of ints indices
 
 
 def _one_of(function: str, tensor: Any, *given: Any) -> Any:
-    """The argument that was given, under whichever of its names."""
+    """Return the argument that was given, under whichever of its names."""
     found = [each for each in given if each is not None]
     if len(found) != 1:
         raise TypeError(f'{function}() missing 1 required positional arguments: "sections"')
@@ -224,7 +253,7 @@ def _one_of(function: str, tensor: Any, *given: Any) -> Any:
     return found[0]
 
 
-# A part takes 0.5 kB: so many take more memory than there is (§M6).
+# A part takes 0.5 kB, so that many parts take more memory than there is (§M6).
 _MOST_PARTS = 2**31
 
 
@@ -239,7 +268,7 @@ def tensor_split(
     tensor_indices_or_sections: Any = None,
     axis: int | None = None,
 ) -> tuple[Tensor, ...]:
-    """Parts along `dim`: so many, of lengths that differ by at most 1, or cut at given places.
+    """Cut into so many parts of lengths that differ by at most 1, or at given places.
 
     >>> import taper
     >>> taper.tensor_split(taper.arange(5), (1, 3))
@@ -273,7 +302,7 @@ def tensor_split(
 
 
 def _split_places(given: Any) -> Any:
-    """An integer, or a tuple of integers; tensors are taken for their values."""
+    """Return an integer or a tuple of integers; tensors count as their values."""
     if isinstance(given, Tensor):
         if given._array.dtype != np.int64 or given._array.ndim > 1:
             raise RuntimeError(
@@ -290,7 +319,7 @@ def _split_places(given: Any) -> Any:
 
 
 def _split_along(name: str, tensor: Tensor, how: Any, dim: int, least: int) -> tuple[Tensor, ...]:
-    """What `hsplit`, `vsplit` and `dsplit` share."""
+    """Cut as `hsplit`, `vsplit` and `dsplit` do."""
     ndim = tensor._array.ndim
     if ndim < least:
         raise RuntimeError(
@@ -310,7 +339,7 @@ def _split_along(name: str, tensor: Tensor, how: Any, dim: int, least: int) -> t
 def hsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts along the second dimension, of a vector along its only one.
+    """Cut along the second dimension; a vector along its only one.
 
     >>> import taper
     >>> taper.hsplit(taper.arange(4), 2)
@@ -324,7 +353,7 @@ def hsplit(
 def vsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts along the first dimension.
+    """Cut along the first dimension.
 
     >>> import taper
     >>> taper.vsplit(taper.tensor([[1, 2], [3, 4]]), 2)
@@ -338,7 +367,7 @@ def vsplit(
 def dsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts along the third dimension.
+    """Cut along the third dimension.
 
     >>> import taper
     >>> taper.dsplit(taper.zeros(2, 2, 4), 2)[0].shape
@@ -350,11 +379,18 @@ def dsplit(
 
 @op(view=True, many_outputs=True, tangent=LINEAR)
 def unbind(self: Array, dim: int = 0) -> Array:
-    """All slices along a dimension, without it; they share the memory.
+    """Take a tensor apart into its slices along a dimension.
 
-    >>> import taper
-    >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
-    (tensor([1, 2]), tensor([3, 4]))
+    Args:
+        input: a tensor.
+        dim: dimension to take apart.
+
+    Returns: a tuple of views without `dim`.
+
+    Example:
+        >>> import taper
+        >>> taper.unbind(taper.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
     """
     ndim = self.ndim
     if ndim == 0:
@@ -371,7 +407,7 @@ def unbind_self(grad: Any, dim: int) -> Array:
 
 
 def iterate(self: Tensor) -> Any:
-    """The slices along the first dimension."""
+    """Iterate over the slices along the first dimension."""
     if self._array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self, 0))
@@ -384,7 +420,7 @@ Tensor.__iter__ = iterate  # type: ignore[assignment,method-assign]
 
 
 def common_dtype(arrays: list[ndarray]) -> np.dtype[Any]:
-    """The dtype of a result that holds the elements of all arrays."""
+    """Find the dtype of a result that holds the elements of all arrays."""
     first = arrays[0].dtype
     for each in arrays:
         if each.dtype is not first and each.dtype != first:
@@ -394,7 +430,7 @@ def common_dtype(arrays: list[ndarray]) -> np.dtype[Any]:
 
 @op(name="cat", public=False, method=False, tangent=LINEAR, out=True)
 def cat_along(tensors: Arrays, dim: int = 0) -> Array:
-    """Tensors one after the other along a dimension."""
+    """Join tensors along a dimension."""
     dtype = tensors[0].dtype
     for each in tensors:
         if each.dtype is not dtype or not each.flags.c_contiguous or each.shape == (0,):
@@ -406,7 +442,7 @@ def cat_along(tensors: Arrays, dim: int = 0) -> Array:
 
 
 def _cat_unlike(tensors: list[ndarray], dim: int) -> ndarray:
-    """The same for arrays of several dtypes or layouts, empty vectors, and errors."""
+    """Join arrays of several dtypes or layouts, and empty vectors; raise errors."""
     # An empty vector fits anything: a rule from before tensors could have other empty shapes.
     arrays = [each for each in tensors if each.shape != (0,)]
     dtype = common_dtype(tensors)
@@ -429,11 +465,20 @@ def _cat_unlike(tensors: list[ndarray], dim: int) -> ndarray:
 def cat(
     tensors: Any, dim: int = 0, *, out: Tensor | None = None, axis: int | None = None
 ) -> Tensor:
-    """Tensors one after the other along a dimension.
+    """Join tensors along a dimension that they have already.
 
-    >>> import taper
-    >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
-    tensor([1, 2, 3])
+    Args:
+        tensors: sequence of tensors; their shapes agree except along `dim`.
+        dim: dimension to join along.
+        out: tensor that receives the result.
+        axis: NumPy's name for `dim`.
+
+    Shape: (*, n, *) and (*, m, *) give (*, n + m, *); the result has the common dtype.
+
+    Example:
+        >>> import taper
+        >>> taper.cat([taper.tensor([1, 2]), taper.tensor([3])])
+        tensor([1, 2, 3])
     """
     if isinstance(tensors, tuple | list) and not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -443,7 +488,7 @@ def cat(
 
 
 def _unlike(tensors: list[ndarray], dim: int) -> RuntimeError:
-    """Why the shapes cannot stand together."""
+    """Say why the shapes cannot be joined."""
     kept = [each for each in tensors if each.shape != (0,)]
     first = kept[0].shape
     for number, each in enumerate(tensors):
@@ -483,7 +528,7 @@ def cat_tensors(grad: Array, tensors_shape: list[Shape], dim: int, needs: Any) -
 def concat(
     tensors: Any, dim: int = 0, *, out: Tensor | None = None, axis: int | None = None
 ) -> Tensor:
-    """`cat` under another name.
+    """Join tensors along a dimension: another name of `cat`.
 
     >>> import taper
     >>> taper.concat([taper.tensor([1, 2]), taper.tensor([3])])
@@ -497,12 +542,20 @@ composite(method=False, name="concatenate")(concat)
 
 @op(method=False, tangent=LINEAR, out=True)
 def stack(tensors: Arrays, dim: int = 0) -> Array:
-    """Tensors of one shape side by side along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
-    >>> import taper
-    >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
+    Args:
+        tensors: sequence of tensors of one shape.
+        dim: position of the new dimension in the result.
+        out: tensor that receives the result.
+
+    Shape: k tensors (*) give (*, k, *).
+
+    Example:
+        >>> import taper
+        >>> taper.stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
     """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -517,7 +570,7 @@ def stack(tensors: Arrays, dim: int = 0) -> Array:
     if position < len(first):
         joined = cat_along.op.kernel(tensors, position)
         shape = (*first[:position], len(tensors), *first[position:])
-        # PyTorch looks at the joined tensor in this way; so the channels stay last.
+        # PyTorch views the joined tensor this way, so that the channels stay last.
         return joined.reshape(shape)
     where = (*(EVERYTHING,) * position, None)
     result = np.concatenate(
@@ -536,7 +589,7 @@ def stack_tensors(grad: Array, dim: int) -> Any:
 
 @composite(method=False)
 def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side: along the second dimension, vectors along the first.
+    """Join tensors along the second dimension, vectors along the first.
 
     >>> import taper
     >>> taper.hstack([taper.tensor([1, 2]), taper.tensor([3])])
@@ -551,7 +604,7 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 @composite(method=False)
 def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """Tensors below each other, vectors as rows.
+    """Join tensors along the first dimension, vectors as rows.
 
     >>> import taper
     >>> taper.vstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -567,7 +620,7 @@ def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 @composite(method=False)
 def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """`vstack` under another name.
+    """Join tensors along the first dimension: another name of `vstack`.
 
     >>> import taper
     >>> taper.row_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -580,7 +633,7 @@ def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 @composite(method=False)
 def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """Tensors behind each other, along the third dimension.
+    """Join tensors along the third dimension.
 
     >>> import taper
     >>> taper.dstack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -596,7 +649,7 @@ def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 @composite(method=False)
 def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side, vectors as columns.
+    """Join tensors along the second dimension, vectors as columns.
 
     >>> import taper
     >>> taper.column_stack([taper.tensor([1, 2]), taper.tensor([3, 4])])
@@ -617,7 +670,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def _for_each(tensors: tuple[Any, ...], function: Any) -> Any:
-    """Apply to a tensor, to several arguments, or to a list of tensors."""
+    """Apply a function to a tensor, to several arguments, or to a list of tensors."""
     if len(tensors) == 1:
         if not isinstance(tensors[0], tuple | list):
             return function(tensors[0])
@@ -633,7 +686,7 @@ def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def atleast_1d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(method=False)
 def atleast_1d(*tensors: Any) -> Any:
-    """Tensors with at least one dimension.
+    """Give tensors at least one dimension.
 
     >>> import taper
     >>> taper.atleast_1d(taper.tensor(1))
@@ -654,7 +707,7 @@ def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def atleast_2d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(method=False)
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors with at least two dimensions; vectors become rows.
+    """Give tensors at least two dimensions; vectors become rows.
 
     >>> import taper
     >>> taper.atleast_2d(taper.tensor([1, 2]))
@@ -678,7 +731,7 @@ def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def atleast_3d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(method=False)
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors with at least three dimensions; vectors become rows of one column each.
+    """Give tensors at least three dimensions; vectors become rows of one column each.
 
     >>> import taper
     >>> taper.atleast_3d(taper.zeros(2, 3)).shape

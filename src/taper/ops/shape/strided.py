@@ -20,8 +20,8 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op, tangent_of
-from taper.opdef.nodes import make_node
 from taper.opdef.numpy_names import with_numpy_names
+from taper.opdef.recording import make_node
 from taper.ops.shape.ones import squeeze_all, squeeze_dim, squeeze_dims, t, transpose, unsqueeze
 from taper.ops.shape.parts import slice_backward, slice_dim
 from taper.ops.shape.reshape import sizes
@@ -35,7 +35,7 @@ Geometry = tuple[Shape, Shape, int]
 def strided_view(
     self: Array, size: Shape, stride: Shape, storage_offset: int | None = None
 ) -> Array:
-    """A view of the tensor's whole storage with any shape and strides."""
+    """View the tensor's whole storage with any shape and strides."""
     owner = owner_of(self)
     itemsize = self.itemsize
     if storage_offset is not None:
@@ -86,7 +86,7 @@ def as_strided_self(
 
 @op(public=False, method=False, tangent=LINEAR)
 def as_strided_backward(self: Array, view: Geometry, source: Geometry) -> Array:
-    """The gradient of a strided view as gradient of what it was made from."""
+    """Turn the gradient of a strided view into that of what it was made from."""
     return carry(self, view, source, source)
 
 
@@ -97,7 +97,7 @@ def as_strided_backward_self(grad: Array, view: Geometry, source: Geometry) -> A
 
 @op(public=False, method=False, tangent=LINEAR)
 def as_strided_values(self: Array, view: Geometry, source: Geometry) -> Array:
-    """The adjoint of `as_strided_backward`: what a strided view sees."""
+    """Read what a strided view sees: the adjoint of `as_strided_backward`."""
     return carry(self, source, view, source)
 
 
@@ -118,7 +118,7 @@ def slice_inverse(
     end: int | None = None,
     step: int = 1,
 ) -> Array:
-    """The tensor that `self` is a slice of: its memory, seen with the shape and strides of `src`.
+    """Recover the tensor that `self` is a slice of: its memory in shape and strides of `src`.
 
     >>> import taper
     >>> whole = taper.arange(5)
@@ -154,7 +154,7 @@ def slice_inverse_tangent(self_t, src_t, self, src, dim, start, end, step):
 
 
 def geometry_of(array: ndarray) -> Geometry:
-    """Shape, strides and offset of an array in its storage."""
+    """Return shape, strides and offset of an array in its storage."""
     return array.shape, element_strides(array), storage_offset(array)
 
 
@@ -180,7 +180,7 @@ def carry(values: ndarray, put: Geometry, read: Geometry, shared: Geometry) -> n
 
 
 def part_of(storage: ndarray, geometry: Geometry, start: int) -> ndarray:
-    """The view of a storage, whose first element has the number `start`, that is described."""
+    """Make the described view of a storage whose first element has the number `start`."""
     shape, strides, offset = geometry
     itemsize = storage.itemsize
     steps = tuple([step * itemsize for step in strides])
@@ -190,7 +190,7 @@ def part_of(storage: ndarray, geometry: Geometry, start: int) -> ndarray:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the tensor's whole storage with any shape and strides.
+    """View the tensor's whole storage with any shape and strides.
 
     >>> import taper
     >>> taper.as_strided(taper.arange(6), (2, 3), (1, 2))
@@ -205,7 +205,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def _inplace_twin(function: Any, node: str) -> Op:
-    """An entry of the table for the same kernel and formula under another node name."""
+    """Declare an entry of the same kernel and formula under another node name."""
     entry: Op = function.op
     declare = op(
         name=f"{entry.name}_", node=node, view=True, tangent=LINEAR, public=False, method=False
@@ -226,7 +226,7 @@ _strided = _inplace_twin(strided_view, "AsStridedBackward1")
 
 
 def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
-    """Let a tensor look at its memory in another way, in place (§V15)."""
+    """Let a tensor view its memory differently, in place (§V15)."""
     state = local.state
     recorded = check_inplace(tensor, False, state)
     memory = memory_of(tensor)

@@ -17,12 +17,20 @@ from taper.userwarning import warn_once
 
 @op(view=True, tangent=LINEAR)
 def transpose(self: Array, dim0: int, dim1: int) -> Array:
-    """Two dimensions exchanged; shares the memory.
+    """Exchange two dimensions.
 
-    >>> import taper
-    >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
-    tensor([[1, 3],
-            [2, 4]])
+    Args:
+        input: a tensor.
+        dim0: first dimension.
+        dim1: second dimension.
+
+    Shape: `input` with the lengths `dim0` and `dim1` exchanged; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.transpose(taper.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([[1, 3],
+                [2, 4]])
     """
     try:
         return self.swapaxes(dim0, dim1)
@@ -39,7 +47,7 @@ def transpose_self(grad: Array, dim0: int, dim1: int) -> Array:
 
 @composite()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """`transpose` under NumPy's name.
+    """Exchange two dimensions: NumPy's name of `transpose`.
 
     >>> import taper
     >>> taper.swapaxes(taper.zeros(2, 3), 0, 1).shape
@@ -50,7 +58,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 @composite()
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """`transpose` under another name.
+    """Exchange two dimensions: another name of `transpose`.
 
     >>> import taper
     >>> taper.swapdims(taper.zeros(2, 3), 0, 1).shape
@@ -61,12 +69,18 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @op(view=True, tangent=LINEAR)
 def t(self: Array) -> Array:
-    """The transpose of a matrix; shares the memory.
+    """Transpose a matrix; vectors and 0-d tensors stay as they are.
 
-    >>> import taper
-    >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 3],
-            [2, 4]])
+    Args:
+        input: a tensor with at most two dimensions.
+
+    Shape: (n, m) gives (m, n); the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.t(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
     """
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
@@ -80,7 +94,7 @@ def t_self(grad: Array) -> Array:
 
 @op(name="permute", view=True, tangent=LINEAR, public=False, method=False)
 def permute_dims(self: Array, dims: Shape) -> Array:
-    """The dimensions in another order."""
+    """Put the dimensions into another order."""
     try:
         return self.transpose(dims)
     except ValueError:
@@ -106,11 +120,19 @@ def permute_self(grad: Array, dims: Shape) -> Array:
 
 @composite()
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
-    """The dimensions in another order; shares the memory.
+    """Put the dimensions into another order.
 
-    >>> import taper
-    >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
-    torch.Size([4, 2, 3])
+    Args:
+        input: a tensor.
+        order: numbers of the dimensions in their new order, one by one or as one tuple.
+        dims: the order, as a keyword.
+
+    Shape: length i of the result is length `dims[i]` of `input`; the result is a view.
+
+    Example:
+        >>> import taper
+        >>> taper.permute(taper.zeros(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
     """
     if not order:
         if dims is None:
@@ -121,7 +143,7 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
 
 @composite()
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """The dimensions `source` moved to the places `destination`, the others in order.
+    """Move the dimensions `source` to the places `destination`; the others stay in order.
 
     >>> import taper
     >>> taper.movedim(taper.zeros(2, 3, 4), 0, -1).shape
@@ -150,7 +172,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @composite()
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """`movedim` under NumPy's name.
+    """Move dimensions: NumPy's name of `movedim`.
 
     >>> import taper
     >>> taper.moveaxis(taper.zeros(2, 3, 4), 0, -1).shape
@@ -173,7 +195,7 @@ _SCALAR = "Tensor.T is deprecated on 0-D tensors. This function is the identity 
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
-    """The tensor with its dimensions in reverse order; the transpose of a matrix."""
+    """Reverse the order of the dimensions; transpose a matrix."""
     ndim = self._array.ndim
     if ndim != 2:
         warn_once(_NO_MATRIX if ndim else _SCALAR)
@@ -181,7 +203,7 @@ def _reversed_dims(self: Tensor) -> Tensor:
 
 
 def _of_matrices(self: Tensor, name: str) -> Tensor:
-    """Transposed in its last two dimensions; `name` is for errors."""
+    """Transpose the last two dimensions; `name` is for errors."""
     ndim = self._array.ndim
     if ndim == 1:
         raise RuntimeError(
@@ -192,7 +214,7 @@ def _of_matrices(self: Tensor, name: str) -> Tensor:
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
-    """The transpose of a matrix or of a batch of matrices."""
+    """Transpose a matrix or a batch of matrices."""
     if self._array.ndim == 0:
         _warn_0d(".mT", "This function is the identity in these cases.")
         return self
@@ -200,7 +222,7 @@ def _matrix_transpose(self: Tensor) -> Tensor:
 
 
 def _matrix_adjoint(self: Tensor, name: str = ".mH") -> Tensor:
-    """The conjugate transpose of a matrix or of a batch of matrices; `name` is for errors."""
+    """Conjugate and transpose a matrix or a batch of matrices; `name` is for errors."""
     if self._array.ndim == 0:
         _warn_0d(name, "Consider using x.conj().")
         return _conjugated(self)
@@ -208,7 +230,7 @@ def _matrix_adjoint(self: Tensor, name: str = ".mH") -> Tensor:
 
 
 def _hermitian(self: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix."""
+    """Conjugate and transpose a matrix."""
     ndim = self._array.ndim
     if ndim == 0:
         _warn_0d(".H", "Consider using x.conj().")
@@ -232,7 +254,7 @@ def _conjugated(tensor: Tensor) -> Tensor:
 
 @composite()
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix or of a batch of matrices.
+    """Conjugate and transpose a matrix or a batch of matrices.
 
     >>> import taper
     >>> taper.adjoint(taper.zeros(2, 3)).shape

@@ -29,12 +29,22 @@ def _triangle(function: Any, name: str, array: ndarray, diagonal: int) -> ndarra
 
 @op(tangent=LINEAR, inplace=True, out=True)
 def tril(self: Array, diagonal: int = 0) -> Array:
-    """The lower triangle of a matrix or of a batch of matrices, zero elsewhere.
+    """Keep the lower triangle of a matrix; set the rest to zero.
 
-    >>> import taper
-    >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 0],
-            [3, 4]])
+    result[i, j] = input[i, j] where j ≤ i + diagonal, else 0
+
+    Args:
+        input: a matrix or a batch of matrices.
+        diagonal: which diagonal ends the triangle; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (*, n, m) gives (*, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.tril(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 0],
+                [3, 4]])
     """
     return _triangle(np.tril, "tril", self, diagonal)
 
@@ -46,12 +56,22 @@ def tril_self(grad: Array, diagonal: int) -> Array:
 
 @op(tangent=LINEAR, inplace=True, out=True)
 def triu(self: Array, diagonal: int = 0) -> Array:
-    """The upper triangle of a matrix or of a batch of matrices, zero elsewhere.
+    """Keep the upper triangle of a matrix; set the rest to zero.
 
-    >>> import taper
-    >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
-    tensor([[1, 2],
-            [0, 4]])
+    result[i, j] = input[i, j] where j ≥ i + diagonal, else 0
+
+    Args:
+        input: a matrix or a batch of matrices.
+        diagonal: which diagonal begins the triangle; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (*, n, m) gives (*, n, m).
+
+    Example:
+        >>> import taper
+        >>> taper.triu(taper.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 2],
+                [0, 4]])
     """
     return _triangle(np.triu, "triu", self, diagonal)
 
@@ -83,7 +103,7 @@ def tril_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The coordinates of the lower triangle of a matrix, rows in the first line.
+    """List the coordinates of the lower triangle of a matrix: a line of rows, one of columns.
 
     >>> import taper
     >>> taper.tril_indices(2, 2)
@@ -107,7 +127,7 @@ def triu_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The coordinates of the upper triangle of a matrix, rows in the first line.
+    """List the coordinates of the upper triangle of a matrix: a line of rows, one of columns.
 
     >>> import taper
     >>> taper.triu_indices(2, 2)
@@ -125,7 +145,7 @@ def triu_indices(
 
 @op(node="DiagonalBackward0_copy", tangent=LINEAR, out=same_dtype, method=False)
 def diagonal_copy(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """A copy of a diagonal.
+    """Copy a diagonal.
 
     >>> import taper
     >>> taper.diagonal_copy(taper.tensor([[1, 2], [3, 4]]))
@@ -141,7 +161,7 @@ def diagonal_copy_self(grad: Array, self_shape: Shape, offset: int, dim1: int, d
 
 @op(tangent=LINEAR)
 def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
-    """Matrices with the last dimension of the tensor on a diagonal, zero elsewhere.
+    """Make matrices with the tensor's last dimension on a diagonal, zero elsewhere.
 
     >>> import taper
     >>> taper.diag_embed(taper.tensor([1, 2]))
@@ -168,11 +188,19 @@ def diag_embed_self(grad: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 @composite()
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix with the vector on a diagonal; of a matrix, the diagonal as a vector.
+    """Put a vector on a diagonal, or take a diagonal from a matrix.
 
-    >>> import taper
-    >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
+    Args:
+        input: a vector or a matrix.
+        diagonal: which diagonal; positive ones lie above the main one.
+        out: tensor that receives the result.
+
+    Shape: (n,) gives (n + |diagonal|, n + |diagonal|); (n, m) gives the vector of its diagonal.
+
+    Example:
+        >>> import taper
+        >>> taper.diag(taper.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
     """
     ndim = input._array.ndim
     if ndim not in (1, 2):
@@ -184,7 +212,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of the tensor on a diagonal.
+    """Make a matrix with all elements of the tensor on a diagonal.
 
     >>> import taper
     >>> taper.diagflat(taper.tensor([[1], [2]]))
@@ -196,7 +224,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 @op(tangent=LINEAR)
 def trace(self: Array) -> Array:
-    """The sum of the main diagonal of a matrix.
+    """Sum the main diagonal of a matrix.
 
     >>> import taper
     >>> taper.trace(taper.tensor([[1, 2], [3, 4]]))

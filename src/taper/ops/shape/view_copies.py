@@ -1,7 +1,7 @@
 """The views as functions that copy: `squeeze_copy`, `view_copy` and their like.
 
-Owns: an operator for each view, whose kernel copies what the view's kernel returns and whose
-formulas are the view's own; the node is called after the view's, with `_copy` behind.
+Owns: an operator for each view. Its kernel copies what the view's kernel returns, its formulas are
+the view's own, and its node is called after the view's, with `_copy` behind.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _copied(found: Any) -> Any:
 
 
 def _copy_of(function: Any, name: str, arguments: str = "", result: list[int] | None = None) -> Any:
-    """The operator that copies what a view shows; public with an example of its result."""
+    """Declare the operator that copies what a view shows; a public one with an example."""
     view: Op = function.op
     kernel = view.kernel
 
@@ -59,7 +59,7 @@ def _copy_of(function: Any, name: str, arguments: str = "", result: list[int] | 
         public=bool(arguments),
         method=False,
     )(kernel)
-    text = f"A copy of what `{view.name}` shows."
+    text = f"Copy what `{view.name}` shows."
     if arguments:
         text += _EXAMPLE.format(name=name, arguments=arguments, shape=result)
     copying.__doc__ = declared.__doc__ = inspect.cleandoc(text)
@@ -106,7 +106,7 @@ def _checked(function: str, input: Any) -> Tensor:
 
 @composite(method=False, numpy_names=True)
 def squeeze_copy(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """A copy without the dimensions of length 1, or without those in `dim`.
+    """Copy without the dimensions of length 1, or without those in `dim`.
 
     >>> import taper
     >>> taper.squeeze_copy(taper.ones(2, 1, 3)).shape
@@ -122,7 +122,7 @@ def squeeze_copy(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -
 
 @composite(method=False)
 def permute_copy(input: Tensor, dims: Any, *, out: Tensor | None = None) -> Tensor:
-    """A copy with the dimensions in another order.
+    """Copy with the dimensions in another order.
 
     >>> import taper
     >>> taper.permute_copy(taper.ones(2, 3), (1, 0)).shape
@@ -135,7 +135,7 @@ def permute_copy(input: Tensor, dims: Any, *, out: Tensor | None = None) -> Tens
 def expand_copy(
     input: Tensor, size: Any, *, implicit: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """A copy in which dimensions of length 1 are repeated.
+    """Copy with dimensions of length 1 repeated.
 
     >>> import taper
     >>> taper.expand_copy(taper.ones(1, 3), (2, 3)).shape
@@ -153,7 +153,7 @@ def as_strided_copy(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A copy of elements of the storage at any strides.
+    """Copy elements of the storage at any strides.
 
     >>> import taper
     >>> taper.as_strided_copy(taper.arange(6), (2, 2), (1, 2))
@@ -165,9 +165,9 @@ def as_strided_copy(
 
 
 def _parts_into(name: str, form: str, parts: tuple[Tensor, ...], out: Any) -> Any:
-    """What a function of several copies returns: the copies, or nothing where `out` takes them.
+    """Return the copies, or nothing where `out` takes them.
 
-    `form` is the end of the name that PyTorch's error has; one of the three does not resize.
+    `form` is the end of the name in PyTorch's error; one of the three functions does not resize.
     """
     if out is None:
         return parts
@@ -189,7 +189,7 @@ def _parts_into(name: str, form: str, parts: tuple[Tensor, ...], out: Any) -> An
 
 @composite(method=False, numpy_names=True)
 def split_copy(input: Tensor, split_size: int, dim: int = 0, *, out: Any = None) -> Any:
-    """Copies of the parts of `split_size` along a dimension.
+    """Copy the parts of `split_size` along a dimension.
 
     >>> import taper
     >>> [each.shape[0] for each in taper.split_copy(taper.ones(5), 2)]
@@ -201,7 +201,7 @@ def split_copy(input: Tensor, split_size: int, dim: int = 0, *, out: Any = None)
 
 @composite(method=False, numpy_names=True)
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """Copies of parts of these sizes along a dimension.
+    """Copy parts of these sizes along a dimension.
 
     >>> import taper
     >>> [each.shape[0] for each in taper.split_with_sizes_copy(taper.ones(5), [1, 4])]
@@ -214,7 +214,7 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0, *, out:
 
 @composite(method=False, numpy_names=True)
 def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> Any:
-    """Copies of the slices along a dimension.
+    """Copy the slices along a dimension.
 
     >>> import taper
     >>> taper.unbind_copy(taper.tensor([1, 2]))
@@ -226,7 +226,7 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> Any:
 
 @composite(method=False)
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of pairs of real numbers as complex ones; PyTorch gives no gradient.
+    """Copy pairs of real numbers as complex ones; PyTorch gives no gradient.
 
     >>> import taper
     >>> taper.view_as_complex_copy(taper.tensor([[1.0, 2.0]]))
@@ -245,7 +245,7 @@ def _no_complex_gradient(function: str) -> RuntimeError:
 
 @composite(method=False, numpy_names=True)
 def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of one slice along a dimension; PyTorch gives complex ones no gradient.
+    """Copy one slice along a dimension; PyTorch gives complex ones no gradient.
 
     >>> import taper
     >>> taper.select_copy(taper.tensor([[1, 2], [3, 4]]), 0, 1)
@@ -266,7 +266,7 @@ def slice_copy(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A copy of every `step`-th slice from `start` to `end`; as `select_copy` for complex ones.
+    """Copy every `step`-th slice from `start` to `end`; complex ones get no gradient.
 
     >>> import taper
     >>> taper.slice_copy(taper.arange(5), 0, 1, 4, 2)
@@ -279,7 +279,7 @@ def slice_copy(
 
 @op(name="viewed_copy", node="ViewBackward0_copy", tangent=LINEAR, public=False, method=False)
 def viewed_copy(self: Array, size: Shape) -> Array:
-    """A copy in another shape, whatever the strides."""
+    """Copy into another shape, whatever the strides."""
     return np.array(self.reshape(size), order="C")
 
 
@@ -298,7 +298,7 @@ _VIEW_COPY = (
 def view_copy(
     input: Tensor, *shape: Any, size: Any = ABSENT, dtype: Any = ABSENT, out: Tensor | None = None
 ) -> Tensor:
-    """A copy in another shape, or of the same bytes as another dtype.
+    """Copy into another shape, or copy the same bytes as another dtype.
 
     >>> import taper
     >>> taper.view_copy(taper.ones(2, 3), (3, 2)).shape
@@ -325,7 +325,7 @@ def _is_int(value: Any) -> bool:
 
 
 def _reinterpreted(input: Tensor, dtype: dtypes.dtype, out: Tensor | None) -> Tensor:
-    """The same bytes as another dtype: a value without a history."""
+    """Copy the same bytes as another dtype: a value without a history."""
 
     def copied(source: Tensor) -> Tensor:
         return wrap(np.array(reshape.bytes_as(source._array, dtype), order="C"))
@@ -342,7 +342,7 @@ def _narrow_out(out: ndarray, result: ndarray) -> None:
 
 
 def _check_narrow(shape: Shape, dim: int, start: int, length: int) -> None:
-    """Raise what `narrow_copy` says otherwise than `narrow`."""
+    """Raise the errors of `narrow_copy` that differ from `narrow`'s."""
     if dim >= len(shape):
         raise RuntimeError(
             "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  "
@@ -361,7 +361,7 @@ def _check_narrow(shape: Shape, dim: int, start: int, length: int) -> None:
 
 @op(method=True, tangent=LINEAR, out=_narrow_out)
 def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
-    """A copy of `length` slices along `dim` from `start` on.
+    """Copy `length` slices along `dim` from `start` on.
 
     >>> import taper
     >>> taper.narrow_copy(taper.arange(5), 0, 1, 2)
@@ -380,7 +380,7 @@ def narrow_copy_self(grad: Any, self_shape: Shape, dim: int, start: int, length:
 
 @op(name="detach_copy", node="NotImplemented", method=False, out=same_dtype)
 def detach_copy(self: Array) -> Array:
-    """A copy; PyTorch records it, though without a derivative.
+    """Copy; PyTorch records it, though without a derivative.
 
     >>> import taper
     >>> taper.detach_copy(taper.tensor([1.0]))

@@ -19,11 +19,11 @@ from taper.ops.shape.strided import (
     carry,
     strided_view,
 )
-from taper.tensor import Tensor, element_strides, geometry, wrap
+from taper.tensor import Tensor, array_of, element_strides, geometry, wrap
 
 
 def _written(array: ndarray, src: ndarray, view: Any, *arguments: Any) -> ndarray:
-    """A copy of `array` whose view, made by an operator with these arguments, is `src`."""
+    """Copy `array` and write `src` into the view that an operator with these arguments makes."""
     apart = overlaps(array.shape, element_strides(array))
     result = copied(array, array.dtype) if apart else _copy_of_storage(array)
     part = view.op.kernel(result, *arguments)
@@ -33,9 +33,9 @@ def _written(array: ndarray, src: ndarray, view: Any, *arguments: Any) -> ndarra
 
 
 def _copy_of_storage(array: ndarray) -> ndarray:
-    """A copy with the same strides in a copy of the whole storage, as PyTorch makes it."""
+    """Copy the whole storage, and view it with the same strides, as PyTorch does."""
     shape, strides, offset = _written_geometry(geometry(array))
-    if strides == element_strides(array):  # else elements overlap, and are written apart
+    if strides == element_strides(array):  # otherwise elements overlap, and are written apart
         storage = np.array(owner_of(array))
     else:
         storage = np.array(array, order="C")
@@ -52,14 +52,10 @@ def _check_part(part: ndarray, src: ndarray) -> None:
 
 
 def _cleared(grad: Any, view: Any, *arguments: Any) -> Any:
-    """A gradient with zeros in the place of a view; arrays and Tensors."""
+    """Set a gradient to zero where a view is; arrays and Tensors."""
     part = view(grad, *arguments)
-    zeros = np.zeros(tuple(part.shape), _array(grad).dtype)
+    zeros = np.zeros(tuple(part.shape), array_of(grad).dtype)
     return wrap(zeros) if isinstance(grad, Tensor) else zeros
-
-
-def _array(value: Any) -> ndarray:
-    return value._array if isinstance(value, Tensor) else value
 
 
 # --- select_scatter --------------------------------------------------------------------------
@@ -67,7 +63,7 @@ def _array(value: Any) -> ndarray:
 
 @op(tangent=LINEAR)
 def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
-    """A copy with `src` in the place of `select(dim, index)`.
+    """Copy a tensor with `src` written to `select(dim, index)`.
 
     >>> import taper
     >>> taper.select_scatter(taper.zeros(2, 2), taper.ones(2), 0, 1)
@@ -99,7 +95,7 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Array:
-    """A copy with `src` in the place of every `step`-th slice from `start` up to `end`.
+    """Copy a tensor with `src` written to every `step`-th slice from `start` up to `end`.
 
     >>> import taper
     >>> taper.slice_scatter(taper.zeros(4), taper.ones(2), 0, 1, 3)
@@ -130,7 +126,7 @@ def slice_scatter_src(
 def diagonal_scatter(
     self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Array:
-    """A copy with `src` on a diagonal.
+    """Copy a tensor with `src` written to a diagonal.
 
     >>> import taper
     >>> taper.diagonal_scatter(taper.zeros(2, 2), taper.ones(2))
@@ -158,7 +154,7 @@ def diagonal_scatter_src(grad: Array, offset: int, dim1: int, dim2: int) -> Arra
 def strided_scatter(
     self: Array, src: Array, size: Shape, stride: Shape, storage_offset: int | None = None
 ) -> Array:
-    """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`."""
+    """Copy a tensor with `src` written to `as_strided(size, stride, storage_offset)`."""
     result = _copy_of_storage(self)
     part = strided_view.op.kernel(result, size, stride, storage_offset)
     _check_part(part, src)
@@ -184,7 +180,7 @@ def strided_scatter_src(
 def strided_scatter_tangent(
     self_t: Any, src_t: Any, self: Any, size: Shape, stride: Shape, storage_offset: int | None
 ) -> Any:
-    """Not the operator on the tangents: their memory is laid out in another way."""
+    """Compute the tangent by places: its memory has another layout than the operand's."""
     places = _places(geometry(self._array), size, stride, storage_offset)
     kept = None if self_t is None else _kept(self_t, *places)
     if src_t is None:
@@ -196,19 +192,19 @@ def strided_scatter_tangent(
 def _places(
     source: Geometry, size: Shape, stride: Shape, storage_offset: int | None
 ) -> tuple[Geometry, Geometry]:
-    """What is written, and what it is written into."""
+    """Return what is written, and what it is written into."""
     written = _written_geometry(source)
     return (size, stride, written[2] if storage_offset is None else storage_offset), written
 
 
 def _kept(values: Any, view: Geometry, written: Geometry) -> Any:
-    """Values with zeros where the view is; arrays and Tensors."""
-    mask = carry(np.ones(view[0], _array(values).dtype), view, written, written) == 0
+    """Keep values but where the view is; arrays and Tensors."""
+    mask = carry(np.ones(view[0], array_of(values).dtype), view, written, written) == 0
     return values * (wrap(mask) if isinstance(values, Tensor) else mask)
 
 
 def _written_geometry(source: Geometry) -> Geometry:
-    """The copy that is written into: laid out as its source, unless elements overlap in that."""
+    """Describe the copy that is written into: laid out as its source, unless elements overlap."""
     shape, strides, _ = source
     return (shape, row_major(shape), 0) if overlaps(shape, strides) else source
 
@@ -217,9 +213,10 @@ def _written_geometry(source: Geometry) -> Geometry:
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
-    """A copy with `src` in the place of `as_strided(size, stride, storage_offset)`.
+    """Copy a tensor with `src` written to `as_strided(size, stride, storage_offset)`.
 
-    Differs: the gradient of `input` is zero where it was replaced; in PyTorch it is zero elsewhere.
+    Differs from PyTorch: the gradient of `input` is zero where it was replaced; in PyTorch it is
+    zero elsewhere.
 
     >>> import taper
     >>> taper.as_strided_scatter(taper.zeros(6), taper.ones(2), (2,), (3,))
@@ -232,7 +229,7 @@ def as_strided_scatter(
 
 @composite(public=False)
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; with `wrap` it goes on below it in a tall matrix.
+    """Write a number on the main diagonal; with `wrap` it continues below in a tall matrix.
 
     >>> import taper
     >>> taper.zeros(2, 2).fill_diagonal_(1)

@@ -27,7 +27,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import COMPLEX, not_implemented
 from taper.ops.elementwise.unary import exp
 
-_SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero
+_SLOPE = 2 / math.sqrt(math.pi)  # the slope of erf at zero
 
 
 @op(
@@ -40,7 +40,7 @@ _SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero
     layout=ELEMENTWISE,
 )
 def erf(self: Array) -> Array:
-    """The error function: the probability that a normal deviate of variance 1/2 is within +-x.
+    """Compute the error function: the probability that a normal deviate of variance 1/2 is in +-x.
 
     >>> import taper
     >>> taper.erf(taper.tensor([0.0, 1.0]))
@@ -64,7 +64,7 @@ def erf_self(grad, self):
     layout=ELEMENTWISE,
 )
 def erfc(self: Array) -> Array:
-    """1 - erf(x), accurate where that is small.
+    """Compute 1 - erf(x), accurately where that is small.
 
     >>> import taper
     >>> taper.erfc(taper.tensor([0.0, 1.0]))
@@ -88,7 +88,7 @@ def erfc_self(grad, self):
     layout=ELEMENTWISE,
 )
 def erfinv(self: Array) -> Array:
-    """The inverse of the error function.
+    """Invert the error function.
 
     >>> import taper
     >>> taper.erfinv(taper.tensor([0.0, 0.5]))
@@ -113,7 +113,7 @@ def erfinv_self(grad, self):
     layout=ELEMENTWISE,
 )
 def lgamma(self: Array) -> Array:
-    """The logarithm of the absolute value of the gamma function.
+    """Take the logarithm of the absolute value of the gamma function.
 
     >>> import taper
     >>> taper.lgamma(taper.tensor([1.0, 4.0]))
@@ -137,7 +137,7 @@ def lgamma_self(grad, self):
     layout=ELEMENTWISE,
 )
 def digamma(self: Array) -> Array:
-    """The derivative of lgamma.
+    """Compute the derivative of lgamma.
 
     >>> import taper
     >>> taper.digamma(taper.tensor([1.0, 2.0]))
@@ -171,7 +171,7 @@ def _refuse_complex(array: np.ndarray, n: int) -> None:
     layout=ELEMENTWISE,
 )
 def derived_digamma(self: Array, n: int) -> Array:
-    """The derivative of order `n` of digamma."""
+    """Compute the derivative of order `n` of digamma."""
     _refuse_complex(self, n)
     return special_functions.polygamma(n, self)
 
@@ -187,7 +187,7 @@ def derived_digamma(self: Array, n: int) -> Array:
     method=False,
 )
 def _derived_in_place(self: Array, n: int) -> Array:
-    """`derived_digamma` as the operator that PyTorch records in place."""
+    """Compute `derived_digamma` as the operator that PyTorch records in place."""
     _refuse_complex(self, n)
     return special_functions.polygamma(n, self)
 
@@ -209,7 +209,7 @@ def _order(n: int) -> int:
 
 @composite(method=False)
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
-    """The derivative of order `n` of digamma.
+    """Compute the derivative of order `n` of digamma.
 
     >>> import taper
     >>> taper.polygamma(1, taper.tensor([1.0]))
@@ -219,7 +219,7 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def _polygamma_method(self: Any, n: int) -> Any:
-    """The derivative of order `n` of digamma."""
+    """Compute the derivative of order `n` of digamma."""
     return polygamma(n, self)
 
 

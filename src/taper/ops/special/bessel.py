@@ -1,7 +1,7 @@
 """Bessel and Airy functions, element by element.
 
-Owns: the operators; the numbers come from `arrays.bessel` and `arrays.airy`.  Where
-PyTorch has no derivative its result does not require grad, and ours neither.
+Owns: the operators; the numbers come from `arrays.bessel` and `arrays.airy`. Where PyTorch has no
+derivative its result does not require grad, and neither does ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOW = ("float16", "bfloat16")
 def _declare(
     name: str, function: Callable[[ndarray], ndarray], what: str, at_one: str, letter: bool
 ) -> Any:
-    """An operator without derivative; `letter`: its argument is called x in PyTorch.
+    """Declare an operator without derivative; `letter`: its argument is called x in PyTorch.
 
     `at_one` is its value at 1, for the example.
     """
@@ -93,7 +93,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0 = (
     layout=ELEMENTWISE,
 )
 def i0(self: Array) -> Array:
-    """The modified Bessel function of the first kind of order 0.
+    """Compute the modified Bessel function of the first kind of order 0.
 
     >>> import taper
     >>> taper.i0(taper.tensor([0.0, 1.0]))
@@ -119,7 +119,7 @@ def i0_self(grad, self):
     layout=ELEMENTWISE,
 )
 def i0e(self: Array) -> Array:
-    """exp(-abs(x)) i0(x), which does not overflow.
+    """Compute exp(-abs(x)) i0(x), which does not overflow.
 
     >>> import taper
     >>> taper.special.i0e(taper.tensor([0.0, 1.0, 1000.0]))
@@ -145,7 +145,7 @@ def i0e_self(grad, self, result):
     layout=ELEMENTWISE,
 )
 def i1(self: Array) -> Array:
-    """The modified Bessel function of the first kind of order 1.
+    """Compute the modified Bessel function of the first kind of order 1.
 
     >>> import taper
     >>> taper.special.i1(taper.tensor([0.0, 1.0]))
@@ -174,7 +174,7 @@ def i1_self(grad, self, result):
     layout=ELEMENTWISE,
 )
 def i1e(self: Array) -> Array:
-    """exp(-abs(x)) i1(x), which does not overflow.
+    """Compute exp(-abs(x)) i1(x), which does not overflow.
 
     >>> import taper
     >>> taper.special.i1e(taper.tensor([0.0, 1.0, 1000.0]))

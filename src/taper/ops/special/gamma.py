@@ -43,7 +43,7 @@ def _check_mvlgamma(common: dtype, operands: Sequence[Any]) -> None:
     layout=ROW_MAJOR,
 )
 def mvlgamma(self: Array, p: int) -> Array:
-    """The logarithm of the gamma function of dimension `p`, without its constant sign.
+    """Take the logarithm of the gamma function of dimension `p`, without its constant sign.
 
     >>> import taper
     >>> taper.mvlgamma(taper.tensor([3.0]), 2)
@@ -81,7 +81,7 @@ def mvlgamma_self(grad, self, p):
     layout=ELEMENTWISE,
 )
 def igamma(self: Array, other: Array) -> Array:
-    """The regularised lower incomplete gamma function of parameter `input` at `other`.
+    """Compute the regularised lower incomplete gamma function of parameter `input` at `other`.
 
     >>> import taper
     >>> taper.igamma(taper.tensor([4.0]), taper.tensor([3.0]))
@@ -114,7 +114,7 @@ def igamma_tangent(self_t, other_t):
     layout=ELEMENTWISE,
 )
 def igammac(self: Array, other: Array) -> Array:
-    """The regularised upper incomplete gamma function: one minus `igamma`.
+    """Compute the regularised upper incomplete gamma function: one minus `igamma`.
 
     >>> import taper
     >>> taper.igammac(taper.tensor([4.0]), taper.tensor([3.0]))
@@ -156,7 +156,7 @@ _REFUSED = not_implemented("zeta_cpu", "float16", "bfloat16", *COMPLEX)
     layout=ELEMENTWISE,
 )
 def zeta_tensor(self: Array, other: Array) -> Array:
-    """The zeta function of Hurwitz."""
+    """Compute the zeta function of Hurwitz."""
     return arrays.zeta(self, other)
 
 
@@ -181,7 +181,7 @@ def zeta_tensor_other(grad, self, other):
     layout=ELEMENTWISE,
 )
 def zeta_self_number(self: Any, other: Array) -> Array:
-    """The zeta function of Hurwitz with a number as exponent."""
+    """Compute the zeta function of Hurwitz with a number as exponent."""
     return arrays.zeta(*with_number(_REFUSED, self, other))
 
 
@@ -201,7 +201,7 @@ def zeta_self_number_other(grad, self, other):
     layout=ELEMENTWISE,
 )
 def zeta_other_number(self: Array, other: Any) -> Array:
-    """The zeta function of Hurwitz that begins at a number."""
+    """Compute the zeta function of Hurwitz that begins at a number."""
     return arrays.zeta(*with_number(_REFUSED, self, other))
 
 
@@ -219,7 +219,7 @@ def zeta_tangent(result):
 
 @composite(method=False, public=False)
 def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
-    """The sum of (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
+    """Sum (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
 
     >>> import taper
     >>> taper.special.zeta(taper.tensor([2.0, 4.0]), 1)

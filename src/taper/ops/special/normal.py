@@ -40,7 +40,7 @@ _SLOPE = 2 / math.sqrt(math.pi)
     layout=ELEMENTWISE,
 )
 def entr(self: Array) -> Array:
-    """-x log(x), zero at zero and -inf below it.
+    """Compute -x log(x); zero at zero and -inf below it.
 
     >>> import taper
     >>> taper.special.entr(taper.tensor([-1.0, 0.0, 0.5]))
@@ -67,7 +67,7 @@ def entr_self(grad, self):
     layout=ELEMENTWISE,
 )
 def erfcx(self: Array) -> Array:
-    """exp(x**2) erfc(x).
+    """Compute exp(x**2) erfc(x).
 
     >>> import taper
     >>> taper.special.erfcx(taper.tensor([0.0, 1.0, 10.0]))
@@ -92,7 +92,7 @@ def erfcx_self(grad, self, result):
     layout=ELEMENTWISE,
 )
 def log_ndtr(self: Array) -> Array:
-    """The logarithm of `ndtr`, also where that is 0 for all digits.
+    """Take the logarithm of `ndtr`, even where `ndtr` rounds to 0.
 
     >>> import taper
     >>> taper.special.log_ndtr(taper.tensor([-50.0, 0.0]))
@@ -117,7 +117,7 @@ def log_ndtr_self(grad, self, result):
     layout=ELEMENTWISE,
 )
 def ndtri(self: Array) -> Array:
-    """The inverse of `ndtr`.
+    """Invert `ndtr`.
 
     >>> import taper
     >>> taper.special.ndtri(taper.tensor([0.025, 0.5, 1.0]))
@@ -133,7 +133,7 @@ def ndtri_self(grad, result):
 
 @composite(method=False, public=False)
 def special_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The probability that a standard normal deviate is below `input`.
+    """Compute the probability that a standard normal deviate is below `input`.
 
     >>> import taper
     >>> taper.special.ndtr(taper.tensor([0.0, 1.0]))
@@ -167,7 +167,6 @@ def _xlog1py(x: ndarray, y: ndarray) -> ndarray:
     label="special_xlog1py",
     node="SpecialXlog1PyBackward0",
     promote=FLOAT,
-    upcast=True,
     tangent=POINTWISE,
     out=True,
     public=False,
@@ -176,7 +175,7 @@ def _xlog1py(x: ndarray, y: ndarray) -> ndarray:
     signatures=SIGNATURES,
 )
 def xlog1py_tensor(self: Array, other: Array) -> Array:
-    """x log(1 + y), zero where x is."""
+    """Compute x log(1 + y); zero where x is zero."""
     return _xlog1py(self, other)
 
 
@@ -201,7 +200,7 @@ def xlog1py_tensor_other(grad, self, other):
     signatures=SIGNATURES,
 )
 def xlog1py_self_number(self: Any, other: Array) -> Array:
-    """x log(1 + y) with a number x."""
+    """Compute x log(1 + y) with a number x."""
     return _xlog1py(*with_number(_REFUSED, self, other))
 
 
@@ -221,7 +220,7 @@ def xlog1py_self_number_other(grad, self, other):
     signatures=SIGNATURES,
 )
 def xlog1py_other_number(self: Array, other: Any) -> Array:
-    """x log(1 + y) with a number y."""
+    """Compute x log(1 + y) with a number y."""
     return _xlog1py(*with_number(_REFUSED, self, other))
 
 
@@ -233,7 +232,7 @@ def xlog1py_other_number_self(grad, self, other):
 
 @composite(method=False, public=False, name="special_xlog1py")
 def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
-    """x log(1 + y), zero where x is zero; one of them may be a number.
+    """Compute x log(1 + y); zero where x is zero. One of the two may be a number.
 
     >>> import taper
     >>> taper.special.xlog1py(taper.tensor([0.0, 2.0]), taper.tensor([-1.0, 1.0]))

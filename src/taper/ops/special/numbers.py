@@ -19,7 +19,7 @@ SIGNATURES = (
 
 
 def with_number(check: Check, *operands: Any) -> list[ndarray]:
-    """An array and a number in their common floating point dtype."""
+    """Convert an array and a number to their common floating point dtype."""
     kind = dtypes.result_type(operands)
     if kind.category < dtypes.FLOATING:
         kind = dtypes.default.float

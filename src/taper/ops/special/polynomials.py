@@ -32,7 +32,7 @@ _SIGNATURES = (
 def _evaluated(
     first: Callable[[ndarray], ndarray], following: Next, x: ndarray, n: ndarray
 ) -> ndarray:
-    """Polynomials of degree `n`, cut to a whole number; zero where it is negative or none."""
+    """Evaluate polynomials of degree `n`, cut to a whole number; zero if negative or infinite."""
     degree = np.where(np.isfinite(n), np.trunc(n), -1.0)
     result = np.where(degree == 0, 1.0, 0.0)
     largest = int(degree.max(initial=-1.0))
@@ -49,17 +49,17 @@ def _evaluated(
         before, now = now, following(number, x, now, before)
         if number + 1 in wanted:
             result = np.where(degree == number + 1, now, result)
-        if number % 64 == 0 and np.isnan(now).all():  # and so are all that follow
+        if number % 64 == 0 and np.isnan(now).all():  # as are all that follow
             return np.where(degree > number, np.nan, result)
     return result
 
 
-# From such a degree on Python's numbers are quicker than NumPy's calls, for so few points.
+# From such a degree on, for so few points, Python's numbers are faster than NumPy's calls.
 _LONG, _FEW = 1024, 16
 
 
 def _one_by_one(first: Any, following: Any, x: float, degree: float, low: float) -> float:
-    """The recurrence at one point; `low` is the value for degrees below 1."""
+    """Run the recurrence at one point; `low` is the value for degrees below 1."""
     if degree < 1:
         return float(low)
     before, now = 1.0, first(x)
@@ -109,7 +109,7 @@ def _halves(n: ndarray, area: ndarray, even: ndarray) -> ndarray:
 def _evaluated_chebyshev(
     letter: str, first: Callable[[ndarray], ndarray], x: ndarray, n: ndarray
 ) -> ndarray:
-    """As `_evaluated`; high degrees by trigonometry, so that a million takes no longer (§M6)."""
+    """Evaluate as `_evaluated`, high degrees by trigonometry: a million takes no longer (§M6)."""
     high = np.isfinite(n) & (n > _HIGH)
     result = _evaluated(first, _chebyshev, x, np.where(high, 0.0, n))
     if not high.any():
@@ -148,7 +148,7 @@ def _legendre(k: int, x: ndarray, now: ndarray, before: ndarray) -> ndarray:
 
 
 def _beside(number: Any, tensor: Tensor) -> Tensor:
-    """A number as a tensor that does not change the dtype of a floating point one beside it."""
+    """Turn a number into a tensor that does not change the dtype of a floating one beside it."""
     kind = tensor.dtype if tensor.is_floating_point() else dtypes.default.float
     return wrap(np.array(number, kind.numpy))
 
@@ -161,7 +161,7 @@ def _declare(
     value: float,
     shifted: bool = False,
 ) -> Any:
-    """`value` is the polynomial of degree 2 at 0.5, for the example."""
+    """Declare a polynomial; `value` is that of degree 2 at 0.5, for the example."""
 
     def kernel(x: Array, n: Array) -> Any:
         def evaluated(points: ndarray, degrees: ndarray) -> ndarray:

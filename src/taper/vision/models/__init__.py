@@ -5,9 +5,9 @@ The weights of a name are a file in the folder of the hub; nothing is downloaded
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from taper.first_use import on_first_use
 from taper.vision.models._api import (
     Weights,
     WeightsEnum,
@@ -40,14 +40,14 @@ __all__ = [
     "list_models",
 ]
 
-_ON_DEMAND = ("feature_extraction", "mobilenet", "presets")
 # torchvision's packages of models for other tasks.
 _MISSING = ("detection", "optical_flow", "quantization", "segmentation", "video")
 
 
+_load, __dir__ = on_first_use(globals(), ("feature_extraction", "mobilenet", "presets"))
+
+
 def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"taper.vision.models.{name}")
     if name in _MISSING:
         raise NotImplementedError(f"taper.vision has no models of {name}: use torchvision for them")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _load(name)

@@ -1,4 +1,4 @@
-"""AlexNet."""
+"""AlexNet: five convolutions and three linear layers."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ class AlexNet_Weights(WeightsEnum):
 
 @builder(AlexNet_Weights)
 def alexnet(**options: Any) -> AlexNet:
-    """AlexNet, in the version for one device."""
+    """Return AlexNet, in the version for one device."""
     return AlexNet(**options)

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
+from taper.first_use import on_first_use
 from taper.vision.transforms import autoaugment, functional, transforms
 from taper.vision.transforms.autoaugment import (
     AugMix,
@@ -103,7 +101,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "v2":
-        return importlib.import_module("taper.vision.transforms.v2")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = on_first_use(globals(), ("v2",))

@@ -1,11 +1,13 @@
-"""Modules and objects whose attributes are switches: they keep what is assigned, if it fits.
+"""Modules and objects whose attributes are switches: they keep what is assigned, if it is valid.
 
 Owns: the check of what is assigned.  Knows no switch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +15,7 @@ PRECISIONS = ("none", "ieee", "tf32", "bf16")
 
 
 def of_bool(function: str) -> Callable[[Any], None]:
-    """A check for True or False; PyTorch's message names the `function` that would set it."""
+    """Return a check for True or False; PyTorch's message names the `function` that sets it."""
 
     def check(value: Any) -> None:
         if not isinstance(value, bool):
@@ -23,7 +25,7 @@ def of_bool(function: str) -> Callable[[Any], None]:
 
 
 def of_precision(backend: str) -> Callable[[Any], None]:
-    """A check for the name of a precision that a backend has."""
+    """Return a check for the name of a precision that a backend has."""
 
     def check(value: Any) -> None:
         if value not in PRECISIONS:
@@ -62,3 +64,23 @@ class Precision:
     def fp32_precision(self, value: str) -> None:
         self._check(value)
         self._precision = value
+
+
+def put(module: str, switches: dict[str, Any]) -> tuple[Any, ...]:
+    """Set the switches of a module that are not None; returns all as they were."""
+    space = sys.modules[module]
+    before = tuple(getattr(space, name) for name in switches)
+    for name, value in switches.items():
+        if value is not None:
+            setattr(space, name, value)
+    return before
+
+
+@contextmanager
+def put_for_block(set_flags: Callable[..., tuple[Any, ...]], *values: Any) -> Iterator[None]:
+    """Set the switches of a module through its `set_flags`, for a block."""
+    before = set_flags(*values)
+    try:
+        yield
+    finally:
+        set_flags(*before)

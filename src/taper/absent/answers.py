@@ -1,0 +1,78 @@
+"""How a module answers for what is not there: PyTorch's refusals, and answers that get their names.
+
+Owns: the errors of PyTorch without a device.  Knows no module that answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NoReturn, ParamSpec
+
+Asked = ParamSpec("Asked")
+
+# The modules of this room whose functions are answers, to be bound to names elsewhere.
+_SHARED = ("taper.absent.devices", "taper.absent.compilers")
+
+
+def refused(error: Callable[Asked, NoReturn]) -> Callable[Asked, Any]:
+    """An answer that is an error; a lambda says which arguments the function takes.
+
+    Its type says nothing of the error, so that what stands behind a call is no dead code for type
+    checkers, which do not know that there is no device.
+    """
+    error.__doc__ = "Refused: there is nothing behind this name on this machine."
+    return error
+
+
+def own(module: dict[str, Any]) -> None:
+    """Give a module answers of its own: functions with its name and those it has bound them to."""
+    for name, value in list(module.items()):
+        if isinstance(value, FunctionType) and (
+            value.__name__ == "<lambda>" or value.__module__ in _SHARED
+        ):
+            module[name] = _copy(value, name, module["__name__"])
+
+
+def _copy(function: FunctionType, name: str, module: str) -> FunctionType:
+    code = function.__code__.replace(co_name=name, co_qualname=name)
+    made = FunctionType(
+        code, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__annotations__ = function.__annotations__
+    made.__doc__, made.__module__ = function.__doc__, module
+    return made
+
+
+class Block:
+    """A `with` block that changes nothing."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *raised: object) -> None:
+        return None
+
+
+# --- PyTorch's errors ------------------------------------------------------------------------
+
+
+def not_compiled(device: str) -> NoReturn:
+    """What most functions of CUDA and XPU say."""
+    raise AssertionError(f"Torch not compiled with {device} enabled")
+
+
+def not_in_c(name: str) -> NoReturn:
+    """What functions say that go to PyTorch's C++ part without asking first."""
+    raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+
+
+def dummy(name: str) -> NoReturn:
+    """What classes say that PyTorch's C++ part would have."""
+    raise RuntimeError(f"Tried to instantiate dummy base class {name}")
+
+
+def without_backend(function: str, device: str) -> NoReturn:
+    """What a function of PyTorch's C++ part says that a backend would answer."""
+    raise RuntimeError(f"Cannot execute {function}() without {device} backend.")
