@@ -202,4 +202,11 @@ INLINE void add_columns(const float *restrict x, const float *restrict mean, int
     }
 }
 
+/* --- arguments ---------------------------------------------------------------------------------- */
+
+/* Read arguments one after the other: after an error nothing of Python's is called any more. */
+INLINE int truth_of(PyObject *value) { return PyErr_Occurred() ? 0 : PyObject_IsTrue(value); }
+INLINE Py_ssize_t whole_of(PyObject *value) { return PyErr_Occurred() ? -1 : PyLong_AsSsize_t(value); }
+INLINE double number_of(PyObject *value) { return PyErr_Occurred() ? -1 : PyFloat_AsDouble(value); }
+
 #endif

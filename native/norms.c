@@ -115,8 +115,8 @@ FAST static void normalise_rows(void *context, npy_intp start, npy_intp stop) {
  * dimensions before those of a row, their means and inverse deviations; or None. */
 PyObject *taper_layer_norm(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 6) return PyErr_Format(PyExc_TypeError, "layer_norm(x, lead, weight, bias, eps, centred)");
-    const long lead = PyLong_AsLong(args[1]);
-    Rows task = {.eps = PyFloat_AsDouble(args[4]), .centred = PyObject_IsTrue(args[5])};
+    const long lead = whole_of(args[1]);
+    Rows task = {.eps = number_of(args[4]), .centred = truth_of(args[5])};
     if (PyErr_Occurred()) return NULL;
     if (!is_plain(args[0], -1)) Py_RETURN_NONE;
     PyArrayObject *x = (PyArrayObject *)args[0];
@@ -238,7 +238,7 @@ static int wanted(PyObject *needs, int *flags) {
         PyErr_SetString(PyExc_TypeError, "needs must be a tuple of three");
         return 0;
     }
-    for (int nr = 0; nr < 3; nr++) flags[nr] = PyObject_IsTrue(PyTuple_GET_ITEM(needs, nr));
+    for (int nr = 0; nr < 3; nr++) flags[nr] = truth_of(PyTuple_GET_ITEM(needs, nr));
     return !PyErr_Occurred();
 }
 
@@ -248,7 +248,7 @@ PyObject *taper_layer_norm_backward(PyObject *self, PyObject *const *args, Py_ss
     if (count != 7)
         return PyErr_Format(PyExc_TypeError,
                             "layer_norm_backward(grad, x, mean, inverse, weight, lead, needs)");
-    const long lead = PyLong_AsLong(args[5]);
+    const long lead = whole_of(args[5]);
     int needs[3];
     if (PyErr_Occurred() || !wanted(args[6], needs)) return NULL;
     if (!is_plain(args[1], -1)) Py_RETURN_NONE;
@@ -468,7 +468,7 @@ static void run_segments(Segments *task, int backward) {
  * or if it is left to the twin. */
 static int take_sizes(PyObject *array, PyObject *const *numbers, Segments *task) {
     npy_intp found[4];
-    for (int nr = 0; nr < 4; nr++) found[nr] = PyLong_AsSsize_t(numbers[nr]);
+    for (int nr = 0; nr < 4; nr++) found[nr] = whole_of(numbers[nr]);
     if (PyErr_Occurred() || !is_plain(array, -1)) return 0;
     for (int nr = 0; nr < 3; nr++)
         if (found[nr] < 1 || found[nr] > PyArray_SIZE((PyArrayObject *)array)) return 0;
@@ -494,7 +494,7 @@ static PyObject *inverses_of(const float *variance, npy_intp channels, double ep
  * variance are given, which are None otherwise.  Or None. */
 PyObject *taper_channel_norm(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 10) return PyErr_Format(PyExc_TypeError, "channel_norm takes 10 arguments");
-    Segments task = {.eps = PyFloat_AsDouble(args[9])};
+    Segments task = {.eps = number_of(args[9])};
     const float *mean, *variance;
     if (PyErr_Occurred()) return NULL;
     if (!take_sizes(args[0], args + 1, &task) || !take(args[5], task.channels, &task.weight) ||
@@ -541,7 +541,7 @@ PyObject *taper_channel_norm_backward(PyObject *self, PyObject *const *args, Py_
     int needs[3];
     const float *mean, *spread;
     Segments task = {.given = args[9] != Py_None};
-    if (task.given) task.eps = PyFloat_AsDouble(args[9]);
+    if (task.given) task.eps = number_of(args[9]);
     if (PyErr_Occurred() || !wanted(args[10], needs)) return NULL;
     const int fits = take_sizes(args[1], args + 2, &task);
     if (PyErr_Occurred()) return NULL;

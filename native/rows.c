@@ -211,8 +211,8 @@ static void run(Task *task) {
 PyObject *taper_softmax(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count < 3 || count > 4)
         return PyErr_Format(PyExc_TypeError, "softmax(logarithm, axis, x, grad)");
-    const int logarithm = PyObject_IsTrue(args[0]);
-    const Py_ssize_t axis = PyLong_AsSsize_t(args[1]);
+    const int logarithm = truth_of(args[0]);
+    const Py_ssize_t axis = whole_of(args[1]);
     if (PyErr_Occurred()) return NULL;
     if (PyBool_Check(args[1])) Py_RETURN_NONE; /* no dimension: the twin says so */
     if (!plain(args[2]) || (count > 3 && !plain(args[3]))) Py_RETURN_NONE;

@@ -208,7 +208,7 @@ static int take_sizes(PyObject *value, PyObject *axes, int keep, Task *task, npy
         if (!PyTuple_CheckExact(axes) || PyTuple_GET_SIZE(axes) == 0) return -1;
         for (Py_ssize_t nr = 0; nr < PyTuple_GET_SIZE(axes); nr++) {
             PyObject *axis = PyTuple_GET_ITEM(axes, nr);
-            const long found = PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : -1;
+            const long found = PyLong_CheckExact(axis) ? whole_of(axis) : -1;
             if (found < 0 || found >= ndim || (nr && found != last + 1)) {
                 PyErr_Clear();
                 return -1;
@@ -251,8 +251,8 @@ static void run(Task *task, Part rows, Part strips) {
  * the last two along the last dimensions. */
 PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "reduce(kind, array, axes, keepdims)");
-    const long kind = PyLong_AsLong(args[0]);
-    const int keep = PyObject_IsTrue(args[3]);
+    const long kind = whole_of(args[0]);
+    const int keep = truth_of(args[3]);
     if (PyErr_Occurred()) return NULL;
     if (kind < 0 || kind >= KINDS) return PyErr_Format(PyExc_ValueError, "no such reduction");
     Task task = {.kind = (int)kind};
@@ -276,8 +276,8 @@ PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) 
  * and the means; or None. */
 PyObject *taper_variance(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "variance(array, axes, keepdims, divisor)");
-    const int keep = PyObject_IsTrue(args[2]);
-    Task task = {.divisor = PyFloat_AsDouble(args[3])};
+    const int keep = truth_of(args[2]);
+    Task task = {.divisor = number_of(args[3])};
     if (PyErr_Occurred()) return NULL;
     npy_intp shape[NPY_MAXDIMS];
     const int ndim = take_sizes(args[0], args[1], keep, &task, shape);
