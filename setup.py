@@ -21,6 +21,7 @@ setup(
                 "-ffp-contract=off",
                 "-fno-math-errno",
                 "-fno-strict-aliasing",
+                "-Wno-psabi",  # functions that take wide vectors are inlined
             ],
             optional=True,  # without a compiler the package is installed without it
         )

@@ -55,6 +55,13 @@ static PyMethodDef methods[] = {
     ROW(lstm_back),
     ROW(gru),
     ROW(gru_back),
+    ROW(softmax),
+    ROW(layer_norm),
+    ROW(layer_norm_backward),
+    ROW(channel_norm),
+    ROW(channel_norm_backward),
+    ROW(reduce),
+    ROW(variance),
     {NULL, NULL, 0, NULL},
 };
 

@@ -79,5 +79,12 @@ SEVERAL(lstm);
 SEVERAL(lstm_back);
 SEVERAL(gru);
 SEVERAL(gru_back);
+SEVERAL(softmax);
+SEVERAL(layer_norm);
+SEVERAL(layer_norm_backward);
+SEVERAL(channel_norm);
+SEVERAL(channel_norm_backward);
+SEVERAL(reduce);
+SEVERAL(variance);
 
 #endif
