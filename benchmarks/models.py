@@ -5,9 +5,12 @@ Written once for both libraries, as `workloads.py`; the bars are ratios taper/Py
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from workloads import Workload, perceptron, variance_fit
+
+MODELS = 8  # rows of the table that are whole models; parts of them follow
 
 
 def chain(torch: Any) -> dict[str, Any]:
@@ -153,6 +156,11 @@ def attention(torch: Any) -> dict[str, Any]:
         torch.nn.functional.scaled_dot_product_attention(q, k, v).backward(grad)
 
     return {"step": step}
+
+
+def steps_by_name() -> dict[str, Callable[[Any], dict[str, Any]]]:
+    """What makes each of the eight models, by a short name; the part "step" of it trains."""
+    return {each.name.removeprefix("step: "): each.make for each in model_workloads()[:MODELS]}
 
 
 def model_workloads() -> list[Workload]:
