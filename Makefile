@@ -23,6 +23,7 @@ help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
 	@echo "make test     all tests and doctests (no PyTorch needed)"
 	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
+	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
 	@echo "make bench    speed, memory and size against PyTorch 2.13; writes docs/performance.md (QUICK=1: a short look, no page)"
 	@echo "make bench-data  loading of data and files against PyTorch 2.13"
@@ -65,6 +66,9 @@ test: $(VENV)/.dev
 
 test-twins: $(VENV)/.dev
 	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
+
+test-sanitizers: $(VENV)/.dev
+	tools/sanitizers.sh $(BIN)/python
 
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity

@@ -1,6 +1,6 @@
 """What imports cost on top of `import numpy`, in fresh interpreters that take turns.
 
-A start of the bare interpreter is measured too and taken off, so the numbers are the imports.
+A start of the bare interpreter is measured too and subtracted, so the numbers are the imports.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def start_time(statement: str) -> float:
 
 
 def measure(statements: Sequence[str], runs: int) -> list[float]:
-    """The median time of each statement; they take turns, and the first turn is not counted."""
+    """Return each statement's median time; they take turns, and the first turn does not count."""
     times: list[list[float]] = [[] for _ in statements]
     for turn in range(runs + 1):
         for statement, values in zip(statements, times, strict=True):
