@@ -16,8 +16,9 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 CODE := src/taper tests benchmarks tools $(wildcard examples)
 
-.PHONY: help demo test test-twins parity bench bench-data bench-peers bench-baseline bench-check
-.PHONY: performance lint format docs clean
+.PHONY: help demo test test-twins test-sanitizers parity mutants
+.PHONY: bench bench-data bench-peers bench-baseline bench-check performance
+.PHONY: lint format docs clean
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
@@ -25,6 +26,7 @@ help:
 	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
 	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
+	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
 	@echo "make bench    speed, memory and size against PyTorch 2.13; writes docs/performance.md (QUICK=1: a short look, no page)"
 	@echo "make bench-data  loading of data and files against PyTorch 2.13"
 	@echo "make bench-peers  a training step beside JAX, tinygrad, MLX and torch.compile"
@@ -72,6 +74,9 @@ test-sanitizers: $(VENV)/.dev
 
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
+
+mutants: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python tools/mutate.py --jobs $(JOBS)
 
 # Results of a short look are printed only.
 BENCH_FLAGS := $(if $(QUICK),--quick,--save)

@@ -37,13 +37,13 @@ def busy(count: int) -> Iterator[None]:
 
 
 def blocks(workers: Sequence[Worker], index: int, count: int, seconds: float) -> list[list[Answer]]:
-    """The answers of each worker to `count` requests; the workers take turns."""
+    """Return the answers of each worker to `count` requests; the workers take turns."""
     turns = [[each.measure(index, seconds) for each in workers] for _ in range(count)]
     return [list(side) for side in zip(*turns, strict=True)]
 
 
 def factor(idle: Sequence[Answer], loaded: Sequence[Answer]) -> float:
-    """The median beside busy processes divided by the median alone."""
+    """Return the median beside busy processes divided by the median alone."""
     alone, beside = (
         statistics.median(answer["seconds"] for answer in answers) for answers in (idle, loaded)
     )
@@ -51,7 +51,7 @@ def factor(idle: Sequence[Answer], loaded: Sequence[Answer]) -> float:
 
 
 def measure(indices: Sequence[int], processes: int, count: int, seconds: float) -> list[Row]:
-    """A row for each model: taper's factor, PyTorch's, and the one divided by the other."""
+    """Return a row for each model: taper's factor, PyTorch's, and the one divided by the other."""
     names = list(steps_by_name())
     workers = [Worker(library, "models") for library in LIBRARIES]
     rows = []

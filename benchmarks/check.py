@@ -25,7 +25,7 @@ Ratios = dict[str, float]  # by "table: row"
 
 
 def measure(rounds: int, names: set[str] | None = None) -> Ratios:
-    """The best median of each row, or of the named ones only."""
+    """Return the best median of each row, or of the named ones only."""
     best: Ratios = {}
     for section in SECTIONS:
         workloads = {
@@ -42,7 +42,7 @@ def measure(rounds: int, names: set[str] | None = None) -> Ratios:
 
 
 def worse(stored: Mapping[str, float], found: Mapping[str, float]) -> dict[str, str]:
-    """The rows that got worse and how, those of the baseline that no longer run too."""
+    """Return the rows that got worse and how, those of the baseline that no longer run too."""
     lines = {}
     for name, before in stored.items():
         now = found.get(name)
@@ -54,7 +54,7 @@ def worse(stored: Mapping[str, float], found: Mapping[str, float]) -> dict[str, 
 
 
 def checked(stored: Mapping[str, float], rounds: int) -> dict[str, str]:
-    """What is worse than stored, and stays so when it is measured again."""
+    """Return what is worse than stored, and stays so when it is measured again."""
     found = measure(rounds)
     for name in sorted(set(found) - set(stored)):
         print(f"not in the baseline: {name} {found[name]:.2f}")
@@ -69,7 +69,7 @@ def checked(stored: Mapping[str, float], rounds: int) -> dict[str, str]:
 
 
 def differences(stored: Mapping[str, Any]) -> list[str]:
-    """How this machine differs from that of the baseline, the load left out."""
+    """Return how this machine differs from that of the baseline, the load left out."""
     return [
         f"{name}: {stored.get(name)} in the baseline, {value} here"
         for name, value in environment().items()

@@ -23,7 +23,7 @@ LIBRARIES = ("taper", "torch")
 
 
 def trained(library: str, model: str) -> float:
-    """Seconds from building the model to the end of its first step, in this process."""
+    """Return seconds from building the model to the end of its first step, in this process."""
     torch: Any = importlib.import_module(library)
     start = time.perf_counter()
     steps_by_name()[model](torch)["step"]()
@@ -31,7 +31,7 @@ def trained(library: str, model: str) -> float:
 
 
 def measured(library: str, model: str) -> tuple[float, float]:
-    """Seconds of a fresh process: all of it, and from building the model on."""
+    """Return seconds of a fresh process: all of it, and from building the model on."""
     start = time.perf_counter()
     command = [sys.executable, __file__, "--only", library, "--model", model]
     built = json.loads(subprocess.check_output(command))
@@ -39,7 +39,7 @@ def measured(library: str, model: str) -> tuple[float, float]:
 
 
 def measure(models: Sequence[str], runs: int) -> list[Row]:
-    """Two rows for each model, the medians of `runs` turns."""
+    """Return two rows for each model, the medians of `runs` turns."""
     rows = []
     for model in models:
         print(model, file=sys.stderr)

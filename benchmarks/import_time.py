@@ -23,7 +23,7 @@ _ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def start_time(statement: str) -> float:
-    """Seconds from starting an interpreter to its end, running `statement`."""
+    """Return seconds from starting an interpreter to its end, running `statement`."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True, env=_ENVIRONMENT)
     return time.perf_counter() - start
@@ -41,7 +41,7 @@ def measure(statements: Sequence[str], runs: int) -> list[float]:
 
 
 def rows(libraries: Sequence[str], runs: int) -> list[Row]:
-    """What each library takes beyond NumPy's import, against PyTorch's; and NumPy's own."""
+    """Return what each library takes beyond NumPy's import, against PyTorch's; and NumPy's own."""
     statements = ("pass", "import numpy", *(f"import {library}" for library in libraries))
     bare, numpy, *imports = measure(statements, runs)
     beyond = [each - numpy for each in imports]

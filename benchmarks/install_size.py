@@ -17,7 +17,7 @@ NOT_COUNTED = {"numpy"}  # both have it
 
 
 def dependencies(distribution: str) -> set[str]:
-    """All installed distributions that this one needs, itself left out, those of extras too."""
+    """Return all installed distributions that this one needs; itself and extras are left out."""
     found: set[str] = set()
     waiting = [distribution]
     while waiting:
@@ -34,13 +34,13 @@ def dependencies(distribution: str) -> set[str]:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of the files of a package; compiled modules are made later, on the user's machine."""
+    """Return the bytes of a package's files; compiled modules are made later, by the user."""
     files = (each for each in folder.rglob("*") if each.is_file())
     return sum(each.stat().st_size for each in files if "__pycache__" not in each.parts)
 
 
 def distribution_size(name: str) -> int:
-    """Bytes of what a distribution installed; 0 for one that is not there."""
+    """Return bytes of what a distribution installed; 0 for one that is not there."""
     try:
         files = metadata.files(name) or []
     except metadata.PackageNotFoundError:
@@ -50,7 +50,7 @@ def distribution_size(name: str) -> int:
 
 
 def megabytes(library: str) -> tuple[float, float]:
-    """The package alone (its folder: it may be installed from a checkout), and what it needs."""
+    """Return the package alone (its folder: it may be a checkout's), and what it needs."""
     spec = importlib.util.find_spec(library)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"{library} is not installed")

@@ -24,7 +24,7 @@ STEPS = 10
 
 
 def megabytes() -> float:
-    """The largest resident set of this process so far."""
+    """Return the largest resident set of this process so far."""
     scale = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
 
@@ -47,7 +47,7 @@ def measured(library: str, model: str) -> dict[str, float]:
 
 
 def measure(models: Sequence[str]) -> list[Row]:
-    """Two rows for each model: the peak, which has the bar, and its growth after the import."""
+    """Return two rows for each model: the peak, which has the bar, and its later part."""
     rows = []
     for model in models:
         taper, torch = measured("taper", model), measured("torch", model)

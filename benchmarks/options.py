@@ -9,7 +9,7 @@ from rows import RESULTS
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """A parser with --quick, --save and --check."""
+    """Return a parser with --quick, --save and --check."""
     made = argparse.ArgumentParser(
         description=description, epilog="exit code: 0, or with --check 1 if a bar is missed"
     )

@@ -56,7 +56,7 @@ def chain(torch: Any) -> dict[str, Any]:
 
 
 def trained(torch: Any, loss: Callable[[], Any], optimizer: Any) -> Callable[[], None]:
-    """One step of training: compiled loss, its compiled backward, compiled update."""
+    """Return one step of training: compiled loss, its compiled backward, compiled update."""
     update = torch.compile(optimizer.step)
 
     def step() -> None:

@@ -49,7 +49,7 @@ def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str,
 
 
 def adam(jax: Any, loss: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A step of Adam on (parameters, both averages, count)."""
+    """Return a step of Adam on (parameters, both averages, count)."""
 
     def update(state: Any) -> Any:
         parameters, first, second, count = state
@@ -82,7 +82,7 @@ def chain(jax: Any) -> dict[str, Any]:
 
 
 def looped(jax: Any, update: Callable[[Any], Any], state: Any) -> Callable[[], None]:
-    """A step that puts the new state in the place of the old one."""
+    """Return a step that puts the new state in the place of the old one."""
     compiled = jax.jit(update, donate_argnums=0)
 
     def step() -> None:

@@ -64,7 +64,7 @@ def chain(mx: Any) -> dict[str, Any]:
 
 
 def looped(mx: Any, update: Callable[[], Any], state: Any) -> Callable[[], None]:
-    """A step whose function reads and writes `state`."""
+    """Return a step whose function reads and writes `state`."""
     compiled = mx.compile(update, inputs=state, outputs=state)
     mx.eval(state)
     return lambda: mx.eval(compiled(), state)

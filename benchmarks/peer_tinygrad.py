@@ -56,7 +56,7 @@ def chain(tinygrad: Any) -> dict[str, Any]:
 
 
 def looped(tinygrad: Any, loss: Callable[[], Any], optimizer: Any) -> Callable[[], None]:
-    """A step of training as one recorded program."""
+    """Return a step of training as one recorded program."""
 
     @tinygrad.TinyJit
     def update() -> Any:

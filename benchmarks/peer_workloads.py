@@ -27,7 +27,7 @@ EAGER: Makers = {
 
 
 def captured(make: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
-    """The same step recorded once and replayed, where the library can (`capture`)."""
+    """Return the same step recorded once and replayed, where the library can (`capture`)."""
     return lambda torch: {"step": torch.capture(make(torch)["step"])}
 
 
@@ -35,7 +35,7 @@ CAPTURED: Makers = {name: captured(make) for name, make in EAGER.items()}
 
 
 def workloads(makers: Makers) -> Callable[[], list[Workload]]:
-    """A table of these steps; every peer has the same names in the same order."""
+    """Return a table of these steps; every peer has the same names in the same order."""
     if list(makers) != list(EAGER):
         raise ValueError(f"a peer must run {list(EAGER)}, not {list(makers)}")
     return lambda: [Workload(name, make, "step()") for name, make in makers.items()]

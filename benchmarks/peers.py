@@ -28,7 +28,7 @@ PEERS = {
 
 
 def measure(peers: Sequence[str], rounds: int, blocks: int, seconds: float) -> list[Row]:
-    """A row for each step and peer, named `step / peer`."""
+    """Return a row for each step and peer, named `step / peer`."""
     steps = PEER_TABLES["peer-eager"]()
     sides = [PEERS[name] for name in ("taper", *peers)]
     answers = alternate(sides, range(len(steps)), rounds, blocks, seconds)

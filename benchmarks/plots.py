@@ -31,7 +31,7 @@ def line(start: Point, end: Point, colour: str, dashed: bool = False) -> str:
 
 
 def picture(title: str, height: float, parts: Sequence[str]) -> str:
-    """The whole file; white, so that it can be read on a dark page."""
+    """Return the whole file; white, so that it can be read on a dark page."""
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -46,7 +46,7 @@ def picture(title: str, height: float, parts: Sequence[str]) -> str:
 
 
 def bars(title: str, rows: Mapping[str, float], mark: float = 1.0, unit: str = "") -> str:
-    """Horizontal bars, the line of `mark` through them; longer ones than 4 marks are cut."""
+    """Return horizontal bars, the line of `mark` through them; longer ones than 4 marks are cut."""
     most = 4 * mark
     longest = min(most, max([mark * 1.2, *rows.values()]))
     scale = (WIDTH - LABEL - RIGHT) / longest

@@ -24,19 +24,19 @@ Lines = list[str]
 
 
 def plain(content: str) -> str:
-    """Text that Markdown shows as it stands, in a cell of a table too."""
+    """Return text that Markdown shows as it stands, in a cell of a table too."""
     return re.sub(r"([\\|_*`\[\]])", r"\\\1", escape(content.replace("\n", " "), quote=False))
 
 
 def grid(head: Sequence[str], body: Iterable[Sequence[str]]) -> Lines:
-    """A table in Markdown, its first column left-aligned, the others right."""
+    """Return a table in Markdown, its first column left-aligned, the others right."""
     first, *rest = ([plain(cell) for cell in cells] for cells in (head, *body))
     rule = ["---", *["---:"] * (len(head) - 1)]
     return [f"| {' | '.join(cells)} |" for cells in (first, rule, *rest)]
 
 
 def results(rows: Sequence[Row]) -> Lines:
-    """The rows with their bars, and why some did not run."""
+    """Return the rows with their bars, and why some did not run."""
     found = [*grid(header(rows, ("taper", "PyTorch")), (row.cells() for row in rows)), ""]
     return found + [f"- {plain(row.name)}: {plain(row.error)}" for row in rows if row.error]
 
@@ -86,7 +86,7 @@ def operators(rows: Sequence[Row], pictures: Pictures) -> Lines:
 
 
 def growing(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows by what grows in them: the name without the number at its end."""
+    """Return the rows by what grows in them: the name without the number at its end."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.name.rpartition(" ")[0], []).append(row)
@@ -160,14 +160,14 @@ SECTIONS: dict[str, tuple[str, str, Section]] = {
 
 
 def machine(found: Mapping[str, Any]) -> str:
-    """The machine of the results, in a sentence."""
+    """Return the machine of the results, in a sentence."""
     facts = next(iter(found.values()))["environment"] if found else {}
     shown = ", ".join(f"{name} {value}" for name, value in facts.items())
     return f"The machine: {plain(shown)}." if shown else "Nothing was measured yet."
 
 
 def page(found: Mapping[str, Any]) -> tuple[str, Pictures]:
-    """The text of the page, and its pictures."""
+    """Return the text of the page, and its pictures."""
     pictures: Pictures = {}
     text = [
         "# Performance",

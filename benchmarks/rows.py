@@ -37,7 +37,7 @@ class Row:
         return ""
 
     def cells(self) -> tuple[str, ...]:
-        """The columns of a table: name, both numbers, ratio, bar, verdict."""
+        """Return the columns of a table: name, both numbers, ratio, bar, verdict."""
 
         def shown(number: float | None) -> str:
             return "-" if number is None else f"{number * SCALES[self.unit]:.2f}"
@@ -50,18 +50,18 @@ class Row:
 
 
 def pair(name: str, candidate: float, reference: float, **options: Any) -> Row:
-    """A row of two plain numbers."""
+    """Return a row of two plain numbers."""
     return Row(name, candidate, reference, candidate / reference, **options)
 
 
 def header(rows: Sequence[Row], libraries: Sequence[str]) -> tuple[str, ...]:
-    """The names of the columns; rows of one table share a unit."""
+    """Return the names of the columns; rows of one table share a unit."""
     unit = rows[0].unit if rows else "us"
     return ("workload", f"{libraries[0]} {unit}", f"{libraries[1]} {unit}", "ratio", "bar", "")
 
 
 def table(rows: Sequence[Row], libraries: Sequence[str] = ("taper", "torch")) -> str:
-    """The rows as aligned text."""
+    """Return the rows as aligned text."""
     cells = [header(rows, libraries), *(row.cells() for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = []
@@ -74,7 +74,7 @@ def table(rows: Sequence[Row], libraries: Sequence[str] = ("taper", "torch")) ->
 
 
 def processor() -> str:
-    """The name of the processor, as far as the system tells it."""
+    """Return the name of the processor, as far as the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -84,14 +84,14 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def environment() -> dict[str, Any]:
-    """What a reader must know of the machine to compare."""
+    """Return what a reader must know of the machine to compare."""
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
@@ -123,10 +123,10 @@ def store(path: Path, section: str, rows: Sequence[Row]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """All sections of a file of results; none where there is no file."""
+    """Return all sections of a file of results; none where there is no file."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def rows_of(section: dict[str, Any]) -> list[Row]:
-    """The rows of a section, as they were before they were stored."""
+    """Return the rows of a section, as they were before they were stored."""
     return [Row(**each) for each in section["rows"]]

@@ -93,7 +93,7 @@ def compare(
 
 
 def summary(workload: Workload, pairs: Sequence[tuple[Answer, ...]]) -> Row:
-    """The row of one workload from its pairs of neighbouring answers."""
+    """Return the row of one workload from its pairs of neighbouring answers."""
 
     def median(which: int) -> float | None:
         values = [pair[which]["seconds"] for pair in pairs if "seconds" in pair[which]]
@@ -114,7 +114,7 @@ def summary(workload: Workload, pairs: Sequence[tuple[Answer, ...]]) -> Row:
 
 
 def chosen(name: str, quick: bool, only: str | None = None) -> dict[int, Workload]:
-    """The workloads of a table by their place in it: all, the quick ones, those named."""
+    """Return the workloads of a table by their place in it: all, the quick ones, those named."""
     return {
         index: workload
         for index, workload in enumerate(TABLES[name]())

@@ -18,7 +18,7 @@ def thread_counts(available: int) -> list[int]:
 
 
 def scaling_workloads() -> list[Workload]:
-    """A row for each size; the smallest and the largest are the quick ones."""
+    """Return a row for each size; the smallest and the largest are the quick ones."""
     rows = [
         Workload(
             f"784-512-512-10, batch {batch}",
