@@ -176,6 +176,8 @@ def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
 def _refuse_sizes(op: Op, values: Mapping[str, Any]) -> None:
     """Raise if the gradient needs the length of a dimension that does not exist."""
     for name, dims in op.saved_sizes.items():
+        if name not in values:  # of a result, which has its dimensions
+            continue
         ndim = values[name]._array.ndim
         for dim in dims:
             if not ndim:
