@@ -337,7 +337,7 @@ def angle(self: Array) -> Array:
     tensor([1.5708, 3.1416])
     """
     if self.dtype.kind == "c":
-        return np.angle(self)
+        return np.ascontiguousarray(np.angle(self)).reshape(self.shape)
     half_turn = np.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0))
     return np.where(np.isnan(self), self, half_turn)
 

@@ -14,7 +14,7 @@ import numpy as np
 from taper import return_types
 from taper.arrays.elements import FLOAT32, INT64
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import ABSENT, Dims, Shape, axes_of, dims_of, refuse_empty
+from taper.arrays.reduction import ABSENT, Dims, Shape, axes_of, dims_of, refuse_empty, scalar_type
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
@@ -389,6 +389,8 @@ def aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tu
     if axis is not None and self.ndim and not self.shape[axis]:
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     if self.dtype.kind == "c":
+        if axis is not None and not self.ndim:
+            raise RuntimeError(f"aminmax not implemented for {scalar_type(self.dtype)}")
         raise no_kernel("aminmax_cpu", self.dtype)
     if not self.ndim:
         axis = None
