@@ -271,7 +271,8 @@ def view_as_complex(self: Array) -> Array:
     strides = element_strides(self)
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(stride % 2 for stride in strides[:-1]):
+    lengths = zip(self.shape[:-1], strides[:-1], strict=True)
+    if any(stride % 2 for length, stride in lengths if length > 1):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if storage_offset(self) % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
