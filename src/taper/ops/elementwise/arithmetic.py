@@ -43,7 +43,7 @@ NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
 
 
 def _times_one(values: ndarray) -> ndarray:
-    """Complex values times 1 + 0j, as PyTorch computes: an infinite part makes the other NaN."""
+    """Multiply complex values by 1 + 0j, as PyTorch: an infinite part makes the other NaN."""
     if values.dtype.kind != "c" or np.isfinite(values).all():
         return values
     return np.multiply(values, values.dtype.type(1))

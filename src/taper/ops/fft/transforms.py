@@ -36,7 +36,7 @@ def _inward(array: ndarray, dim: Dims, keep_last: bool) -> tuple[ndarray, list[i
 
 
 def _others(count: int, dim: Dims) -> list[int]:
-    """The dimensions beside `dim`, the last ones in the places of those in front of them.
+    """Return the dimensions beside `dim`, the last ones in the places of `dim` among them.
 
     So PyTorch parts the two kinds, and of equal strides the first comes first.
     """
