@@ -145,9 +145,11 @@ class Program:
             if not is_tensor(ours) or ours.shape != theirs.shape or ours.is_conj() or ours.is_neg():
                 continue
             if ours.dtype.is_floating_point or ours.dtype.is_complex:
-                array = ours._array
-                if array.flags.writeable and not np.array_equal(array_of(ours), array_of(theirs)):
-                    array[...] = array_of(theirs)
+                array, mine, expected = ours._array, array_of(ours), array_of(theirs)
+                # Another view may read the bits of a NaN, which a copy would change.
+                other = (mine != expected) & ~(np.isnan(mine) & np.isnan(expected))
+                if array.flags.writeable and other.any():
+                    np.copyto(array, expected, "unsafe", where=other)
 
 
 def same_random_numbers() -> bool:

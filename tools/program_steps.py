@@ -29,7 +29,7 @@ def first(value):
     return value if isinstance(value, torch.Tensor) else first(value[0])
 
 def second(value, leaf):
-    grad, = torch.autograd.grad(value.square().sum().real, leaf, create_graph=True)
+    grad, = torch.autograd.grad(value.square().sum().abs(), leaf, create_graph=True)
     again = torch.autograd.grad(grad.abs().sum(), leaf, allow_unused=True)
     # Which operators a second derivative is made of, and so its node, follows from the formula.
     return value, grad.detach().contiguous(), again

@@ -276,10 +276,12 @@ def captured_error(name: str, overload: str | None = None) -> RuntimeError:
 class Gateway(BuiltinNode):
     """Where a tensor enters a level: its gradient there, and the way on to the outside."""
 
-    __slots__ = ("status",)
+    __slots__ = ("ends_outside", "status")
 
     def __init__(self, level: Level, tensor: Tensor, connected: bool) -> None:
         node, nr = gradient_edge(tensor) if connected else (None, 0)
+        # A view made in no_grad mode requires grad, and its gradient reaches nobody.
+        self.ends_outside = connected and node is None
         self._edges, self._edge_nrs = (node,), (nr,)
         state = local.state
         self._sequence = state.sequence
@@ -306,7 +308,9 @@ def depends_on_outside(tensor: Tensor) -> bool:
         node = waiting.pop()
         if node is None:
             continue
-        if hasattr(node, "variable") or (isinstance(node, Gateway) and node.status.open):
+        if hasattr(node, "variable"):
+            return True
+        if isinstance(node, Gateway) and (node.status.open or node.ends_outside):
             return True
         for following in node._edges:
             if following is not None and not isinstance(following, Node):

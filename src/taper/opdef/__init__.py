@@ -182,6 +182,7 @@ class Op:
         self.many_outputs: bool = options["many_outputs"]
         self.saved_sizes: dict[str, tuple[int, ...]] = options["saved_sizes"] or {}
         self.check: Callable[[Any, Sequence[Any]], None] | None = options["check"]
+        self.change_complex: Callable[[list[Any]], None] | None = options["change_complex"]
         self.numbers: bool = options["numbers"]
         self.complex_gradient: bool = options["complex_gradient"]
         self.signatures: tuple[str, ...] = options["signatures"]
@@ -345,6 +346,7 @@ def op(
     unpromoted: tuple[str, ...] = (),
     saved_sizes: dict[str, tuple[int, ...]] | None = None,
     check: Callable[[Any, Sequence[Any]], None] | None = None,
+    change_complex: Callable[[list[Any]], None] | None = None,
     numbers: bool = False,
     complex_gradient: bool = True,
     signatures: tuple[str, ...] = (),
@@ -372,6 +374,8 @@ def op(
                        as `_saved_weight_sym_argsize_0`
     check              called with the common dtype and the operands (arrays and numbers) where
                        they are not all float32; raises where PyTorch refuses a dtype
+    change_complex     called with the list of the operands, in their common dtype, if that is
+                       complex; may replace what the ufunc gets
     numbers            the first tensor may be a Python number, too
     complex_gradient   whether PyTorch records the operator if the result is complex
     signatures         PyTorch's overloads, if there are several: what its TypeError lists

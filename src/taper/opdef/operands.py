@@ -89,6 +89,8 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
             converted.append(value)
         else:
             converted.append(_in_dtype(value, dtype))
+    if op.change_complex is not None and dtype.kind == "c":
+        op.change_complex(converted)
     return (*converted, low) if op.upcast else tuple(converted)
 
 
@@ -271,7 +273,7 @@ def invalid_combination(
     keywords: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypeError:
     """Return the error for arguments that fit none of a function's overloads."""
-    named = [f"{name}={type(each).__name__}" for name, each in keywords.items()]
+    named = [f"{name}={type_name(each)}" for name, each in keywords.items()]
     given = ", ".join([type_name(each) for each in arguments] + named)
     listed = "".join(f" * {each}\n" for each in signatures)
     return TypeError(

@@ -133,7 +133,7 @@ def _checked_write(
             write(target._array.copy())
     except RuntimeError as error:
         refuse_saving(op, arguments)
-        if isinstance(error, NotImplementedError):
+        if isinstance(error, NotImplementedError) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
         elif write is not None and op.name != "index_put":
             write(target._array.copy())

@@ -179,6 +179,14 @@ def normal_(
         return write(out, values.astype(part).view(out.dtype) if dtype.is_complex else values)
 
 
+def check_deviations(std: np.ndarray) -> None:
+    """Refuse standard deviations that are complex or negative."""
+    if std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if not (std >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
 def normal_from(
     mean: np.ndarray | float,
     std: np.ndarray | float,
@@ -197,10 +205,7 @@ def normal_from(
     array([ 1.54099611, 99.70657109])
     """
     if isinstance(std, np.ndarray):
-        if std.dtype.kind == "c":
-            raise RuntimeError("normal expects standard deviation to be non-complex")
-        if not (std >= 0).all():
-            raise RuntimeError("normal expects all elements of std >= 0.0")
+        check_deviations(std)
     like = mean if isinstance(mean, np.ndarray) else std
     if not isinstance(like, np.ndarray):
         raise TypeError("normal_from: expected an array for 'mean' or 'std', got two numbers")

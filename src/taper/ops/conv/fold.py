@@ -77,7 +77,8 @@ def im2col(
     batched = self.ndim == 4
     if not self.ndim:
         raise IndexError("Dimension specified as 1 but tensor has no dimensions")
-    wrap_dim(min(self.ndim, 2), self.ndim)
+    if self.size or self.ndim < 2:
+        wrap_dim(min(self.ndim, 2), self.ndim)
     if self.ndim not in (3, 4) or 0 in shape[batched:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "

@@ -256,7 +256,7 @@ def _text(self: Tensor, tensor_contents: str | None, history: bool) -> str:
 
 @composite(public=False, name="__format__")
 def formatted(self: Tensor, format_spec: str) -> str:
-    if self._array.ndim == 0 and type(self) is Tensor:
+    if self._array.ndim == 0 and self.__class__ is Tensor:  # conjugates, too
         return format_scalar(self._array, format_spec)
     return object.__format__(self, format_spec)
 

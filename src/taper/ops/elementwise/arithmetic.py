@@ -42,6 +42,17 @@ NOT_ROUNDED = (*BOOL, *WIDE, *COMPLEX)
 # --- sums ------------------------------------------------------------------------------------
 
 
+def _times_one(values: ndarray) -> ndarray:
+    """Multiply complex values by 1 + 0j, as PyTorch: an infinite part makes the other NaN."""
+    if values.dtype.kind != "c" or np.isfinite(values).all():
+        return values
+    return np.multiply(values, values.dtype.type(1))
+
+
+def _scale_second(operands: list[Any]) -> None:
+    operands[1] = _times_one(operands[1])
+
+
 def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
     """Multiply values by `alpha`, with PyTorch's rules for its type."""
     kind = alpha.__class__
@@ -62,6 +73,11 @@ def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
         raise RuntimeError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
+    if category == dtypes.COMPLEX and not isinstance(alpha, complex):
+        # Part by part: where one is NaN by `_times_one` the other stays.
+        result = np.empty_like(values)
+        result.real, result.imag = values.real * alpha, values.imag * alpha
+        return result
     return np.multiply(values, np.array(alpha).astype(values.dtype))
 
 
@@ -73,6 +89,7 @@ def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
     numbers=True,
     ufunc=np.add,
     check=not_implemented("add_stub", *WIDE),
+    change_complex=_scale_second,
 )
 def add(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """Add two tensors element by element, the second multiplied by `alpha`.
@@ -133,6 +150,7 @@ def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     numbers=True,
     ufunc=np.subtract,
     check=refuse_bool,
+    change_complex=_scale_second,
 )
 def sub(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
     """Subtract from one tensor another, multiplied by `alpha`.
@@ -181,7 +199,7 @@ alias("subtract", sub)
 )
 def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
     """Subtract tensor `self` from tensor `other`."""
-    return np.subtract(other, _scaled("rsub", self, alpha))
+    return np.subtract(other, _scaled("rsub", _times_one(self), alpha))
 
 
 @derivative(rsub_tensor, wrt="self")
@@ -206,7 +224,7 @@ def rsub_tensor_other(grad):
 )
 def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
     """Subtract a tensor from a number."""
-    return np.subtract(other, _scaled("rsub", self, alpha))
+    return np.subtract(other, _scaled("rsub", _times_one(self), alpha))
 
 
 @derivative(rsub_scalar, wrt="self")

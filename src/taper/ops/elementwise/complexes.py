@@ -271,7 +271,8 @@ def view_as_complex(self: Array) -> Array:
     strides = element_strides(self)
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(stride % 2 for stride in strides[:-1]):
+    lengths = zip(self.shape[:-1], strides[:-1], strict=True)
+    if any(stride % 2 for length, stride in lengths if length > 1):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if storage_offset(self) % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
@@ -337,7 +338,7 @@ def angle(self: Array) -> Array:
     tensor([1.5708, 3.1416])
     """
     if self.dtype.kind == "c":
-        return np.angle(self)
+        return np.ascontiguousarray(np.angle(self)).reshape(self.shape)
     half_turn = np.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0))
     return np.where(np.isnan(self), self, half_turn)
 

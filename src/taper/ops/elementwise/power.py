@@ -427,7 +427,7 @@ def ldexp_self(grad, other):
 
 @derivative(ldexp, wrt="other")
 def ldexp_other(grad, result):
-    return grad * conj(result) * _LN2
+    return mul_scalar(grad * conj(result), _LN2)
 
 
 # --- xlogy -----------------------------------------------------------------------------------

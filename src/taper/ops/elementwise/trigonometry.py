@@ -343,12 +343,12 @@ def hypot(self: Array, other: Array) -> Array:
 
 @derivative(hypot, wrt="self")
 def hypot_self(grad, self, result):
-    return grad * (self / result)
+    return grad * self / result
 
 
 @derivative(hypot, wrt="other")
 def hypot_other(grad, other, result):
-    return grad * (other / result)
+    return grad * other / result
 
 
 @op(

@@ -227,7 +227,8 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
     """Keep of a change what leaves the absolute value as it is: nothing for real numbers."""
     array = array_of(value)
     if array.dtype.kind != "c":
-        return zeros_like(change)
+        zeros = np.zeros(array.shape, array.dtype)  # in rows, whatever the layout of the change is
+        return wrap(zeros) if isinstance(change, Tensor) else zeros
     size = abs(value)
     there = size != 0
     along = (change * conj(result)).real * result

@@ -29,10 +29,27 @@ def _inward(array: ndarray, dim: Dims, keep_last: bool) -> tuple[ndarray, list[i
     first.
     """
     strides = [-step for step in array.strides]
-    rest = [each for each in range(array.ndim) if each not in dim]
+    rest = _others(array.ndim, dim)
     first, last = (list(dim[:-1]), list(dim[-1:])) if keep_last else (list(dim), [])
     order = sorted(rest, key=strides.__getitem__) + sorted(first, key=strides.__getitem__) + last
     return np.ascontiguousarray(array.transpose(order)), order
+
+
+def _others(count: int, dim: Dims) -> list[int]:
+    """Return the dimensions beside `dim`, the last ones in the places of `dim` among them.
+
+    So PyTorch parts the two kinds, and of equal strides the first comes first.
+    """
+    rest, last = [], count
+    for each in range(count):
+        if each in dim:
+            last -= 1
+            while last > each and last in dim:
+                last -= 1
+        if each >= last:
+            break
+        rest.append(last if each in dim else each)
+    return rest
 
 
 def _outward(array: ndarray, order: list[int], dtype: str) -> ndarray:

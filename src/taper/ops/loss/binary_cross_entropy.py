@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE, FIRST
 from taper.arrays.reduction import scalar_type
 from taper.dtypes import no_kernel
@@ -185,7 +185,6 @@ def log_sigmoid(value: Any) -> Any:
     name="binary_cross_entropy_with_logits_reduced",
     label="binary_cross_entropy_with_logits",
     node="BinaryCrossEntropyWithLogitsBackward0",
-    upcast=True,
     public=False,
     method=False,
     # PyTorch starts with `1 - target` and goes on in place.
@@ -199,13 +198,18 @@ def binary_cross_entropy_with_logits_reduced(
     if self.dtype.kind not in "fV":
         raise no_kernel("log_sigmoid_cpu", self.dtype)
     _refuse_integers(self, target)
-    losses = np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
+    exact = self.astype(FLOAT32) if self.dtype in LOW_PRECISION else self
+    logs = np.asarray(np.minimum(exact, 0) - np.log1p(np.exp(-np.abs(exact))), self.dtype)
     if pos_weight is not None:
-        losses = losses * ((pos_weight - 1) * target + 1)
-    losses = (1 - target) * self - losses
+        logs = np.asarray(logs * ((pos_weight - 1) * target + 1), self.dtype)
+    # What PyTorch computes in place has the dtype of the target after each step.
+    losses = np.asarray((1 - target) * self, target.dtype)
+    losses = np.asarray(losses - logs, target.dtype)
     if weight is not None:
-        losses = losses * weight
-    return reduced_array(np.asarray(losses, target.dtype), reduction)
+        losses = np.asarray(losses * weight, target.dtype)
+    if target.dtype in LOW_PRECISION and reduction != NONE:
+        return target.dtype.type(reduced_array(losses.astype(FLOAT32), reduction))
+    return reduced_array(losses, reduction)
 
 
 def _refuse_integers(self: ndarray, target: ndarray) -> None:
@@ -220,15 +224,6 @@ def _refuse_integers(self: ndarray, target: ndarray) -> None:
             f"result type {scalar_type(self.dtype)} can't be cast to the desired output type "
             f"{scalar_type(target.dtype)}"
         )
-
-
-def _as_wide_as(input: Tensor, target: Tensor) -> Tensor:
-    """Logits of half precision in the dtype of a target of another one, as the losses are."""
-    low, wanted = input._array.dtype, target._array.dtype
-    if low is wanted or low not in LOW_PRECISION or wanted in LOW_PRECISION:
-        return input
-    _refuse_integers(input._array, target._array)
-    return input.to(target.dtype)
 
 
 def _logit_slope(self: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
@@ -289,7 +284,6 @@ def numbered_binary_cross_entropy_with_logits(
     tensor([0.6931])
     """
     number = check_number("binary_cross_entropy_with_logits", reduction)
-    input = _as_wide_as(input, target)
     return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)
 
 
@@ -330,5 +324,4 @@ def binary_cross_entropy_with_logits(
             f"Target size ({Size(target._array.shape)}) must be the same as input size "
             f"({Size(input._array.shape)})"
         )
-    input = _as_wide_as(input, target)
     return binary_cross_entropy_with_logits_reduced(input, target, weight, pos_weight, number)

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import ELEMENTWISE, FIRST
-from taper.arrays.reduction import Shape
+from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.dtypes import no_kernel
@@ -28,7 +28,7 @@ from taper.ops.elementwise.number import add_scalar, mul_scalar
 from taper.ops.elementwise.unary import abs, exp, log, sigmoid
 from taper.ops.reduction.sums import mean_all, sum_all
 from taper.size import Size
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_user
 
 NONE, MEAN, SUM = range(3)
@@ -380,13 +380,21 @@ def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float)
     return reduced_array(np.asarray(losses, self.dtype), reduction)
 
 
+def _refuse_other_dtype(own: Any, other: Any) -> None:
+    if own.dtype != other.dtype:
+        names = [scalar_type(array_of(each).dtype) for each in (other, own)]
+        raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
+
+
 @derivative(huber_loss_reduced, wrt="self")
 def huber_loss_self(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    _refuse_other_dtype(self, target)
     return weighted(clipped(self - target, -delta, delta), grad, 1.0, reduction)
 
 
 @derivative(huber_loss_reduced, wrt="target")
 def huber_loss_target(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    _refuse_other_dtype(target, self)
     return weighted(clipped(target - self, -delta, delta), grad, 1.0, reduction)
 
 
@@ -454,6 +462,12 @@ def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
 )
 def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """Compute log(1 + exp(-target * input))."""
+    together = np.broadcast_shapes(self.shape, target.shape)
+    if together != self.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(together)}"
+        )
     if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
         _check_soft_margin(self, target)
     losses = np.log1p(np.exp(-self * target))

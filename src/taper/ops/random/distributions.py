@@ -360,6 +360,7 @@ def normal_std(mean: float, std: Array, generator: Any) -> Array:
 )
 def normal_both(mean: Array, std: Array, generator: Any) -> Array:
     """Draw normal numbers, each with its own mean and standard deviation."""
+    continuous.check_deviations(std)
     clash = broadcast_clash([mean.shape, std.shape])
     if clash is not None:
         raise clash
@@ -424,8 +425,9 @@ def normal(
     check_generator("normal", generator)
     by_mean, by_std = isinstance(mean, Tensor), isinstance(std, Tensor)
     if by_mean or by_std:
-        if size is not None or mean is None:
-            raise invalid_combination("normal", _given(mean, std, size), _NORMAL_SIGNATURES)
+        if size is not None or mean is None or dtype is not None:
+            named = {} if dtype is None else {"dtype": dtype}
+            raise invalid_combination("normal", _given(mean, std, size), _NORMAL_SIGNATURES, named)
         function = normal_both if by_mean and by_std else normal_mean if by_mean else normal_std
         if not by_mean:
             mean = number("normal", "mean", 1, mean)

@@ -24,6 +24,7 @@ from taper.arrays.reduction import (
     dims_of,
     reduce_natively,
     refuse_empty,
+    scalar_type,
 )
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
@@ -408,6 +409,8 @@ def aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tu
     if axis is not None and self.ndim and not self.shape[axis]:
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     if self.dtype.kind == "c":
+        if axis is not None and not self.ndim:
+            raise RuntimeError(f"aminmax not implemented for {scalar_type(self.dtype)}")
         raise no_kernel("aminmax_cpu", self.dtype)
     if not self.ndim:
         axis = None

@@ -41,6 +41,7 @@ from taper.opdef import FLOAT, LINEAR, Array, composite, derivative, op, tangent
 from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import compute_into, run_out
 from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.number import div_scalar
 from taper.ops.elementwise.unary import exp
 from taper.ops.reduction.along import filled, in_dtype_of
 from taper.ops.reduction.cumulative import has_zero, leave_one_out
@@ -315,7 +316,7 @@ def mean_all_self(grad: Any, self_shape: Shape, self_numel: int) -> Any:
             0,
             (0,) * len(self_shape),
         )
-    return expand_to(grad, self_shape) / self_numel
+    return div_scalar(expand_to(grad, self_shape), self_numel)
 
 
 @op(label="mean", node="MeanBackward1", tangent=LINEAR, out=True, **_ALONG)
@@ -326,7 +327,10 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -
 
 @derivative(mean_dim, wrt="self")
 def mean_dim_self(grad: Any, self_shape: Shape, self_numel: int, dim: Dims, keepdim: bool) -> Any:
-    return spread(grad / count_of(self_shape, dim), self_shape, dim, keepdim)
+    count = count_of(self_shape, dim)
+    if isinstance(grad, Tensor):
+        return div_scalar(spread(grad, self_shape, dim, keepdim), count)
+    return spread(grad / count, self_shape, dim, keepdim)  # fewer quotients
 
 
 @composite()

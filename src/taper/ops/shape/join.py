@@ -349,10 +349,16 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     ndim = max(input._array.ndim, other._array.ndim)
     first = (1,) * (ndim - input._array.ndim) + input._array.shape
     second = (1,) * (ndim - other._array.ndim) + other._array.shape
-    left = unsafe_view(input, tuple([n for a in first for n in (a, 1)]))
-    right = unsafe_view(other, tuple([n for b in second for n in (1, b)]))
+    left = _spaced(input, tuple([n for a in first for n in (a, 1)]))
+    right = _spaced(other, tuple([n for b in second for n in (1, b)]))
     shape = tuple([a * b for a, b in zip(first, second, strict=True)])
     return unsafe_view(left * right, shape)
+
+
+def _spaced(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    # A view of an inference tensor is one, which may not be saved.
+    view: Any = Tensor.reshape if tensor.is_inference() else unsafe_view
+    return view(tensor, shape)
 
 
 @op(tangent=MULTILINEAR, public=False, method=False)

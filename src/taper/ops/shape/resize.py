@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from typing import Any
 
 import numpy as np
 
 from taper import dtypes
 from taper.arrays.memory import resized
-from taper.arrays.strides import Shape, format_strides, is_dense, row_major
+from taper.arrays.strides import Shape, format_strides, is_dense, owner_of, row_major
 from taper.autograd.accumulate import remember_former
 from taper.autograd.conjugate import look_at, memory_of
 from taper.autograd.meta import INFERENCE_COUNTER
@@ -33,11 +35,7 @@ from taper.tensor import Tensor, element_strides
 
 
 def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
-    """Give a tensor another shape, with the elements that its storage holds in order.
-
-    Differs from PyTorch: if the storage is too small the tensor gets a new one, which its views do
-    not see.
-    """
+    """Give a tensor another shape, with the elements that its storage holds in order."""
     inference = tensor._counter is INFERENCE_COUNTER or local.state.mode & INFERENCE
     if not inference and requires_grad(tensor):
         raise RuntimeError("cannot resize variables that require grad")
@@ -48,11 +46,30 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")
     refuse_size(shape, array.dtype)
+    owner = owner_of(array)
     memory, fresh = resized(array, shape, strides)
     look_at(tensor, memory)
+    size = array.size
+    del array
+    if size and owner_of(memory) is not owner and sys.getrefcount(owner) > _OURS:
+        _move(owner, owner_of(memory))
     fill_uninitialised(fresh)
     bump_version(tensor)
     return tensor
+
+
+_OURS = 2  # a name here and the argument of `getrefcount`
+
+
+def _move(owner: np.ndarray, memory: np.ndarray) -> None:
+    """Let all tensors that look at the memory of `owner` look at its copy, `memory`."""
+    start = owner.ctypes.data
+    for each in gc.get_objects():
+        if issubclass(type(each), Tensor):  # `isinstance` would run code of other objects
+            array = memory_of(each)
+            if array.size and owner_of(array) is owner:
+                offset = array.ctypes.data - start
+                look_at(each, np.ndarray(array.shape, array.dtype, memory, offset, array.strides))
 
 
 @composite(public=False)
