@@ -45,6 +45,10 @@ static PyMethodDef methods[] = {
     ROW(lstm_back),
     ROW(gru),
     ROW(gru_back),
+    ROW(pool_maxima),
+    ROW(pool_sums),
+    ROW(pool_back),
+    ROW(pool_add),
     {NULL, NULL, 0, NULL},
 };
 

@@ -64,5 +64,9 @@ SEVERAL(lstm);
 SEVERAL(lstm_back);
 SEVERAL(gru);
 SEVERAL(gru_back);
+SEVERAL(pool_maxima);
+SEVERAL(pool_sums);
+SEVERAL(pool_back);
+SEVERAL(pool_add);
 
 #endif
