@@ -49,6 +49,14 @@ static PyMethodDef methods[] = {
     ROW(pool_sums),
     ROW(pool_back),
     ROW(pool_add),
+    ROW(order_rows),
+    ROW(top_rows),
+    ROW(running_sums),
+    ROW(triangle),
+    ROW(add_rows),
+    ROW(pick_along),
+    ROW(scatter_along),
+    ROW(copy_across),
     {NULL, NULL, 0, NULL},
 };
 

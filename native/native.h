@@ -68,5 +68,13 @@ SEVERAL(pool_maxima);
 SEVERAL(pool_sums);
 SEVERAL(pool_back);
 SEVERAL(pool_add);
+SEVERAL(order_rows);
+SEVERAL(top_rows);
+SEVERAL(running_sums);
+SEVERAL(triangle);
+SEVERAL(add_rows);
+SEVERAL(pick_along);
+SEVERAL(scatter_along);
+SEVERAL(copy_across);
 
 #endif

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from taper.arrays.elements import FLOAT32, FLOAT64, INT64, LOW_PRECISION
+from taper.arrays.native import native
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import FROM_NUMPY
 from taper.userwarning import warn_user
@@ -267,11 +268,29 @@ def _is_innermost(array: np.ndarray, axis: int) -> bool:
 def combine_at(at: Any, flat: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """`np.add.at` or its like on a flat array, of half precision in float32 and rounded once."""
     if flat.dtype not in LOW_PRECISION:
-        at(flat, places, values)
+        if at != np.add.at or not scatter_along(flat, places, values, True):
+            at(flat, places, values)
         return
     wide = flat.astype(FLOAT32)
     at(wide, places, values.astype(FLOAT32))
     flat[...] = wide
+
+
+def add_rows(target: np.ndarray, rows: np.ndarray, values: np.ndarray, left_out: int = -1) -> bool:
+    """Add `values` to rows of an array, in the order of their numbers, if that is done natively.
+
+    Nothing is done for numbers outside, and for arrays that are not row-major floats; row
+    `left_out` gets nothing.
+    """
+    return native is not None and native.add_rows(target, rows, values, left_out) is not None
+
+
+def scatter_along(target: np.ndarray, places: np.ndarray, values: np.ndarray, add: bool) -> bool:
+    """Write, or add, `values` at places of the last dimension, if that is done natively.
+
+    Nothing is done for places outside, and for arrays that are not row-major.
+    """
+    return native is not None and native.scatter_along(target, places, values, add) is not None
 
 
 def _add_long(array: np.ndarray, axis: int, keepdims: bool, dtype: np.dtype) -> Any:
