@@ -1,257 +1,153 @@
-"""Native sorting, top k, running sums, triangles and added rows: equal to their twins, strict."""
+"""softmax and its kin in C: close to the truth, equal to the twins and on every thread, strict."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import taper
-from taper.arrays import reduction
 from taper.arrays.native import native
-from taper.ops.index import advanced, embedding
-from taper.ops.reduction import cumulative, order
-from taper.ops.shape import triangle
+from taper.ops.activation import softmax as operators
 
 pytestmark = pytest.mark.skipif(native is None, reason="the native module is not built")
 
+# Shapes and the dimension: rows, strips of columns; short, long, uneven; more than one chunk.
+SHAPES = [
+    ((1,), 0),
+    ((5, 5), 1),
+    ((5, 5), 0),
+    ((7, 15), 1),
+    ((3, 16), 1),
+    ((300, 10), 1),
+    ((301, 65), 1),
+    ((40, 1000), -1),
+    ((3, 9001), 1),
+    ((2, 200, 3), 1),
+    ((3, 70, 9, 15), 1),
+    ((130, 400), 0),
+    ((2, 3, 4, 5), 2),
+    ((1, 1, 6), 2),
+]
+FUNCTIONS = [taper.softmax, taper.log_softmax]
 
-def random_rows(seed: int) -> np.ndarray:
-    draw = np.random.default_rng(seed)
-    shape = (*draw.integers(1, 5, int(draw.integers(0, 3))), int(draw.integers(1, 900)))
-    array = draw.normal(0, 10, shape).astype(draw.choice(["f4", "f8", "i4", "i8"]))
-    if seed % 2:
-        array = np.round(array)  # equal elements keep their order
-    if seed % 3 == 0 and array.dtype.kind == "f":
-        array[draw.random(shape) < 0.2] = draw.choice([np.nan, -np.nan, np.inf, -np.inf, -0.0])
-    if seed % 7 == 0:
-        array = (array * 10**6).astype(array.dtype)
-    return array
+
+def values(shape: tuple[int, ...], scale: float = 3.0) -> np.ndarray:
+    return np.random.default_rng(5).normal(0, scale, shape).astype(np.float32)
 
 
-def twin(monkeypatch: pytest.MonkeyPatch, module: Any, function: Any, *arguments: Any) -> Any:
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "native", None)
-        return function(*arguments)
+def truth(x: np.ndarray, grad: np.ndarray, dim: int, logarithm: bool) -> tuple[np.ndarray, ...]:
+    """The result and the gradient, in double precision."""
+    wide, grad = x.astype(np.float64), grad.astype(np.float64)
+    powers = np.exp(wide - wide.max(dim, keepdims=True))
+    share = powers / powers.sum(dim, keepdims=True)
+    if logarithm:
+        return np.log(share), grad - share * grad.sum(dim, keepdims=True)
+    return share, share * (grad - (grad * share).sum(dim, keepdims=True))
 
 
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("descending", [False, True])
-def test_order_is_that_of_the_twin(
-    seed: int, descending: bool, monkeypatch: pytest.MonkeyPatch
+def both(x: np.ndarray, grad: np.ndarray, dim: int, function: Callable) -> tuple[np.ndarray, ...]:
+    """The result and the gradient of an operator."""
+    leaf = taper.from_numpy(x).requires_grad_()
+    y = function(leaf, dim)
+    y.backward(taper.from_numpy(grad))
+    return y.detach().numpy(), leaf.grad.numpy()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_results_and_gradients_are_close_to_the_truth_and_to_the_twin(
+    shape: tuple[int, ...], dim: int, function: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    array = random_rows(seed)
-    given = (array, array.ndim - 1, descending)
-    wanted = twin(monkeypatch, order, order.order_along, *given)
-    found = order.order_along(*given)
-    assert found.dtype == wanted.dtype
-    np.testing.assert_array_equal(found, wanted)
-    k = min(5, array.shape[-1])
-    np.testing.assert_array_equal(native.top_rows(array, k, descending), wanted[..., :k])
+    x, grad = values(shape), values(shape, 1.0)
+    found = both(x, grad, dim, function)
+    wanted = truth(x, grad, dim, function is taper.log_softmax)
+    monkeypatch.setattr(operators, "_natively", operators._nothing)
+    twin = both(x, grad, dim, function)
+    for ours, exact, theirs in zip(found, wanted, twin, strict=True):
+        np.testing.assert_allclose(ours, exact, rtol=4e-6, atol=4e-6)
+        np.testing.assert_allclose(ours, theirs, rtol=8e-6, atol=8e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_running_sums_are_those_of_the_twin(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    array = random_rows(seed)
-    for dim in range(array.ndim):
-        given = (np.add, array, dim, None)
-        wanted = twin(monkeypatch, cumulative, cumulative._accumulated, *given)
-        found = cumulative._accumulated(*given)
-        assert found.dtype == wanted.dtype
-        np.testing.assert_array_equal(found, wanted)
+def test_a_small_share_is_exact_to_four_units() -> None:
+    x = np.round(values((64, 100), 15.0) * 8) / 8  # differences are exact
+    found, wanted = taper.softmax(taper.from_numpy(x), 1).numpy(), truth(x, x, 1, False)[0]
+    large = wanted > 2e-38
+    assert (np.abs(found - wanted)[large] < 5e-7 * wanted[large]).all()
+    assert (found[~large] <= 2.1e-38).all()
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (2, 4, 4), (1, 1), (300, 200)])
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "?", "c8", "f2"])
-@pytest.mark.parametrize("diagonal", [0, 1, -2, 9, -9, 10**25])
-def test_triangles_are_those_of_numpy(shape: Any, dtype: str, diagonal: int) -> None:
-    array = np.random.default_rng(1).integers(1, 9, shape).astype(dtype)
-    if abs(diagonal) > 2**62:
-        assert native.triangle(array, diagonal, True) is None
-        return
-    for function in (np.tril, np.triu):
-        found = triangle._triangle(function, "name", array, diagonal)
-        assert found.dtype == array.dtype
-        np.testing.assert_array_equal(found, function(array, diagonal))
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (40, 3), (3, 40)])
+def test_infinities_and_nan(shape: tuple[int, ...]) -> None:
+    dim = 0 if shape[0] == 3 else 1
+    masked = np.zeros(shape, np.float32)
+    np.moveaxis(masked, dim, 0)[1:] = -np.inf
+    found = taper.softmax(taper.from_numpy(masked), dim).numpy()
+    np.testing.assert_array_equal(found, np.exp(masked))
+    found = taper.log_softmax(taper.from_numpy(masked), dim).numpy()
+    np.testing.assert_array_equal(found, masked)
+    for number in (np.nan, np.inf):
+        spoilt = masked.copy()
+        np.moveaxis(spoilt, dim, 0)[0] = number
+        for function in FUNCTIONS:
+            found = np.moveaxis(function(taper.from_numpy(spoilt), dim).numpy(), dim, 0)
+            assert np.isnan(found[0]).all()
+            if number != number:
+                assert np.isnan(found).all()
+    nothing = taper.full(shape, -np.inf)
+    assert taper.softmax(nothing, dim).isnan().all()
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 3, 200])
-def test_rows_are_added_in_order(
-    kind: type, dtype: type, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw = np.random.default_rng(2)
-    grad = draw.normal(size=(4, 90, width)).astype(dtype)
-    indices = draw.integers(0, 7, (4, 90)).astype(kind)
-    backward = embedding.embedding_dense_backward.op.kernel
-    for padding in (-1, 3):
-        given = (grad, indices, 7, padding, False)
-        wanted = twin(monkeypatch, reduction, backward, *given)
-        np.testing.assert_array_equal(backward(*given), wanted)
-        assert padding < 0 or not wanted[padding].any()
-    targets = [draw.normal(size=(7, width)).astype(dtype)] * 2
-    targets = [each.copy() for each in targets]
-    advanced.add_at(targets[0], (indices,), grad)
-    twin(monkeypatch, reduction, advanced.add_at, targets[1], (indices,), grad)
-    np.testing.assert_array_equal(*targets)
-
-
-def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    draw = np.random.default_rng(3)
-    array = draw.normal(size=(70, 900)).astype(np.float32)
-    rows = draw.integers(0, 9, 70)
-    before = taper.get_num_threads()
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(("shape", "dim"), [((900, 65), 1), ((9, 9000), 1), ((5, 64, 24, 24), 1)])
+def test_threads_do_not_change_a_bit(shape: tuple[int, ...], dim: int, function: Callable) -> None:
+    x, before = values(shape), taper.get_num_threads()
     results = []
-    try:
-        for threads in (1, 2):
-            taper.set_num_threads(threads)
-            target = np.zeros((9, 900), np.float32)
-            assert native.add_rows(target, rows, array, -1)
-            results.append(
-                (
-                    target,
-                    native.order_rows(array, False),
-                    native.top_rows(array, 7, True),
-                    native.running_sums(array, 1),
-                    native.running_sums(array, 0),
-                    native.triangle(array, 0, True),
-                )
-            )
-    finally:
-        taper.set_num_threads(before)
-    for one, other in zip(*results, strict=True):
-        assert one.tobytes() == other.tobytes()
+    for count in (1, 2):
+        taper.set_num_threads(count)
+        results.append(both(x, x, dim, function))
+    taper.set_num_threads(before)
+    for one, two in zip(*results, strict=True):
+        assert one.tobytes() == two.tobytes()
 
 
-def test_what_is_not_plain_is_left_to_the_twin() -> None:
-    plain = np.ones((4, 6), np.float32)
-    for array in (plain[:, ::2], plain.T, plain[:0], np.ones(()), [1.0], plain.astype(np.float16)):
-        assert native.order_rows(array, False) is None
-        assert native.top_rows(array, 1, True) is None
-        assert native.running_sums(array, 0) is None
-    assert native.top_rows(plain, 7, True) is None
-    assert native.top_rows(plain, 0, True) is None
-    assert native.top_rows(np.ones(100), 65, True) is None
-    assert native.running_sums(plain, 2) is None
-    assert native.running_sums(plain, -1) is None
-    assert native.triangle(plain[0], 0, True) is None
-    assert native.triangle(plain.T, 0, True) is None
+def test_a_row_has_one_value_wherever_it_stands() -> None:
+    x = values((1000, 33))
+    whole = native.softmax(True, 1, x)
+    for row in (0, 1, 123, 124, 999):
+        assert native.softmax(True, 1, x[row : row + 1]).tobytes() == whole[row].tobytes()
 
 
-def test_rows_that_do_not_fit_change_nothing() -> None:
-    target = np.zeros((3, 2), np.float32)
-    rows, values = np.array([0, 2]), np.ones((2, 2), np.float32)
-    frozen = target.copy()
-    frozen.flags.writeable = False
-    for given in (
-        (target, np.array([0, 3]), values),
-        (target, np.array([0, -1]), values),
-        (target, rows, values[:1]),
-        (target, rows, values.T),
-        (target, rows, values.astype(np.float64)),
-        (target, rows.astype(np.uint8), values),
-        (target, rows[:0], values[:0]),
-        (target[:, ::2], rows, values[:, :1].copy()),
-        (target, rows, target[:2]),
-        (frozen, rows, values),
+def test_cross_entropy_of_many_rows() -> None:
+    x, target = values((700, 65)), np.random.default_rng(1).integers(0, 65, 700)
+    leaf = taper.from_numpy(x).requires_grad_()
+    loss = taper.nn.functional.cross_entropy(leaf, taper.from_numpy(target))
+    loss.backward()
+    logs = truth(x, x, 1, True)[0]
+    wanted = np.exp(logs)
+    wanted[np.arange(700), target] -= 1
+    assert loss.item() == pytest.approx(-logs[np.arange(700), target].mean(), rel=1e-6)
+    np.testing.assert_allclose(leaf.grad.numpy(), wanted / 700, atol=1e-9, rtol=1e-6)
+
+
+def test_operands_that_do_not_fit_are_left_to_the_twin() -> None:
+    x = values((3, 4))
+    for axis, *others in (
+        (2, x),
+        (-1, x),
+        (True, x),
+        (0, x[:0]),
+        (0, x[:, ::2]),
+        (0, x.T),
+        (0, x.astype(np.float64)),
+        (0, [1.0]),
+        (0, x, None),
+        (0, x, x[:2]),
+        (0, x, x.astype(np.float64)),
+        (0, np.float32(1).reshape(())),
     ):
-        assert native.add_rows(*given, -1) is None
-        assert not target.any()
-    for call in (
-        native.running_sums,
-        native.order_rows,
-        native.top_rows,
-        native.triangle,
-        native.add_rows,
-    ):
+        assert native.softmax(False, axis, *others) is None
+    for wrong in ((), (True, 0), (True, "x", x), (True, 0, x, x, x)):
         with pytest.raises(TypeError):
-            call(target)
-
-
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "c8"])
-@pytest.mark.parametrize("shape", [(7,), (3, 50), (2, 3, 9), (40, 900)])
-def test_elements_are_picked_and_written_along_rows(shape: tuple, dtype: str) -> None:
-    draw = np.random.default_rng(4)
-    array = draw.integers(0, 99, shape).astype(dtype)
-    places = draw.integers(0, shape[-1], (*shape[:-1], 11))
-    found = native.pick_along(array, places)
-    assert found.dtype == array.dtype
-    np.testing.assert_array_equal(found, np.take_along_axis(array, places, -1))
-    values = draw.integers(0, 99, places.shape).astype(dtype)
-    for add in (False, True):
-        target, wanted = array.copy(), array.copy()
-        done = native.scatter_along(target, places, values, add)
-        assert done or (add and dtype not in ("f4", "f8"))
-        for where in np.ndindex(*places.shape) if done else ():
-            place = (*where[:-1], places[where])
-            wanted[place] = wanted[place] + values[where] if add else values[where]
-        np.testing.assert_array_equal(target, wanted)
-
-
-def test_places_that_do_not_fit_are_left_to_the_twin() -> None:
-    array, places = np.ones((2, 3), np.float32), np.array([[0, 2], [1, 1]])
-    values = np.full((2, 2), 5, np.float32)
-    for wrong in (places + 1, places - 1, places.T, places[:1], places[0], places.astype("i4")):
-        assert native.pick_along(array, wrong) is None
-        assert native.scatter_along(array, wrong, values, True) is None
-    for other in (values.T, values[:1], values.astype("f8"), 5.0, None, array[:, :2]):
-        assert native.scatter_along(array, places, other, False) is None
-    assert native.scatter_along(array[:, ::2], places, values, False) is None
-    assert native.pick_along(array[:, ::2], places) is None
-    assert native.pick_along(array.astype("f2"), places) is None
-    assert (array == 1).all()
-
-
-def random_view(seed: int) -> np.ndarray:
-    draw = np.random.default_rng(seed)
-    ndim = int(draw.integers(1, 5))
-    shape = tuple(int(each) for each in draw.choice([1, 3, 16, 17, 40, 70], ndim))
-    array = draw.integers(0, 10**6, shape).astype(draw.choice(["f4", "f8", "i4", "i8", "c8"]))
-    array = array.transpose(draw.permutation(ndim))
-    steps = draw.choice([1, -1, 2], ndim, p=[0.7, 0.2, 0.1])
-    return array[tuple([slice(None, None, int(step)) for step in steps])]
-
-
-@pytest.mark.parametrize("seed", range(80))
-def test_a_copy_across_memory_has_the_same_elements(seed: int) -> None:
-    source = random_view(seed)
-    target = np.zeros(source.shape, source.dtype)
-    if native.copy_across(target, source) is None:
-        assert not target.any()
-    else:
-        np.testing.assert_array_equal(target, source)
-
-
-def test_which_copies_are_left_to_the_twin() -> None:
-    square = np.arange(32 * 32, dtype=np.float32).reshape(32, 32)
-    before = square.copy()
-    target = np.zeros((32, 32), np.float32)
-    assert native.copy_across(target, square.T)
-    np.testing.assert_array_equal(target, square.T)
-    assert native.copy_across(target, square[::-1, ::-1])
-    np.testing.assert_array_equal(target, square[::-1, ::-1])
-    for given in (
-        (square, square.T),  # the same memory
-        (target, square),
-        (target.T, square),
-        (target, square.T.astype(np.int32)),
-        (target[:16], square.T),
-        (target, square.T[:, :16].repeat(2, 1)),
-        ([1], square.T),
-    ):
-        assert native.copy_across(*given) is None
-    np.testing.assert_array_equal(square, before)
-    frozen = target.copy()
-    frozen.flags.writeable = False
-    assert native.copy_across(frozen, square.T) is None
-
-
-def test_a_tensor_may_be_overwritten_by_its_own_transpose() -> None:
-    x = taper.arange(40.0 * 40).reshape(40, 40)
-    wanted = x.numpy().T.copy()
-    x.copy_(x.t().clone())
-    np.testing.assert_array_equal(x.numpy(), wanted)
-    np.testing.assert_array_equal(x.t().contiguous().numpy(), wanted.T)
-    np.testing.assert_array_equal(x.flip(0, 1).numpy(), wanted[::-1, ::-1])
+            native.softmax(*wrong)

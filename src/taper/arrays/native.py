@@ -1,7 +1,7 @@
 """The native module, where it could be built (D7): an accelerator, never a requirement.
 
-`native` is the compiled module, or None.  Whoever uses it has a twin in Python that gives the same
-results; with `TAPER_NATIVE=0` in the environment the twins run.  Knows nobody.
+`native` is the compiled module, or None.  Each of its functions has a twin in Python that gives the
+same results; with `TAPER_NATIVE=0` in the environment the twins run.  Imports nothing of taper.
 """
 
 from __future__ import annotations

@@ -236,11 +236,13 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
     step = exact.type(scalar((last - first) / scalar(steps - 1)))
     half = steps // 2
     result = np.empty(steps, which.numpy)
+    # Half precision and complex numbers cannot count.
+    number = exact if exact.kind == "f" and exact.itemsize > 2 else np.dtype(np.int64)
     for part, counted, end, way in (
-        (slice(half), np.arange(half), first, step),
-        (slice(half, None), np.arange(steps - half - 1, -1, -1), last, -step),
+        (slice(half), np.arange(half, dtype=number), first, step),
+        (slice(half, None), np.arange(steps - half - 1, -1, -1, number), last, -step),
     ):
-        line = counted.astype(exact)
+        line = counted.astype(exact, copy=False)
         line *= way
         line += exact.type(end)
         result[part] = line
