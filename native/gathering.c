@@ -139,7 +139,8 @@ PyObject *taper_pick_along(PyObject *self, PyObject *const *args, Py_ssize_t cou
     PyArrayObject *array = (PyArrayObject *)args[0], *places = (PyArrayObject *)args[1];
     const int ndim = PyArray_NDIM(array), width = (int)PyArray_ITEMSIZE(array);
     if (!PyArray_ISCARRAY_RO(array) || ndim < 1 || PyArray_NDIM(places) != ndim ||
-        !PyTypeNum_ISNUMBER(PyArray_TYPE(array)) || (width != 4 && width != 8))
+        !PyTypeNum_ISNUMBER(PyArray_TYPE(array)) || (width != 4 && width != 8) ||
+        (uintptr_t)PyArray_DATA(array) % (uintptr_t)width) /* a complex number may begin at 4 */
         Py_RETURN_NONE;
     for (int dim = 0; dim < ndim - 1; dim++)
         if (PyArray_DIM(array, dim) != PyArray_DIM(places, dim)) Py_RETURN_NONE;
@@ -212,6 +213,9 @@ PyObject *taper_scatter_along(PyObject *self, PyObject *const *args, Py_ssize_t 
         Py_RETURN_NONE;
     if (add ? type != NPY_FLOAT && type != NPY_DOUBLE
             : !PyTypeNum_ISNUMBER(type) || (width != 4 && width != 8))
+        Py_RETURN_NONE;
+    if (((uintptr_t)PyArray_DATA(target) | (uintptr_t)PyArray_DATA((PyArrayObject *)args[2])) %
+        (uintptr_t)width)
         Py_RETURN_NONE;
     for (int dim = 0; dim < ndim - 1; dim++)
         if (PyArray_DIM(target, dim) != PyArray_DIM(places, dim)) Py_RETURN_NONE;

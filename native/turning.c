@@ -101,6 +101,8 @@ static int overlap(PyArrayObject *source, PyArrayObject *target) {
 static int read_work(Work *work, PyArrayObject *target, PyArrayObject *source) {
     const int ndim = work->ndim = PyArray_NDIM(source), width = work->width = PyArray_ITEMSIZE(source);
     if (ndim < 1 || ndim > MOST_DIMS || (width != 4 && width != 8)) return 0;
+    /* A complex number of 8 bytes may begin at any multiple of 4. */
+    if (((uintptr_t)PyArray_DATA(source) | (uintptr_t)PyArray_DATA(target)) % (uintptr_t)width) return 0;
     work->along = -2;
     for (int dim = 0; dim < ndim; dim++) {
         work->shape[dim] = PyArray_DIM(source, dim);

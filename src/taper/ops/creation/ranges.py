@@ -240,7 +240,7 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
     number = exact if exact.kind == "f" and exact.itemsize > 2 else np.dtype(np.int64)
     for part, counted, end, way in (
         (slice(half), np.arange(half, dtype=number), first, step),
-        (slice(half, None), np.arange(steps - half - 1, -1, -1, number), last, -step),
+        (slice(half, None), np.arange(steps - half - 1, -1, -1, dtype=number), last, -step),
     ):
         line = counted.astype(exact, copy=False)
         line *= way
