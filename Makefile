@@ -6,6 +6,7 @@ JOBS ?= 2
 
 VENV := .venv
 ORACLE := .venv-oracle
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 ORACLE_BIN := $(ORACLE)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard native/*)
@@ -15,7 +16,9 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 CODE := src/taper tests benchmarks tools $(wildcard examples)
 
-.PHONY: help demo test test-twins test-sanitizers parity mutants bench lint format docs clean
+.PHONY: help demo test test-twins test-sanitizers parity mutants
+.PHONY: bench bench-data bench-peers bench-baseline bench-check performance
+.PHONY: lint format docs clean
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
@@ -24,7 +27,12 @@ help:
 	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
 	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
-	@echo "make bench    speed against PyTorch 2.13, one table (QUICK=1 for a short look)"
+	@echo "make bench    speed, memory and size against PyTorch 2.13; writes docs/performance.md (QUICK=1: a short look, no page)"
+	@echo "make bench-data  loading of data and files against PyTorch 2.13"
+	@echo "make bench-peers  a training step beside JAX, tinygrad, MLX and torch.compile"
+	@echo "make bench-check  fail if a ratio to PyTorch got 15 % worse than the stored baseline"
+	@echo "make bench-baseline  store this machine's ratios as the baseline"
+	@echo "make performance  write docs/performance.md again from what was measured last"
 	@echo "make lint     ruff and mypy"
 	@echo "make format   let ruff rewrite the layout of the code"
 	@echo "make docs     write the generated documents again"
@@ -70,15 +78,49 @@ parity: $(ORACLE)/.installed
 mutants: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python tools/mutate.py --jobs $(JOBS)
 
+# Results of a short look are printed only.
+BENCH_FLAGS := $(if $(QUICK),--quick,--save)
+BENCH := $(ORACLE_BIN)/python benchmarks
+
 bench: $(ORACLE)/.installed
-	$(ORACLE_BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
-	$(ORACLE_BIN)/python benchmarks/import_time.py
-	$(ORACLE_BIN)/python benchmarks/deep_chain.py
-	$(ORACLE_BIN)/python benchmarks/anomaly_cost.py
-	$(ORACLE_BIN)/python benchmarks/memory.py
-	$(ORACLE_BIN)/python benchmarks/data_loading.py $(if $(QUICK),--rounds 1)
-	$(ORACLE_BIN)/python benchmarks/files.py
-	$(ORACLE_BIN)/python benchmarks/run.py --table operators --rounds 1 $(if $(QUICK),--only 1e3)
+	$(BENCH)/run.py --table models $(BENCH_FLAGS)
+	$(BENCH)/run.py --table overhead --rounds $(if $(QUICK),1,3) $(BENCH_FLAGS)
+	$(BENCH)/run.py --table operators --rounds 1 $(BENCH_FLAGS)
+	$(BENCH)/run.py --table scaling --rounds $(if $(QUICK),1,2) $(BENCH_FLAGS)
+	$(BENCH)/memory.py $(BENCH_FLAGS)
+	$(BENCH)/first_step.py $(BENCH_FLAGS)
+	$(BENCH)/import_time.py $(BENCH_FLAGS)
+	$(BENCH)/install_size.py $(BENCH_FLAGS)
+	$(BENCH)/busy.py $(BENCH_FLAGS)
+	$(BENCH)/deep_chain.py
+	$(BENCH)/anomaly_cost.py
+	$(if $(QUICK),,$(BENCH)/report.py)
+
+bench-data: $(ORACLE)/.installed
+	$(BENCH)/data_loading.py $(if $(QUICK),--rounds 1)
+	$(BENCH)/files.py
+
+bench-check: $(ORACLE)/.installed
+	$(BENCH)/check.py
+
+bench-baseline: $(ORACLE)/.installed
+	$(BENCH)/check.py --write
+
+performance: $(ORACLE)/.installed
+	$(BENCH)/report.py
+
+# tinygrad compiles with a `clang` that it finds on the path: ziglang has one as a wheel.
+$(PEERS)/.installed: $(BUILT_FROM)
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) -e . jax==0.10.2 tinygrad==0.14.0 ziglang==0.17.0 torch==2.13.0
+	-$(PEERS)/bin/python -m pip install $(PIP_FLAGS) 'mlx[cpu]==0.32.4'
+	printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m ziglang clang "$$@"\n' > $(PEERS)/bin/clang
+	chmod +x $(PEERS)/bin/clang
+	@touch $@
+
+bench-peers: $(PEERS)/.installed
+	PATH="$(CURDIR)/$(PEERS)/bin:$$PATH" $(PEERS)/bin/python benchmarks/peers.py $(BENCH_FLAGS)
+	$(if $(QUICK),,$(PEERS)/bin/python benchmarks/report.py)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
@@ -103,6 +145,6 @@ docs: $(VENV)/.installed
 	$(BIN)/python tools/stubs.py
 
 clean:
-	rm -rf $(VENV) $(ORACLE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLE) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,12 +1,10 @@
-"""What `import taper` costs on top of `import numpy`, in fresh interpreters that take turns.
+"""What imports cost on top of `import numpy`, in fresh interpreters that take turns.
 
 A start of the bare interpreter is measured too and subtracted, so the numbers are the imports.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -14,7 +12,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-BAR = 60  # milliseconds that taper may add to NumPy
+from options import parser
+from rows import Row, finish, pair
+
+BAR = 0.06  # seconds that taper may add to NumPy
 
 # With compiled modules, as on a user's machine: the first turn writes them.
 _ENVIRONMENT = {**os.environ}
@@ -22,10 +23,10 @@ _ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def start_time(statement: str) -> float:
-    """Return the milliseconds of an interpreter that runs `statement`, from start to end."""
+    """Return seconds from starting an interpreter to its end, running `statement`."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True, env=_ENVIRONMENT)
-    return (time.perf_counter() - start) * 1e3
+    return time.perf_counter() - start
 
 
 def measure(statements: Sequence[str], runs: int) -> list[float]:
@@ -39,27 +40,26 @@ def measure(statements: Sequence[str], runs: int) -> list[float]:
     return [statistics.median(values) for values in times]
 
 
+def rows(libraries: Sequence[str], runs: int) -> list[Row]:
+    """Return what each library takes beyond NumPy's import, against PyTorch's; and NumPy's own."""
+    statements = ("pass", "import numpy", *(f"import {library}" for library in libraries))
+    bare, numpy, *imports = measure(statements, runs)
+    beyond = [each - numpy for each in imports]
+    return [
+        pair("import, beyond NumPy's", *beyond, limit=BAR, unit="ms"),
+        pair("import numpy alone", numpy - bare, numpy - bare, unit="ms"),
+    ]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description="Import time of a library against NumPy's.",
-        epilog="exit code: 0, or with --check 1 if the bar is missed",
-    )
-    parser.add_argument("library", nargs="?", default="taper", help="default: taper")
-    parser.add_argument("--runs", type=int, default=15, help="turns that count (default: 15)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--check", action="store_true", help="exit with 1 if the bar is missed")
-    options = parser.parse_args(argv)
-    statements = ("pass", "import numpy", f"import {options.library}")
-    bare, numpy, library = measure(statements, options.runs)
-    difference = library - numpy
-    if options.json:
-        print(json.dumps({"numpy": numpy - bare, options.library: library - bare, "bar": BAR}))
-    else:
-        print(f"import numpy  {numpy - bare:7.1f} ms")
-        print(f"import {options.library:<6} {library - bare:7.1f} ms")
-        verdict = "pass" if difference <= BAR else "FAIL"
-        print(f"difference    {difference:7.1f} ms   bar: <= {BAR} ms   {verdict}")
-    return 1 if options.check and difference > BAR else 0
+    options = parser("Import time of taper and PyTorch, beyond NumPy's.")
+    options.add_argument("--candidate", default="taper", help="library to judge (default: taper)")
+    options.add_argument("--reference", default="torch", help="what to divide by (default: torch)")
+    options.add_argument("--runs", type=int, help="turns that count (default: 9)")
+    chosen = options.parse_args(argv)
+    runs = chosen.runs or (3 if chosen.quick else 9)
+    found = rows((chosen.candidate, chosen.reference), runs)
+    return finish(found, "import", chosen.save, chosen.check)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@ Written once for both libraries, as `workloads.py`; the bars are ratios taper/Py
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from workloads import Workload, perceptron, variance_fit
+
+MODELS = 8  # rows of the table that are whole models; parts of them follow
 
 
 def chain(torch: Any) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def chain(torch: Any) -> dict[str, Any]:
 
 
 def image_classifier(torch: Any) -> dict[str, Any]:
-    """The two-convolution network of the MNIST examples, on 64 images, with SGD."""
+    """Return the two-convolution network of the MNIST examples, on 64 images, with SGD."""
     torch.manual_seed(0)
     nn = torch.nn
     model = nn.Sequential(
@@ -86,7 +89,7 @@ def residual_network(torch: Any) -> dict[str, Any]:
 
 
 def language_model(torch: Any) -> dict[str, Any]:
-    """A GPT of four blocks of 128, four heads, on 12 sequences of 64 characters; AdamW."""
+    """Return a GPT of four blocks of 128, four heads, on 12 sequences of 64 characters; AdamW."""
     torch.manual_seed(0)
     nn, width, length, alphabet, heads = torch.nn, 128, 64, 65, 4
 
@@ -126,7 +129,7 @@ def language_model(torch: Any) -> dict[str, Any]:
 
 
 def recurrent_network(torch: Any) -> dict[str, Any]:
-    """An LSTM of 128 over 32 steps of 16 sequences, with Adam."""
+    """Return an LSTM of 128 over 32 steps of 16 sequences, with Adam."""
     torch.manual_seed(0)
     nn = torch.nn
     lstm, head = nn.LSTM(64, 128, batch_first=True), nn.Linear(128, 10)
@@ -155,8 +158,13 @@ def attention(torch: Any) -> dict[str, Any]:
     return {"step": step}
 
 
+def steps_by_name() -> dict[str, Callable[[Any], dict[str, Any]]]:
+    """Return what makes each of the eight models, by a short name; the part "step" of it trains."""
+    return {each.name.removeprefix("step: "): each.make for each in model_workloads()[:MODELS]}
+
+
 def model_workloads() -> list[Workload]:
-    """The eight models, the smallest first, then parts of them."""
+    """Return the eight models, the smallest first, then parts of them."""
     return [
         Workload("step: 5x5 variance fit, SGD", variance_fit, "step()", bar=0.22),
         Workload("step: 32-64-64-10, Adam", perceptron((32, 64, 64, 10), 32), "step()", bar=0.3),

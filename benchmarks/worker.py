@@ -22,7 +22,7 @@ class Bench:
     """The workloads of one library, each built and calibrated on first use."""
 
     def __init__(self, library: str, table: str) -> None:
-        self.torch = importlib.import_module(library)
+        self.library = library
         self.workloads = TABLES[table]()
         self.ready: dict[int, tuple[Callable[[int], float], int]] = {}
 
@@ -36,7 +36,7 @@ class Bench:
         return run(repetitions)
 
     def _calibrate(self, index: int, seconds: float) -> tuple[Callable[[int], float], int]:
-        run = self.workloads[index].build(self.torch)
+        run = self.workloads[index].build(importlib.import_module(self.library))
         run(3)  # the first executions build and allocate
         repetitions, elapsed = 1, 0.0
         while elapsed < seconds / 4:

@@ -7,6 +7,7 @@ that counts as a pass, None if the number is only shown.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import itertools
 import math
@@ -28,6 +29,7 @@ class Workload:
     limit: float | None = None  # seconds; for what only taper has, so that there is no ratio
     recorded: bool = True  # False: runs in no-grad mode
     quick: bool = True  # part of a --quick run
+    threads: int | None = None  # None: as many as the library takes
 
     def build(self, torch: Any) -> Callable[[int], float]:
         """Return a function that runs the statement n times and returns the seconds of one run."""
@@ -36,7 +38,13 @@ class Workload:
         measure = names["measure"]
 
         def run(repetitions: int) -> float:
-            with torch.set_grad_enabled(self.recorded):
+            # Only where it differs from the default: the peers have no such modes.
+            with contextlib.ExitStack() as stack:
+                if not self.recorded:
+                    stack.enter_context(torch.no_grad())
+                if self.threads is not None:
+                    stack.callback(torch.set_num_threads, torch.get_num_threads())
+                    torch.set_num_threads(self.threads)
                 return measure(repetitions)
 
         return run
@@ -134,42 +142,6 @@ def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str,
     return make
 
 
-def language_model(torch: Any) -> dict[str, Any]:
-    """Return a GPT of two blocks of 64, four heads, on 16 sequences of 64 characters; AdamW."""
-    torch.manual_seed(0)
-    nn, width, length, alphabet = torch.nn, 64, 64, 65
-
-    class Block(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.attention, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.wider, self.back = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x: Any) -> Any:
-            parts = self.attention(self.norm1(x)).split(width, dim=2)
-            heads = [each.view(*each.shape[:2], 4, -1).transpose(1, 2) for each in parts]
-            y = nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
-            x = x + self.mix(y.transpose(1, 2).contiguous().view(x.shape))
-            return x + self.back(nn.functional.gelu(self.wider(self.norm2(x))))
-
-    tokens, places = nn.Embedding(alphabet, width), nn.Embedding(length, width)
-    body = nn.Sequential(Block(), Block(), nn.LayerNorm(width), nn.Linear(width, alphabet))
-    model = nn.ModuleList([tokens, places, body])
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    text = torch.randint(0, alphabet, (16, length + 1))
-    where = torch.arange(length)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        guesses = body(tokens(text[:, :-1]) + places(where))
-        wanted = text[:, 1:].reshape(-1)
-        nn.functional.cross_entropy(guesses.view(-1, alphabet), wanted).backward()
-        optimizer.step()
-
-    return {"step": step}
-
-
 def many_small_parameters(torch: Any) -> dict[str, Any]:
     """Return an optimizer with nothing to compute: 100 parameters of 4x4, gradients at hand."""
     parameters = [torch.nn.Parameter(torch.ones(4, 4)) for _ in range(100)]
@@ -259,19 +231,8 @@ def all_workloads() -> list[Workload]:
             prepare="y = chain()",
             bar=0.6,
         ),
-        Workload("step: 5x5 variance fit, SGD", variance_fit, "step()", bar=0.5),
-        Workload(
-            "step: 784-512-512-10, Adam, 128",
-            perceptron((784, 512, 512, 10), 128),
-            "step()",
-            bar=1.1,
-        ),
-        Workload(
-            "step: 32-64-64-10, Adam, 32", perceptron((32, 64, 64, 10), 32), "step()", bar=0.5
-        ),
         Workload("Adam, 100 small parameters", many_small_parameters, "optimizer.step()", bar=0.2),
         Workload("a Module call", empty_module, "y = module(x)", limit=1e-6),
-        Workload("step: GPT, 2 blocks of 64, AdamW", language_model, "step()"),
         Workload("mul 5x5, no_grad", small_matrices, "y = a * b", recorded=False),
         Workload("add_ 5x5, no_grad", small_matrices, "a.add_(b)", recorded=False),
         Workload("provenance of one operation", provenance, PROVENANCE, limit=0.2e-6),

@@ -1,6 +1,6 @@
 /* Attention without the matrix of all weights; the twin is in `ops/attention/scaled.py`.
  *
- * A task has some rows of one head: their scores (ROWS x keys) stay in the second-level cache between
+ * A task has some rows of one head: their scores stay in the second-level cache between
  * the two products.  Backwards, a task has all rows of the heads that share keys and values, since
  * their gradients are sums over rows.  Under a causal mask the keys after the last row of a task are
  * left out.  float32 only.
@@ -10,7 +10,9 @@
 #include "pool.h"
 #include "products.h"
 
-#define ROWS 64
+#define MOST_ROWS 128 /* of a task; short rows of scores are better in fewer */
+#define FEW_ROWS 32
+#define MANY_KEYS 256
 #define LANES 16
 
 /* (batch, heads, rows, width) with steps in elements; elements of a row lie in one piece. */
@@ -23,7 +25,7 @@ typedef struct {
     Heads query, key, value, output, sums, mask, grad, to_query, to_key, to_value;
     int causal, has_mask, failed;
     float scale;
-    npy_intp heads, shared, rows, keys, width, blocks;
+    npy_intp heads, shared, rows, keys, width, tall, blocks; /* tall: rows of a task */
 } Attention;
 
 static float *row_of(const Heads *all, npy_intp batch, npy_intp head, npy_intp row) {
@@ -92,13 +94,13 @@ static const float *mask_of(const Attention *all, npy_intp batch, npy_intp head,
 /* Items are (batch, head, block of rows). */
 static void forward_part(void *context, npy_intp start, npy_intp stop) {
     Attention *all = context;
-    float *scores = scratch_take((size_t)(ROWS * all->keys) * sizeof(float));
+    float *scores = scratch_take((size_t)(all->tall * all->keys) * sizeof(float));
     if (scores == NULL) __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
     for (npy_intp item = start; scores != NULL && item < stop; item++) {
         const npy_intp head = item / all->blocks % all->heads, batch = item / all->blocks / all->heads;
-        const npy_intp first = item % all->blocks * ROWS, from = head / all->shared;
-        const npy_intp last = first + ROWS < all->rows ? first + ROWS : all->rows, wide = seen(all, last);
-        float total[ROWS];
+        const npy_intp first = item % all->blocks * all->tall, from = head / all->shared;
+        const npy_intp last = first + all->tall < all->rows ? first + all->tall : all->rows, wide = seen(all, last);
+        float total[MOST_ROWS];
         product(0, last - first, all->width, wide, matrix_at(&all->query, batch, head, first, 0),
                 matrix_at(&all->key, batch, from, 0, 1), scores, wide, 0);
         for (npy_intp row = first; row < last; row++) {
@@ -158,14 +160,14 @@ static void backward_rows(const Attention *all, npy_intp batch, npy_intp head, n
 static void backward_part(void *context, npy_intp start, npy_intp stop) {
     Attention *all = context;
     const npy_intp kept = all->heads / all->shared;
-    float *weights = scratch_take((size_t)(2 * ROWS * all->keys) * sizeof(float));
+    float *weights = scratch_take((size_t)(2 * all->tall * all->keys) * sizeof(float));
     if (weights == NULL) __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
     for (npy_intp item = start; weights != NULL && item < stop; item++)
         for (npy_intp nr = 0; nr < all->shared; nr++)
-            for (npy_intp first = 0; first < all->rows; first += ROWS)
+            for (npy_intp first = 0; first < all->rows; first += all->tall)
                 backward_rows(all, item / kept, item % kept * all->shared + nr, first,
-                              first + ROWS < all->rows ? first + ROWS : all->rows, weights,
-                              weights + ROWS * all->keys);
+                              first + all->tall < all->rows ? first + all->tall : all->rows, weights,
+                              weights + all->tall * all->keys);
     scratch_give(weights);
 }
 
@@ -208,7 +210,8 @@ static int read_attention(PyObject *const *args, int backward, Attention *all) {
     const npy_intp kept = all->key.size[1];
     if (all->heads % kept || all->keys > 1 << 20) return 0;
     all->shared = all->heads / kept;
-    all->blocks = (all->rows + ROWS - 1) / ROWS;
+    all->tall = all->keys < MANY_KEYS ? FEW_ROWS : MOST_ROWS;
+    all->blocks = (all->rows + all->tall - 1) / all->tall;
     all->has_mask = args[5] != Py_None;
     if (all->has_mask && (!read_heads(args[5], 0, 0, &all->mask) ||
                           !same_size(&all->mask, batch, all->heads, all->rows, all->keys)))
@@ -244,7 +247,7 @@ PyObject *taper_attend(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     Attention all = {0};
     if (count != 8) return PyErr_Format(PyExc_TypeError, "attend takes 8 arguments");
     if (!read_attention(args, 0, &all)) Py_RETURN_NONE;
-    const npy_intp rows = all.rows < ROWS ? all.rows : ROWS;
+    const npy_intp rows = all.rows < all.tall ? all.rows : all.tall;
     return run(&all, forward_part, all.query.size[0] * all.heads * all.blocks, grain_of(&all, rows));
 }
 
