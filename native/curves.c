@@ -41,6 +41,7 @@ typedef void (*Loop)(const Operands *all, npy_intp start, npy_intp stop);
 #define CURVE(NAME, ...) LOOP(NAME, float, 0, __VA_ARGS__) LOOP(NAME, double, 0, __VA_ARGS__)
 #define SLOPE(NAME, ...) LOOP(NAME, float, gs[i], __VA_ARGS__) LOOP(NAME, double, gs[i], __VA_ARGS__)
 
+#define ROOT(x) (sizeof(T) == sizeof(float) ? (T)sqrtf((float)(x)) : (T)sqrt((double)(x)))
 #define TANH_ARGUMENT(x) ((x) * ((x) * (x) * (T)(CUBE * TANH_SCALE) + (T)TANH_SCALE))
 
 INLINE float gelu_slope(float x, float wave) {
@@ -64,6 +65,11 @@ SLOPE(tanh_backward, g *((T)1 - x * x))     /* x: the result */
 SLOPE(threshold_backward, x <= p ? (T)0 : g)
 CURVE(leaky_relu, x > 0 ? x : x * p)
 SLOPE(leaky_relu_backward, x > 0 ? g : g * p)
+CURVE(relu, x < 0 ? (T)0 : x)
+CURVE(sign, (T)(x > 0) - (T)(x < 0))
+CURVE(clamp, x < p ? (p > q ? q : p) : x > q ? q : x)
+CURVE(rsqrt, (T)1 / ROOT(x))
+CURVE(reciprocal, (T)1 / x)
 
 typedef struct {
     const char *name;
@@ -87,6 +93,11 @@ static const Entry entries[] = {
     ROW(threshold_backward, 1),
     ROW(leaky_relu, 0),
     ROW(leaky_relu_backward, 1),
+    ROW(relu, 0),
+    ROW(sign, 0),
+    ROW(clamp, 0),
+    ROW(rsqrt, 0),
+    ROW(reciprocal, 0),
 };
 #define ENTRIES ((long)(sizeof entries / sizeof entries[0]))
 

@@ -62,6 +62,18 @@ static PyMethodDef methods[] = {
     ROW(channel_norm_backward),
     ROW(reduce),
     ROW(variance),
+    ROW(pool_maxima),
+    ROW(pool_sums),
+    ROW(pool_back),
+    ROW(pool_add),
+    ROW(order_rows),
+    ROW(top_rows),
+    ROW(running_sums),
+    ROW(triangle),
+    ROW(add_rows),
+    ROW(pick_along),
+    ROW(scatter_along),
+    ROW(copy_across),
     {NULL, NULL, 0, NULL},
 };
 

@@ -86,5 +86,17 @@ SEVERAL(channel_norm);
 SEVERAL(channel_norm_backward);
 SEVERAL(reduce);
 SEVERAL(variance);
+SEVERAL(pool_maxima);
+SEVERAL(pool_sums);
+SEVERAL(pool_back);
+SEVERAL(pool_add);
+SEVERAL(order_rows);
+SEVERAL(top_rows);
+SEVERAL(running_sums);
+SEVERAL(triangle);
+SEVERAL(add_rows);
+SEVERAL(pick_along);
+SEVERAL(scatter_along);
+SEVERAL(copy_across);
 
 #endif

@@ -129,3 +129,30 @@ def test_operands_that_do_not_fit_are_left_to_the_twin() -> None:
     for grad in (None, np.ones(4, np.float32), np.ones((3, 4)), np.ones((4, 3), np.float32).T):
         assert curve("gelu_backward", x, grad) is None
     assert curve("gelu_backward", x) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_straight_curves_are_numpys_expressions(dtype: type) -> None:
+    draw = np.random.default_rng(3).normal(size=20_000).astype(dtype)
+    x = np.concatenate((draw, [0.0, -0.0, np.inf, -np.inf, np.nan])).astype(dtype)
+    with np.errstate(all="ignore"):
+        wanted = {
+            "relu": np.maximum(x, dtype(0)),
+            "sign": np.nan_to_num(np.sign(x)),
+            "rsqrt": dtype(1) / np.sqrt(x),
+            "reciprocal": dtype(1) / x,
+        }
+    for name, truth in wanted.items():
+        np.testing.assert_array_equal(curve(name, x), truth, name)
+    for low, high in ((-0.5, 0.5), (-np.inf, 0.25), (0.25, np.inf), (1.0, -1.0)):
+        truth = np.minimum(np.maximum(x, dtype(low)), dtype(high))
+        np.testing.assert_array_equal(curve("clamp", x, None, low, high), truth)
+
+
+def test_clamp_to_nan_gives_nan() -> None:
+    # PyTorch's answers, for tensors of ones.
+    ones = taper.ones(3)
+    assert taper.clamp(ones, math.nan, 1.0).isnan().all()
+    assert taper.clamp(ones, 0.0, math.nan).isnan().all()
+    assert taper.clamp(ones, 3.0, 2.0).tolist() == [2.0, 2.0, 2.0]
+    assert taper.clamp(taper.full((3,), math.nan), 0.0, 1.0).isnan().all()

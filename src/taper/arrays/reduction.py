@@ -289,11 +289,29 @@ def _is_innermost(array: np.ndarray, axis: int) -> bool:
 def combine_at(at: Any, flat: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """Do the work of `np.add.at` and its like; half precision is added in float32."""
     if flat.dtype not in LOW_PRECISION:
-        at(flat, places, values)
+        if at != np.add.at or not scatter_along(flat, places, values, True):
+            at(flat, places, values)
         return
     wide = flat.astype(FLOAT32)
     at(wide, places, values.astype(FLOAT32))
     flat[...] = wide
+
+
+def add_rows(target: np.ndarray, rows: np.ndarray, values: np.ndarray, left_out: int = -1) -> bool:
+    """Add `values` to rows of an array, in the order of their numbers, if that is done natively.
+
+    Nothing is done for numbers outside, and for arrays that are not row-major floats; row
+    `left_out` gets nothing.
+    """
+    return native is not None and native.add_rows(target, rows, values, left_out) is not None
+
+
+def scatter_along(target: np.ndarray, places: np.ndarray, values: np.ndarray, add: bool) -> bool:
+    """Write, or add, `values` at places of the last dimension, if that is done natively.
+
+    Nothing is done for places outside, and for arrays that are not row-major.
+    """
+    return native is not None and native.scatter_along(target, places, values, add) is not None
 
 
 def _add_long(array: np.ndarray, axis: int, keepdims: bool, dtype: np.dtype) -> Any:

@@ -2,19 +2,21 @@
 
 Owns: the windows along one dimension, and the largest element, its place and the sum in each
 window.  A window has taps, its places in order; the work is done tap by tap, for all windows at
-once and one dimension after the other.  Knows ndarrays; the operators and their errors are in
-`ops.pool`.
+once and one dimension after the other; floats are pooled by `native/pooling.c` where there is one,
+in the order of PyTorch's sums.  Knows ndarrays; the operators and their errors are in `ops.pool`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.native import native
 from taper.arrays.strides import EVERYTHING, Shape
 
 # Where a tap reads or writes along a dimension: a slice, or the numbers of the places.
@@ -26,20 +28,25 @@ class Windows:
 
     `taps` says for each place in a window where it is read and which windows have it; `starts` are
     the first places of the windows; neighbouring taps are `step` apart.
+    `reach` has a row of the first places inside the array and one of how many taps are inside.
     """
 
-    __slots__ = ("count", "length", "starts", "step", "taps")
+    __slots__ = ("count", "length", "reach", "starts", "step", "taps")
 
     def __init__(
-        self, length: int, starts: ndarray, step: int, taps: list[tuple[Places, Places]]
+        self, length: int, starts: ndarray, step: int, taps: list[tuple[Places, Places]], sizes: Any
     ) -> None:
         self.length = length
         self.count = len(starts)
         self.starts = starts
         self.step = step
         self.taps = taps
+        left_out = np.maximum(0, -(starts // step))
+        first = starts + left_out * step
+        self.reach = np.array((first, np.minimum(sizes - left_out, -((first - length) // step))))
 
 
+@lru_cache(maxsize=256)
 def regular_windows(
     length: int, kernel: int, stride: int, padding: int, dilation: int, count: int
 ) -> Windows:
@@ -55,7 +62,7 @@ def regular_windows(
             taps.append((source, EVERYTHING if whole else slice(first, last)))
         else:
             taps.append((slice(0, 0), slice(0, 0)))
-    return Windows(length, np.arange(count) * stride - padding, dilation, taps)
+    return Windows(length, np.arange(count) * stride - padding, dilation, taps, kernel)
 
 
 def adaptive_bounds(length: int, count: int) -> tuple[ndarray, ndarray]:
@@ -64,6 +71,7 @@ def adaptive_bounds(length: int, count: int) -> tuple[ndarray, ndarray]:
     return numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
 
 
+@lru_cache(maxsize=256)
 def adaptive_windows(length: int, count: int) -> Windows:
     """Return `count` windows of nearly one size that together cover a dimension."""
     if count and length % count == 0:
@@ -75,7 +83,17 @@ def adaptive_windows(length: int, count: int) -> Windows:
         long_enough = sizes > tap
         target = EVERYTHING if long_enough.all() else np.flatnonzero(long_enough)
         taps.append((starts[target] + tap, target))
-    return Windows(length, starts, 1, taps)
+    return Windows(length, starts, 1, taps, sizes)
+
+
+@lru_cache(maxsize=256)
+def sized_windows(lengths: Shape, counts: Shape, dtype: np.dtype) -> tuple[list[Windows], Any]:
+    """Return adaptive windows over dimensions, and their sizes in a shape that broadcasts."""
+    windows = [adaptive_windows(*each) for each in zip(lengths, counts, strict=True)]
+    total: Any = 1
+    for number, each in enumerate(windows):
+        total = total * along(each.reach[1], len(windows), number)
+    return windows, total.astype(dtype)
 
 
 # --- reading and writing ---------------------------------------------------------------------
@@ -101,6 +119,35 @@ def along(vector: ndarray, ndim: int, axis: int) -> ndarray:
 def row_major(array: ndarray) -> ndarray:
     """Return the array in C order, which is the quickest tap by tap."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+# --- natively, or None -----------------------------------------------------------------------
+
+
+def _reaches(windows: Sequence[Windows]) -> list[Any]:
+    return [value for each in windows for value in (each.reach, each.step)]
+
+
+def native_sums(array: ndarray, windows: Sequence[Windows]) -> ndarray | None:
+    """Sum each window in the order of its elements, if the native module can."""
+    if native is None:
+        return None
+    found: ndarray | None = native.pool_sums(array, *_reaches(windows))
+    return found
+
+
+def native_spread(grad: ndarray, windows: Sequence[Windows]) -> ndarray | None:
+    """Add what each window has to all of its elements, if the native module can."""
+    if native is None:
+        return None
+    lengths = [each.length for each in windows]
+    shape = (*grad.shape[: grad.ndim - len(windows)], *lengths)
+    found: ndarray | None = native.pool_back(grad, shape, *_reaches(windows))
+    return found
+
+
+def _native_maxima(array: ndarray, windows: Sequence[Windows], with_places: bool) -> Any:
+    return native and native.pool_maxima(array, with_places, *_reaches(windows))
 
 
 # --- sums and maxima -------------------------------------------------------------------------
@@ -148,6 +195,12 @@ def _change(function: np.ufunc, result: ndarray, axis: int, target: Places, part
 def combined_all(function: np.ufunc, array: ndarray, windows: Sequence[Windows]) -> ndarray:
     """Combine over the last dimensions, one for each of `windows`."""
     array = row_major(array)
+    if function is np.add:
+        sums = native_sums(array, windows)
+        if sums is not None:
+            return sums
+    elif (found := _native_maxima(array, windows, False)) is not None:
+        return np.asarray(found[0])
     for number, each in enumerate(reversed(windows), 1):
         array = combined(function, array, array.ndim - number, each)
     return array
@@ -194,6 +247,9 @@ def maxima_with_places(array: ndarray, windows: Sequence[Windows]) -> tuple[ndar
     within rows, then among rows, is the same as choosing in the whole window.
     """
     array = row_major(array)
+    found: tuple[ndarray, ndarray] | None = _native_maxima(array, windows, True)
+    if found is not None:
+        return found
     ndim = array.ndim
     chosen: list[ndarray] = []
     for number, each in enumerate(reversed(windows), 1):
@@ -243,6 +299,17 @@ def spread(grad: ndarray, axis: int, windows: Windows) -> ndarray:
     return result
 
 
+def spread_all(grad: ndarray, windows: Sequence[Windows]) -> ndarray:
+    """Spread over the last dimensions, one for each of `windows`."""
+    grad = row_major(grad)
+    found = native_spread(grad, windows)
+    if found is not None:
+        return found
+    for dim, each in enumerate(windows, grad.ndim - len(windows)):
+        grad = spread(grad, dim, each)
+    return grad
+
+
 def flat_places(places: ndarray, rank: int, size: int) -> ndarray:
     """Return places in planes of `size` elements as places in the flat array of all planes."""
     planes = math.prod(places.shape[: places.ndim - rank])
@@ -252,6 +319,10 @@ def flat_places(places: ndarray, rank: int, size: int) -> ndarray:
 
 def added_at(grad: ndarray, places: ndarray, rank: int, shape: Shape) -> ndarray:
     """Return zeros with `grad` added at places of their planes, the last `rank` dimensions."""
+    if native is not None:
+        found: ndarray | None = native.pool_add(row_major(grad), row_major(places), rank, shape)
+        if found is not None:
+            return found
     result = np.zeros(shape, grad.dtype)
     size = math.prod(shape[len(shape) - rank :])
     np.add.at(result.reshape(-1), flat_places(places, rank, size), grad.reshape(-1))

@@ -47,6 +47,7 @@ def _not_complex(common: dtypes.dtype, operands: Any) -> None:
         raise NotImplementedError("clamp is not supported for complex types")
 
 
+_relu = curve("relu")
 _threshold_backward = curve("threshold_backward")
 
 # --- relu, threshold -------------------------------------------------------------------------
@@ -77,7 +78,8 @@ def relu(self: Array) -> Array:
         >>> taper.relu(taper.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
-    return np.maximum(self, zero_of(self.dtype))
+    found = _relu(self)
+    return np.maximum(self, zero_of(self.dtype)) if found is None else found
 
 
 @op(node="ThresholdBackwardBackward0", tangent=POINTWISE, public=False, method=False, layout=None)

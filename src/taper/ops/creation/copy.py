@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import FIRST
+from taper.arrays.native import native
 from taper.arrays.scalars import filler
 from taper.arrays.strides import (
     empty_with,
@@ -35,6 +36,9 @@ from taper.userwarning import warn_once
 # --- clone and contiguous --------------------------------------------------------------------
 
 
+_MANY = 1024  # elements from which it matters in which order they are read
+
+
 def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
     """Copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
     if memory_format is contiguous_format or (memory_format is None and in_rows(array)):
@@ -53,6 +57,10 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         discard_imaginary(array)
         array = array.real
+    if array.size >= _MANY and array.dtype is dtype and not array.flags.c_contiguous:
+        result = np.empty(array.shape, dtype)
+        write(result, array)
+        return result
     return array.astype(dtype, order="C")
 
 
@@ -61,7 +69,8 @@ def write(target: ndarray, values: ndarray) -> None:
     if values.dtype.kind == "c" and target.dtype.kind not in "cb":
         discard_imaginary(target)
         values = values.real
-    np.copyto(target, values, casting="unsafe")
+    if values.size < _MANY or native is None or native.copy_across(target, values) is None:
+        np.copyto(target, values, casting="unsafe")
 
 
 def discard_imaginary(values: ndarray) -> None:

@@ -235,9 +235,18 @@ def evenly_spaced(start: Any, end: Any, steps: int, which: dtypes.dtype) -> np.n
     first, last = scalar(start), scalar(end)
     step = exact.type(scalar((last - first) / scalar(steps - 1)))
     half = steps // 2
-    up = exact.type(first) + step * np.arange(half).astype(exact)
-    down = exact.type(last) - step * np.arange(steps - half)[::-1].astype(exact)
-    return np.concatenate([up, down]).astype(which.numpy)
+    result = np.empty(steps, which.numpy)
+    # Half precision and complex numbers cannot count.
+    number = exact if exact.kind == "f" and exact.itemsize > 2 else np.dtype(np.int64)
+    for part, counted, end, way in (
+        (slice(half), np.arange(half, dtype=number), first, step),
+        (slice(half, None), np.arange(steps - half - 1, -1, -1, dtype=number), last, -step),
+    ):
+        line = counted.astype(exact, copy=False)
+        line *= way
+        line += exact.type(end)
+        result[part] = line
+    return result
 
 
 def _overloads(base: float | None) -> list[str]:

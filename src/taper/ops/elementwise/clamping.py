@@ -6,12 +6,14 @@ and minimum give half of the gradient to each side; clamp gives all of it to the
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.native import curve
 from taper.dtypes import C_NAMES
 from taper.opdef import (
     POINTWISE,
@@ -186,6 +188,9 @@ def _bound(number: Any, kind: dtypes.dtype) -> ndarray:
     return scalar_array(number, kind.numpy)
 
 
+_natively = curve("clamp")
+
+
 def _limited(values: ndarray, low: Any, high: Any) -> Any:
     """Move values between two numbers, in the common dtype."""
     if values.dtype.kind != "f":
@@ -197,9 +202,16 @@ def _limited(values: ndarray, low: Any, high: Any) -> Any:
         values = values.astype(kind.numpy, copy=False)
     else:
         kind = dtypes.FROM_NUMPY[values.dtype]
-    if low is not None:
-        values = np.maximum(values, _bound(low, kind))
-    return values if high is None else np.minimum(values, _bound(high, kind))
+    lowest = None if low is None else _bound(low, kind)
+    highest = None if high is None else _bound(high, kind)
+    if low == low and high == high:  # with a bound that is NaN all is NaN
+        least = -math.inf if lowest is None else float(lowest)
+        most = math.inf if highest is None else float(highest)
+        if (found := _natively(values, None, least, most)) is not None:
+            return found
+    if lowest is not None:
+        values = np.maximum(values, lowest)
+    return values if highest is None else np.minimum(values, highest)
 
 
 @op(

@@ -153,6 +153,9 @@ def abs_in_place(input: Any) -> Any:
 alias("absolute", abs, inplace_function=False)
 
 
+_natively_sign = curve("sign")
+
+
 def _sign(values: ndarray) -> Any:
     """Return -1, 0 or 1; nan counts as zero, as in PyTorch."""
     kind = values.dtype.kind
@@ -160,6 +163,8 @@ def _sign(values: ndarray) -> Any:
         return values.copy()
     if kind in "iu":
         return np.sign(values)
+    if (found := _natively_sign(values)) is not None:
+        return found
     zero = values.dtype.type(0)
     return np.subtract(values > zero, values < zero, dtype=np.float32).astype(
         values.dtype, copy=False
@@ -296,11 +301,18 @@ def rsqrt(self: Array) -> Array:
         >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
         tensor([0.5000, 0.2500])
     """
-    return inverted(np.sqrt(self))
+    found = _natively_rsqrt(self)
+    return inverted(np.sqrt(self)) if found is None else found
+
+
+_natively_rsqrt = curve("rsqrt")
+_natively_reciprocal = curve("reciprocal")
 
 
 def inverted(array: Any) -> Any:
     """Compute 1 / x; complex zero gives infinity, where NumPy's reciprocal is NaN."""
+    if (found := _natively_reciprocal(array)) is not None:
+        return found
     return np.reciprocal(array) if array.dtype.kind != "c" else array.dtype.type(1) / array
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.reduction import no_norm
+from taper.arrays.reduction import add_rows, no_norm
 from taper.arrays.strides import Shape
 from taper.autograd.interception import announce_write
 from taper.autograd.views import bump_version
@@ -69,13 +69,15 @@ def embedding_dense_backward(
     width = grad_output.shape[-1]
     rows = indices.ravel()
     values = grad_output.reshape(-1, width)
+    result = np.zeros((num_weights, width), grad_output.dtype)
+    if not scale_grad_by_freq and add_rows(result, rows, values, padding_idx):
+        return result
     if padding_idx >= 0:
         kept = rows != padding_idx
         rows, values = rows[kept], values[kept]
     if scale_grad_by_freq and rows.size:
         counts = np.bincount(rows, minlength=num_weights).astype(values.dtype)
         values = values / counts[rows][:, None]
-    result = np.zeros((num_weights, width), grad_output.dtype)
     places = rows.astype(np.int64)[:, None] * width + np.arange(width)
     np.add.at(result.reshape(-1), places.ravel(), values.ravel())
     return result

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.reduction import add_rows
 from taper.arrays.strides import Shape
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import invalid_combination
@@ -222,8 +223,9 @@ def bags_to_rows(
         values = values * per_sample_weights[used, None]
     if scale_grad_by_freq:
         values = values / _frequencies(indices, rows)[:, None].astype(grad.dtype)
-    places = rows[:, None] * width + np.arange(width)
-    np.add.at(result.reshape(-1), places.ravel(), values.ravel())
+    if not add_rows(result, rows, values):
+        places = rows[:, None] * width + np.arange(width)
+        np.add.at(result.reshape(-1), places.ravel(), values.ravel())
     return result
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.reduction import combine_at
+from taper.arrays.native import native
+from taper.arrays.reduction import combine_at, scatter_along
 from taper.arrays.scalars import filler
 from taper.arrays.strides import Shape, broadcast_clash, row_major, wrap_dim
 from taper.factory import refuse
@@ -151,6 +152,10 @@ def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) ->
         tensor([[1, 1],
                 [4, 3]])
     """
+    if native is not None and (dim == -1 or dim == self.ndim - 1):
+        found: ndarray | None = native.pick_along(self, index)
+        if found is not None:
+            return found
     position = _check_gather(self, dim, index)
     return self.reshape(-1).take(places_along(self.shape, position, index))
 
@@ -230,6 +235,8 @@ def take_along_dim(
 
 def write_scatter(target: ndarray, dim: int, index: ndarray, source: Any) -> None:
     """Write elements of a source, or a number, where `index` points; or raise and write nothing."""
+    if dim in (-1, target.ndim - 1) and scatter_along(target, index, source, False):
+        return
     is_array = isinstance(source, ndarray)
     position = check_scatter(target, dim, index, source if is_array else None)
     values = (
@@ -390,6 +397,8 @@ def scatter_(
 
 def write_scatter_add(target: ndarray, dim: int, index: ndarray, source: ndarray) -> None:
     """Add elements of a source where `index` points, or raise and write nothing."""
+    if dim in (-1, target.ndim - 1) and scatter_along(target, index, source, True):
+        return
     position = check_scatter(target, dim, index, source)
     values = part_for(source, index)
     places = places_along(target.shape, position, index).ravel()

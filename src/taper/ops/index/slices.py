@@ -13,6 +13,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import FIRST, PRESERVED
+from taper.arrays.native import native
 from taper.arrays.scalars import filler
 from taper.arrays.strides import EVERYTHING, Shape, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
@@ -59,6 +60,10 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
         tensor([[3, 4],
                 [3, 4]])
     """
+    if native is not None and self.ndim == 1 and dim in (0, -1):
+        found: ndarray | None = native.pick_along(self, index)
+        if found is not None:
+            return found
     position = wrap_dim(dim, self.ndim)
     if index.dtype not in _INTEGERS:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")

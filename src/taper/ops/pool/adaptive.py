@@ -17,12 +17,14 @@ from taper.arrays.resampling import Resampling, resampled
 from taper.arrays.strides import Shape, integers
 from taper.arrays.windows import (
     adaptive_bounds,
-    adaptive_windows,
     added_at,
     combined_all,
     maxima_with_places,
+    native_spread,
+    native_sums,
     row_major,
-    spread,
+    sized_windows,
+    spread_all,
 )
 from taper.factory import refuse, refuse_size
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
@@ -58,14 +60,18 @@ def _divide_evenly(lengths: Shape, counts: Shape) -> bool:
 def _averages(array: ndarray, rank: int, output_size: Shape) -> ndarray:
     lead = array.ndim - rank
     lengths = array.shape[lead:]
-    if _divide_evenly(lengths, output_size):
-        windows = [adaptive_windows(*each) for each in zip(lengths, output_size, strict=True)]
-        result = combined_all(np.add, array, windows)
-        result /= max(int(np.prod(lengths)) // int(np.prod(output_size)), 1)
-    elif array.size and 0 not in output_size:
-        result = resampled(array, _maps(lengths, output_size, array.dtype))
-    else:
+    if not array.size or 0 in output_size:
         result = np.zeros((*array.shape[:lead], *output_size), array.dtype)
+    else:
+        windows, sizes = sized_windows(lengths, tuple(output_size), array.dtype)
+        if _divide_evenly(lengths, output_size):
+            sums: ndarray | None = combined_all(np.add, array, windows)
+        else:
+            sums = native_sums(row_major(array), windows)
+        if sums is None:
+            result = resampled(array, _maps(lengths, output_size, array.dtype))
+        else:
+            result = np.divide(sums, sizes, out=sums)
     return laid_out_like(result, array) if rank == 2 else result
 
 
@@ -75,11 +81,13 @@ def _averages_backward(grad: ndarray, array: ndarray, rank: int) -> ndarray:
     lengths, counts = array.shape[lead:], grad.shape[lead:]
     if not grad.size:
         return np.zeros(array.shape, grad.dtype)
+    windows, sizes = sized_windows(lengths, counts, grad.dtype)
+    shares = row_major(grad) / sizes
     if _divide_evenly(lengths, counts):
-        result = row_major(grad) / max(int(np.prod(lengths)) // int(np.prod(counts)), 1)
-        for number, each in enumerate(zip(lengths, counts, strict=True)):
-            result = spread(result, lead + number, adaptive_windows(*each))
+        result: ndarray | None = spread_all(shares, windows)
     else:
+        result = native_spread(shares, windows)
+    if result is None:
         maps = [each.transposed() for each in _maps(lengths, counts, grad.dtype)]
         result = resampled(grad, maps)
     return laid_out_like(result, array) if rank == 2 else result
@@ -210,7 +218,7 @@ def _maxima(array: ndarray, rank: int, output_size: Shape) -> tuple[ndarray, nda
         shape = (*array.shape[:lead], *output_size)
         return np.zeros(shape, array.dtype), np.zeros(shape, np.int64)
     lengths = array.shape[lead:]
-    windows = [adaptive_windows(*each) for each in zip(lengths, output_size, strict=True)]
+    windows = sized_windows(lengths, tuple(output_size), array.dtype)[0]
     values, places = maxima_with_places(array, windows)
     if rank == 3:
         return values, places

@@ -6,6 +6,7 @@ Owns: these operators, their gradients and the public functions.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy import ndarray
 
 from taper.arrays.layouts import laid_out_like
 from taper.arrays.strides import Shape, wrap_dim
-from taper.arrays.windows import Windows, along, combined_all, row_major, spread
+from taper.arrays.windows import Windows, along, combined_all, row_major, spread_all
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.opdef.dtype_checks import not_implemented
@@ -41,8 +42,8 @@ from taper.tensor import Tensor
 
 def _windows(
     shape: Shape, rank: int, kernel: Shape, stride: Shape, padding: Shape, ceil_mode: bool
-) -> tuple[list[Windows], Shape, Shape]:
-    """Check the windows; return them with kernel and padding for each dimension."""
+) -> list[Windows]:
+    """Check the windows along the last dimensions."""
     name = f"avg_pool{rank}d"
     if rank == 3:
         require_dims(shape, 3)
@@ -50,8 +51,7 @@ def _windows(
         wrap_dim(-3, len(shape))  # PyTorch checks the channels first
     stride = numbers_of(name, "stride", stride, rank) if stride else kernel
     ones = (1,) * rank
-    windows = pool_windows(shape, kernel, stride, padding, ones, ceil_mode, "avg_pool3d()")
-    return windows, kernel, padding
+    return pool_windows(shape, kernel, stride, padding, ones, ceil_mode, "avg_pool3d()")
 
 
 def _check_settings(
@@ -92,29 +92,36 @@ def _divided(sums: ndarray, divisor: Any) -> ndarray:
     return np.asarray(np.divide(sums, factor, out=sums))
 
 
-def _averages(array: ndarray, rank: int, *settings: Any) -> ndarray:
-    kernel, stride, padding, ceil_mode, with_padding, divisor = settings
+@lru_cache(maxsize=256)
+def _prepared(
+    shape: Shape,
+    rank: int,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
+    ceil_mode: bool,
+    with_padding: bool,
+    divisor: int | None,
+) -> tuple[list[Windows], Any]:
+    """Check the settings; return the windows and what their sums are divided by."""
     kernel, padding = _check_settings(rank, kernel, stride, padding, divisor)
-    windows, kernel, padding = _windows(array.shape, rank, kernel, stride, padding, ceil_mode)
+    windows = _windows(shape, rank, kernel, stride, padding, ceil_mode)
+    if divisor is None:
+        return windows, _divisor(windows, kernel, padding, with_padding, len(shape))
+    return windows, divisor
+
+
+def _averages(array: ndarray, rank: int, *settings: Any) -> ndarray:
+    windows, divisor = _prepared(array.shape, rank, *settings)
     kernel_name = "avg_pool2d" if rank == 2 else "avg_pool3d_out_frame"
     require_dtype(kernel_name, array, (*FLOATS, "int64"))
-    sums = combined_all(np.add, array, windows)
-    if divisor is None:
-        divisor = _divisor(windows, kernel, padding, with_padding, array.ndim)
-    result = _divided(sums, divisor)
+    result = _divided(combined_all(np.add, array, windows), divisor)
     return laid_out_like(result, array) if rank == 2 else result
 
 
 def _backward(grad: ndarray, array: ndarray, rank: int, *settings: Any) -> ndarray:
-    kernel, stride, padding, ceil_mode, with_padding, divisor = settings
-    kernel, padding = _check_settings(rank, kernel, stride, padding, divisor)
-    windows, kernel, padding = _windows(array.shape, rank, kernel, stride, padding, ceil_mode)
-    ndim = array.ndim
-    if divisor is None:
-        divisor = _divisor(windows, kernel, padding, with_padding, ndim)
-    result = _divided(row_major(grad).copy(), divisor)
-    for number, each in enumerate(windows):
-        result = spread(result, ndim - rank + number, each)
+    windows, divisor = _prepared(array.shape, rank, *settings)
+    result = spread_all(_divided(row_major(grad).copy(), divisor), windows)
     return laid_out_like(result, array) if rank == 2 else result
 
 

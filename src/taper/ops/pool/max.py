@@ -8,6 +8,7 @@ are in `average`.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ from taper.tensor import Tensor
 # --- the largest element ---------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def max_windows(
     shape: Shape, rank: int, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, up: bool
 ) -> list[Windows]:
@@ -217,7 +219,7 @@ def max_pool_values(
     ceil_mode: bool,
     rank: int,
 ) -> Array:
-    """Find the largest element in each window, five times faster than with indices."""
+    """Find the largest element in each window."""
     settings = (kernel_size, stride, padding, dilation)
     if rank == 1:
         kernel, step, border, distance = (each[0] for each in settings)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.native import native
 from taper.arrays.reduction import Shape
 from taper.arrays.strides import wrap_dim
 from taper.opdef import LINEAR, Array, derivative, op
@@ -61,6 +62,10 @@ def taken(array: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
     `indices` has the other dimensions of `array`; it may lack `axis`. Takes 2 us for a 5 x 5 array,
     where np.take_along_axis takes 8.
     """
+    if native is not None and axis == array.ndim - 1:
+        found: np.ndarray | None = native.pick_along(array, indices)
+        if found is not None:
+            return found
     places = flat_index(indices, array.shape, axis)
     return array.reshape(-1)[places].reshape(indices.shape)
 

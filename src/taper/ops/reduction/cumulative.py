@@ -13,6 +13,7 @@ import numpy as np
 from taper import return_types
 from taper.arrays.elements import FLOAT64, INT64
 from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.native import native
 from taper.arrays.reduction import converted
 from taper.arrays.special_functions import complex_logaddexp
 from taper.arrays.strides import wrap_dim
@@ -39,6 +40,10 @@ def _accumulated(ufunc: Any, array: np.ndarray, dim: int, dtype: Any) -> np.ndar
     if target.kind == "b" and array.size:
         raise no_kernel(f"cum{'sum' if ufunc is np.add else 'prod'}_out_cpu", target)
     if target.kind in "fV":
+        if native is not None and ufunc is np.add:
+            found: np.ndarray | None = native.running_sums(array, dim)
+            if found is not None:
+                return found
         return ufunc.accumulate(array, dim, FLOAT64).astype(target, copy=False)
     if target.kind == "c":
         return ufunc.accumulate(array, dim, np.complex128).astype(target, copy=False)

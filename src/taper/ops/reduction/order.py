@@ -14,6 +14,7 @@ import numpy as np
 from taper import return_types
 from taper.arrays.elements import INT64
 from taper.arrays.layouts import PRESERVED
+from taper.arrays.native import native
 from taper.arrays.reduction import ABSENT, Shape, refuse_empty
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
@@ -35,6 +36,10 @@ def order_along(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     """Find the indices that sort an array along a dimension; equal elements keep their order."""
     if array.dtype.kind == "V":
         array = array.astype(np.float32)  # comparisons of bfloat16 do not know NaN
+    if native is not None and axis == array.ndim - 1:
+        found: np.ndarray | None = native.order_rows(array, bool(descending))
+        if found is not None:
+            return found
     if not descending:
         return np.argsort(array, axis, kind="stable")
     # Sorted and read backwards: NaN comes first, and ties stay in order.
@@ -221,6 +226,10 @@ def topk(
 
 def _ordered_top(array: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray:
     """Find the indices of the first `k` in order, without sorting all."""
+    if native is not None and axis == array.ndim - 1:
+        found: np.ndarray | None = native.top_rows(array, k, bool(largest))
+        if found is not None:
+            return found
     length = array.shape[axis]
     place = length - k if largest else k - 1
     if not k:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.layouts import laid_out_like
-from taper.arrays.strides import EVERYTHING, Shape, integers, wrap_dim
+from taper.arrays.strides import EVERYTHING, Shape, in_rows, integers, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op
-from taper.ops.creation.copy import copied
+from taper.ops.creation.copy import copied, write
 from taper.ops.shape.reshape import missing, sizes
 from taper.tensor import Tensor
 
@@ -25,8 +25,9 @@ def flipped(array: ndarray, dims: list[int]) -> ndarray:
     if not array.ndim:
         return array.copy()
     where = tuple([BACKWARDS if dim in dims else EVERYTHING for dim in range(array.ndim)])
-    result = copied(array, array.dtype)
-    result[...] = array[where]
+    kept = in_rows(array)
+    result = np.empty(array.shape, array.dtype) if kept else copied(array, array.dtype)
+    write(result, array[where])
     return result
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.native import native
 from taper.arrays.reduction import sum_array
 from taper.arrays.strides import Shape, wrap_dim
 from taper.factory import finish, options, refuse_size
@@ -24,6 +25,10 @@ from taper.tensor import Tensor
 def _triangle(function: Any, name: str, array: ndarray, diagonal: int) -> ndarray:
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    if native is not None:
+        found: ndarray | None = native.triangle(array, diagonal, function is np.tril)
+        if found is not None:
+            return found
     return np.ascontiguousarray(function(array, diagonal))
 
 
