@@ -45,6 +45,9 @@ static PyMethodDef methods[] = {
     ROW(lstm_back),
     ROW(gru),
     ROW(gru_back),
+    ROW_OF_ONE(onednn_load),
+    ROW_OF_ONE(onednn_use),
+    ROW(onednn_plans),
     {NULL, NULL, 0, NULL},
 };
 

@@ -64,5 +64,8 @@ SEVERAL(lstm);
 SEVERAL(lstm_back);
 SEVERAL(gru);
 SEVERAL(gru_back);
+ONE(onednn_load);
+ONE(onednn_use);
+SEVERAL(onednn_plans);
 
 #endif
