@@ -15,13 +15,15 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 CODE := src/taper tests benchmarks tools $(wildcard examples)
 
-.PHONY: help demo test test-twins parity bench lint format docs clean
+.PHONY: help demo test test-twins test-sanitizers parity mutants bench lint format docs clean
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
 	@echo "make test     all tests and doctests (no PyTorch needed)"
 	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
+	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
+	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
 	@echo "make bench    speed against PyTorch 2.13, one table (QUICK=1 for a short look)"
 	@echo "make lint     ruff and mypy"
 	@echo "make format   let ruff rewrite the layout of the code"
@@ -59,8 +61,14 @@ test: $(VENV)/.dev
 test-twins: $(VENV)/.dev
 	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
 
+test-sanitizers: $(VENV)/.dev
+	tools/sanitizers.sh $(BIN)/python
+
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
+
+mutants: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python tools/mutate.py --jobs $(JOBS)
 
 bench: $(ORACLE)/.installed
 	$(ORACLE_BIN)/python benchmarks/run.py $(if $(QUICK),--quick)

@@ -1,7 +1,7 @@
 """What anomaly mode costs: the notes' 5x5 step with and without it, in both libraries.
 
-Each library runs in processes of its own, which take turns; within one the two ways of running
-the step alternate.
+Each library runs in processes of its own, which take turns; within a process the two ways of
+running the step alternate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from workloads import variance_fit
 
-BAR = 2.0  # of a normal step
+BAR = 2.0  # times a normal step
 STEPS = 300
 
 
@@ -31,7 +31,7 @@ def seconds(step: Callable[[], None]) -> float:
 
 
 def ratio_of(name: str, rounds: int) -> dict[str, float]:
-    """Times of a step of the library `name`, and their ratio; medians over the rounds."""
+    """Return the times of a step of the library `name`, and their ratio; medians of the rounds."""
     torch: Any = importlib.import_module(name)
     step = variance_fit(torch)["step"]
     normal, anomaly = [], []

@@ -2,7 +2,7 @@
 
 Each library has a process of its own; they take turns, pass by pass, and a round starts both
 afresh.  A row is one data set with one way of loading.  Rows with workers keep them from pass to
-pass (`persistent_workers`), all but "new workers", whose passes begin with starting two.
+pass (`persistent_workers`), except "new workers", whose passes begin by starting two.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Decoded:
 
 
 class Stored:
-    """Tensors that are there already."""
+    """Tensors that exist already."""
 
     def __init__(self, samples: list[Any]) -> None:
         self.samples = samples
@@ -88,7 +88,7 @@ def big(torch: Any) -> Any:
     return Stored([torch.randn(3, 224, 224) for _ in range(128)] * 2)
 
 
-# Name, data set, batch size, whether with workers and whether these stay, the bar.
+# Name, data set, batch size, whether there are workers and whether they stay, the bar.
 ROWS: list[tuple[str, Callable[[Any], Any], int, bool, bool, float | None]] = [
     ("decoded 64x64x3, 2 workers", decoded, 64, True, True, BAR),
     ("decoded 64x64x3, in process", decoded, 64, False, False, BAR),
@@ -105,7 +105,7 @@ ROWS: list[tuple[str, Callable[[Any], Any], int, bool, bool, float | None]] = [
 
 
 class Feeder:
-    """The loaders of one library, made when first asked for."""
+    """The loaders of one library, made on first use."""
 
     def __init__(self, library: str) -> None:
         self.torch: Any = importlib.import_module(library)
@@ -119,12 +119,12 @@ class Feeder:
             if workers:
                 options = {"num_workers": WORKERS, "persistent_workers": stay}
             made = self.data.DataLoader(dataset(self.torch), batch_size, shuffle=True, **options)
-            self.ready = {row: made}  # one at a time: idle workers of another would only be there
+            self.ready = {row: made}  # one at a time: idle workers of another would only disturb
             self.one_pass(made)
         return self.ready[row]
 
     def one_pass(self, loader: Any) -> float:
-        """Samples per second of a pass; each batch is looked at, as a training step would."""
+        """Return the samples per second of a pass; each batch is read, as a training step would."""
         start = time.perf_counter()
         count = 0
         for batch in loader:
@@ -139,7 +139,7 @@ class Feeder:
 
 
 class Process:
-    """A process that measures one library when asked to."""
+    """A process that measures one library on request."""
 
     def __init__(self, library: str) -> None:
         command = [sys.executable, __file__, "--serve", library]
@@ -163,7 +163,7 @@ class Process:
 
 
 def compare(libraries: Sequence[str], rows: list[int], rounds: int, passes: int) -> dict[str, Any]:
-    """For each row the speeds and their ratio, medians over all neighbouring passes."""
+    """Return for each row the speeds and their ratio, medians over all neighbouring passes."""
     pairs: dict[int, list[tuple[float, float]]] = {row: [] for row in rows}
     for nr in range(rounds):
         print(f"round {nr + 1} of {rounds}", file=sys.stderr)

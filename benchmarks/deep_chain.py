@@ -1,8 +1,9 @@
 """A chain of a million operations: built, differentiated and freed, with the collector off.
 
-Shows two invariants of the engine at work: nothing recurses over the depth of the graph (I5), and
-a dropped graph is freed by reference counting alone (I7).  The chain is made twice: once to
-differentiate it, once to drop it unused; then memory must have fallen back, else exit code 1.
+Shows two invariants of the engine at work: nothing recurses over the depth of the graph (I5), and a
+dropped graph is freed by reference counting alone (I7).  The chain is made twice: once to
+differentiate it, once to drop it unused.  Then memory must have fallen back; otherwise the exit
+code is 1.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-KEPT = 0.1  # share of the growth that may remain: allocators keep some pages for themselves
+KEPT = 0.1  # share of the growth that may remain: allocators keep some pages
 
 
 def resident() -> float:
-    """Megabytes of memory that this process holds now, after giving back what it can."""
+    """Return the megabytes that this process holds now, after giving back what it can."""
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/statm") as file:
@@ -31,7 +32,7 @@ def resident() -> float:
 
 
 def peak() -> float:
-    """Megabytes of memory that this process held at most."""
+    """Return the megabytes that this process held at most."""
     scale = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
 
@@ -44,10 +45,10 @@ def build(x: Any, b: Any, length: int) -> Any:
 
 
 def run(torch: Any, length: int) -> dict[str, Any]:
-    """Make both chains; returns seconds by phase, megabytes, and whether all was right."""
+    """Make both chains; return seconds by phase, megabytes, and whether all was right."""
     x = torch.ones(1, requires_grad=True)
     b = torch.ones(1, requires_grad=True)
-    build(x, b, 10).backward()  # what the first use of anything allocates
+    build(x, b, 10).backward()  # allocates what the first use of anything needs
     x.grad = b.grad = None
     before = resident()
     clock = [time.perf_counter()]

@@ -1,8 +1,8 @@
 """Saving and loading a large state dict: seconds against PyTorch's, and saves killed half way.
 
-Each library runs in a process of its own; they take turns and read and write the same folder.
-The last part kills processes with SIGKILL at random moments of a save over an existing file, and
-loads that file after each: it must hold the old values or the new ones, whole.
+Each library runs in a process of its own; they take turns and read and write the same folder.  The
+last part kills processes with SIGKILL at random moments of a save over an existing file, and loads
+that file after each kill: it must hold the old values or the new ones, whole.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KILL_SIZE = 40  # megabytes
 
 
 def state_dict(torch: Any, megabytes: int, value: float) -> dict[str, Any]:
-    """Tensors of 4 MB, as a model of that size has them."""
+    """Return tensors of 4 MB, as a model of that size has them."""
     return {f"layers.{nr}.weight": torch.full((1024, 1024), value) for nr in range(megabytes // 4)}
 
 
@@ -47,19 +47,20 @@ def flush(path: Path) -> None:
 
 
 def timed(library: str, megabytes: int, folder: Path) -> dict[str, float]:
-    """How long one save, load and mapped load take in this process."""
+    """Return how long one save, load and mapped load take in this process."""
     torch: Any = importlib.import_module(library)
     path = folder / f"{library}.pt"
     state = state_dict(torch, megabytes, 1.0)
-    torch.save({"weight": torch.ones(2)}, path)  # loads what is lazy
+    torch.save({"weight": torch.ones(2)}, path)  # loads lazy modules
     torch.load(path)
     path.unlink()
     found = {"save": seconds(lambda: torch.save(state, path))}
     # taper's save has sent the file to the disk, PyTorch's has not.
     found["durable"] = found["save"] + seconds(lambda: flush(path))
-    # The system has kept PyTorch's file in memory; taper's, sent directly, must come from the disk.
+    # The system still has PyTorch's file in memory; taper's, sent directly, must come from the
+    # disk.
     found["reload"] = seconds(lambda: torch.load(path, weights_only=True))
-    found["load"] = seconds(lambda: torch.load(path, weights_only=True))  # of a file in memory
+    found["load"] = seconds(lambda: torch.load(path, weights_only=True))  # with the file in memory
     found["mmap"] = seconds(lambda: torch.load(path, weights_only=True, mmap=True))
     path.unlink()
     return found
@@ -76,7 +77,7 @@ def save_for_ever(library: str, path: Path) -> None:
 
 
 def survived(path: Path) -> bool:
-    """Whether the file holds one of the two states, whole."""
+    """Return whether the file holds one of the two states, whole."""
     torch: Any = importlib.import_module("taper")
     found = torch.load(path)
     value = found["layers.0.weight"][0, 0].item()
@@ -84,7 +85,7 @@ def survived(path: Path) -> bool:
 
 
 def kills(count: int, folder: Path) -> int:
-    """How many of the files were whole after a kill."""
+    """Return how many of the files were whole after a kill."""
     path = folder / "killed.pt"
     torch: Any = importlib.import_module("taper")
     torch.save(state_dict(torch, KILL_SIZE, 1.0), path)
@@ -99,14 +100,14 @@ def kills(count: int, folder: Path) -> int:
         process.wait()
         process.stdout.close()
         whole += survived(path)
-        for left in folder.glob("*"):  # what a killed process could not remove
+        for left in folder.glob("*"):  # files that a killed process could not remove
             if left != path:
                 left.unlink()
     return whole
 
 
 def compare(megabytes: int, rounds: int, folder: Path) -> bool:
-    """Print the table; True if a bar was missed."""
+    """Print the table; return True if a bar was missed."""
     found: dict[str, list[dict[str, float]]] = {"taper": [], "torch": []}
     for _ in range(rounds):
         for library, times in found.items():

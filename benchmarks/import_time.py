@@ -1,6 +1,6 @@
 """What `import taper` costs on top of `import numpy`, in fresh interpreters that take turns.
 
-A start of the bare interpreter is measured too and taken off, so the numbers are the imports.
+A start of the bare interpreter is measured too and subtracted, so the numbers are the imports.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def start_time(statement: str) -> float:
-    """Milliseconds from starting an interpreter to its end, running `statement`."""
+    """Return the milliseconds of an interpreter that runs `statement`, from start to end."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True, env=_ENVIRONMENT)
     return (time.perf_counter() - start) * 1e3
 
 
 def measure(statements: Sequence[str], runs: int) -> list[float]:
-    """The median time of each statement; they take turns, and the first turn is not counted."""
+    """Return each statement's median time; they take turns, and the first turn does not count."""
     times: list[list[float]] = [[] for _ in statements]
     for turn in range(runs + 1):
         for statement, values in zip(statements, times, strict=True):

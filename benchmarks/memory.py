@@ -1,7 +1,7 @@
 """Peak memory of training, as the resident set of a process: an MLP and a small GPT.
 
-Each measurement is a process of its own that imports one library, builds the model and trains
-some steps.  Shown are the whole resident set at its peak, which is what a machine must have, and
+Each measurement is a process of its own that imports one library, builds the model and trains some
+steps.  The table shows the whole resident set at its peak, which is what a machine must have, and
 how much of it came after the import, which is what the model and its graph took.
 """
 
@@ -24,14 +24,14 @@ STEPS = 20
 
 
 def megabytes() -> float:
-    """The largest resident set of this process so far."""
+    """Return the largest resident set of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def trained(library: str, model: str) -> dict[str, float]:
-    """Peak memory of this process, and how much of it was there after the import."""
+    """Return the peak memory of this process, and how much of it came after the import."""
     torch: Any = importlib.import_module(library)
-    torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0, 1]))  # loads what is lazy
+    torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0, 1]))  # loads lazy modules
     imported = megabytes()
     step = MODELS[model](torch)["step"]
     for _ in range(STEPS):

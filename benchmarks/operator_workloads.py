@@ -1,8 +1,8 @@
 """The operators that programs need most, each at 10^3 and 10^6 elements, forwards.
 
-The order is that of `tools/api_ranks.txt`; names of it that compute nothing (`save`, `no_grad`)
-are left out, until there are a hundred.  `x`, `y` are vectors of n numbers, `m`, `k` square
-matrices of n numbers, `i` positions in a vector, `b` truth values; `d` is the side of `m`.
+The order is that of `tools/api_ranks.txt`; its names that compute nothing (`save`, `no_grad`) are
+left out, until there are a hundred.  `x`, `y` are vectors of n numbers, `m`, `k` square matrices of
+n numbers, `i` positions in a vector, `b` truth values; `d` is the side of `m`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ scatter_add(x, 0, i, y) | reciprocal(p) | isclose(x, y) | t(m) | roll(x, 3) | is
 
 
 def operands(size: int) -> Any:
-    """The names that the statements use, as a function of the library."""
+    """Return the names that the statements use, as a function of the library."""
 
     def make(torch: Any) -> dict[str, Any]:
         torch.manual_seed(0)
@@ -63,7 +63,7 @@ def operands(size: int) -> Any:
 
 
 def operator_workloads() -> list[Workload]:
-    """A row for each operator and size; without recording, as in evaluation."""
+    """Return a row for each operator and size; without recording, as in evaluation."""
     calls = [each.strip() for each in OPERATORS.split("|") if each.strip()]
     return [
         Workload(

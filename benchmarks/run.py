@@ -1,9 +1,9 @@
 """Speed of taper against PyTorch: one table of ratios.
 
 Both libraries run the workloads of `workloads.py`, each in a process of its own with its default
-settings.  The two processes take turns, block by block (A B A B ...), so that whatever else the
-machine does hits both; a round starts both processes afresh, so that the luck of memory layout
-is drawn again.  A ratio is the median over the pairs of neighbouring blocks.
+settings.  The two processes take turns, block by block (A B A B ...), so that other load on the
+machine affects both.  A round starts both processes afresh, so that the luck of memory layout is
+drawn again.  A ratio is the median over the pairs of neighbouring blocks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORKER = Path(__file__).with_name("worker.py")
 
 @dataclass
 class Row:
-    """What one workload came to; seconds and ratio are None where there is nothing to show."""
+    """The result of one workload; seconds and ratio are None if there is nothing to show."""
 
     name: str
     candidate: float | None
@@ -40,7 +40,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """pass or FAIL against the bar; empty where there is no bar."""
+        """Return pass or FAIL against the bar; empty without a bar."""
         if self.bar is not None:
             return "pass" if self.ratio is not None and self.ratio <= self.bar else "FAIL"
         if self.limit is not None:
@@ -87,7 +87,7 @@ def compare(
     blocks: int,
     seconds: float,
 ) -> list[Row]:
-    """Measure every workload on both libraries and sum each up in a row."""
+    """Measure every workload on both libraries and summarise each in a row."""
     pairs: dict[int, list[tuple[dict[str, Any], dict[str, Any]]]] = {i: [] for i in workloads}
     for nr in range(rounds):
         print(f"round {nr + 1} of {rounds}", file=sys.stderr)
@@ -123,7 +123,7 @@ def summary(workload: Workload, pairs: list[tuple[dict[str, Any], dict[str, Any]
 
 
 def table(rows: Sequence[Row], libraries: tuple[str, str]) -> str:
-    """The rows as aligned text, times in microseconds."""
+    """Return the rows as aligned text, times in microseconds."""
 
     def microseconds(seconds: float | None) -> str:
         return "-" if seconds is None else f"{seconds * 1e6:.2f}"

@@ -1,4 +1,4 @@
-"""Which tables there are: name and what makes the workloads."""
+"""Which tables there are: their names, and what makes their workloads."""
 
 from __future__ import annotations
 

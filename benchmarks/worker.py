@@ -2,8 +2,8 @@
 
     python benchmarks/worker.py LIBRARY TABLE
 
-Reads one JSON request a line from standard input, `{"workload": 3, "seconds": 0.05}`, and answers
-each with a line: `{"seconds": 1.2e-06}`, or `{"error": "..."}` where the library cannot do it.
+Reads one JSON request from each line of standard input, `{"workload": 3, "seconds": 0.05}`, and
+answers with a line: `{"seconds": 1.2e-06}`, or `{"error": "..."}` if the library cannot run it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tables import TABLES
 
 
 class Bench:
-    """The workloads of one library, each built and calibrated when first asked for."""
+    """The workloads of one library, each built and calibrated on first use."""
 
     def __init__(self, library: str, table: str) -> None:
         self.torch = importlib.import_module(library)
@@ -27,11 +27,11 @@ class Bench:
         self.ready: dict[int, tuple[Callable[[int], float], int]] = {}
 
     def measure(self, index: int, seconds: float) -> float:
-        """Seconds of one execution, the average over a block of about `seconds`."""
+        """Return the seconds of one execution, averaged over a block of about `seconds`."""
         if index not in self.ready:
             self.ready[index] = self._calibrate(index, seconds)
         run, repetitions = self.ready[index]
-        # The other library ran last: let caches, clock and thread pools become ours first.
+        # The other library ran last: warm up caches, clock and thread pools first.
         run(max(1, repetitions // 3))
         return run(repetitions)
 
@@ -54,7 +54,7 @@ def main(library: str, table: str) -> None:
         answer: dict[str, Any]
         try:
             answer = {"seconds": bench.measure(request["workload"], request["seconds"])}
-        except Exception as error:  # a row that fails must not take the table with it
+        except Exception as error:  # a failing row must not end the whole table
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
 

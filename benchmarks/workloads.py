@@ -1,8 +1,8 @@
 """What is timed, written once: every workload gets the library as the argument `torch`.
 
-A workload is a Python statement and the names it uses; `prepare` runs untimed before each
-execution (to build the graph that a timed backward pass consumes).  `bar` is the largest ratio
-taper/torch that counts as a pass, None where the number is only shown.
+A workload is a Python statement and the names it uses; `prepare` runs untimed before each execution
+(to build the graph that a timed backward pass consumes).  `bar` is the largest ratio taper/torch
+that counts as a pass, None if the number is only shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Workload:
     quick: bool = True  # part of a --quick run
 
     def build(self, torch: Any) -> Callable[[int], float]:
-        """A function that runs the statement n times and returns the seconds of one run."""
+        """Return a function that runs the statement n times and returns the seconds of one run."""
         names = {**self.make(torch), "torch": torch}
         exec(self._source(), names)
         measure = names["measure"]
@@ -42,8 +42,8 @@ class Workload:
         return run
 
     def _source(self) -> str:
-        # The statement stands in the loop itself: calling a function would add 50 ns to each
-        # run.  Likewise the clock is read inside the loop only where something must stay untimed.
+        # The statement is in the loop itself: calling a function would add 50 ns to each run.
+        # Likewise the clock is read inside the loop only if something must stay untimed.
         if self.prepare:
             return f"""
 from time import perf_counter
@@ -69,7 +69,7 @@ def measure(repetitions):
 
 
 def small_matrices(torch: Any) -> dict[str, Any]:
-    """Two 5x5 matrices that require gradients: the overhead is all there is."""
+    """Return two 5x5 matrices that require gradients: nothing but overhead."""
     torch.manual_seed(0)
     return {
         "a": torch.randn(5, 5, requires_grad=True),
@@ -92,7 +92,7 @@ def multiplication_chain(torch: Any) -> dict[str, Any]:
 
 
 def variance_fit(torch: Any) -> dict[str, Any]:
-    """The notes' example: fit a 5x5 weight by the variance of sigmoid(w @ x + b) - label."""
+    """Return the notes' example: fit a 5x5 weight by the variance of sigmoid(w @ x + b) - label."""
     torch.manual_seed(0)
     x = torch.ones(5)
     w = torch.randn(5, 5, requires_grad=True)
@@ -111,7 +111,7 @@ def variance_fit(torch: Any) -> dict[str, Any]:
 
 
 def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str, Any]]:
-    """A multi-layer perceptron trained by cross-entropy and Adam."""
+    """Return a multi-layer perceptron trained by cross-entropy and Adam."""
 
     def make(torch: Any) -> dict[str, Any]:
         torch.manual_seed(0)
@@ -135,7 +135,7 @@ def perceptron(widths: tuple[int, ...], batch: int) -> Callable[[Any], dict[str,
 
 
 def language_model(torch: Any) -> dict[str, Any]:
-    """A GPT of two blocks of 64, four heads, on 16 sequences of 64 characters; AdamW."""
+    """Return a GPT of two blocks of 64, four heads, on 16 sequences of 64 characters; AdamW."""
     torch.manual_seed(0)
     nn, width, length, alphabet = torch.nn, 64, 64, 65
 
@@ -171,7 +171,7 @@ def language_model(torch: Any) -> dict[str, Any]:
 
 
 def many_small_parameters(torch: Any) -> dict[str, Any]:
-    """An optimizer with nothing to compute: 100 parameters of 4x4, gradients at hand."""
+    """Return an optimizer with nothing to compute: 100 parameters of 4x4, gradients at hand."""
     parameters = [torch.nn.Parameter(torch.ones(4, 4)) for _ in range(100)]
     for each in parameters:
         each.grad = torch.ones(4, 4)
@@ -179,7 +179,7 @@ def many_small_parameters(torch: Any) -> dict[str, Any]:
 
 
 def empty_module(torch: Any) -> dict[str, Any]:
-    """A module whose forward does nothing: what is left is the call."""
+    """Return a module whose forward does nothing: only the call costs."""
 
     class Same(torch.nn.Module):
         def forward(self, x: Any) -> Any:
@@ -188,7 +188,7 @@ def empty_module(torch: Any) -> dict[str, Any]:
     return {"module": Same(), "x": torch.ones(2)}
 
 
-# What the compiler of operators puts into every wrapper that records (`opdef.compiler`).
+# What every recorded operation does for the record of its line (`opdef.recording`), in Python.
 PROVENANCE = """frame = getframe(1)
         code = frame.f_code
         if code is not state.user_code:
@@ -200,7 +200,7 @@ PROVENANCE = """frame = getframe(1)
 
 
 def provenance(torch: Any) -> dict[str, Any]:
-    """The record of the user's line that every recorded operation keeps; PyTorch has none."""
+    """Return the record of the user's line, which recorded operations keep; PyTorch has none."""
     record = importlib.import_module(f"{torch.__name__}.autograd.provenance")
     if record.is_internal(__file__):
         raise RuntimeError(f"{__file__} is taken for a part of the library")
@@ -249,7 +249,7 @@ class Sized:
 
 
 def all_workloads() -> list[Workload]:
-    """Every row of the table, the ones with a bar first."""
+    """Return every row of the table, the ones with a bar first."""
     rows = [
         Workload("mul 5x5, recorded", small_matrices, "y = a * b", bar=0.8),
         Workload(

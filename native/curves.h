@@ -19,7 +19,8 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=fast")
 #endif
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && __GNUC__ >= 12
+#if !defined(TAPER_ONE_FORM) && defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && \
+    __GNUC__ >= 12
 #define FAST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define FAST WIDE
@@ -39,6 +40,9 @@ INLINE int32_t bits_of(float value) {
     return bits;
 }
 
+/* 2^n for n from -126 to 127; anything for others, so that the argument may come from a NaN. */
+INLINE float power_of_two(int32_t n) { return float_of((int32_t)((uint32_t)(n + 127) << 23)); }
+
 /* 2^n e^r with x = n log 2 + r; the power in two factors, so that results near 0 and infinity are
  * rounded once.  Comparisons are written so that a NaN stays one.  Up to 1.1 ulp. */
 INLINE float exp_float(float x) {
@@ -54,7 +58,7 @@ INLINE float exp_float(float x) {
     p = p * r + 0.5f;
     p = p * (r * r) + r + 1.0f;
     const int32_t power = bits_of(shifted) - 0x4b400000, half = power >> 1;
-    return p * float_of((half + 127) << 23) * float_of((power - half + 127) << 23);
+    return p * power_of_two(half) * power_of_two(power - half);
 }
 
 /* Up to 2 ulp. */

@@ -1,7 +1,7 @@
-/* Kernels whose NumPy twin needs several passes, or several calls, for what one loop does.
+/* Kernels that do in one loop what their NumPy twin does in several passes or calls.
  *
  * Each returns None, with nothing done, for arrays that are not plain (contiguous, float32 or
- * float64): the twin takes those.
+ * float64): the twin handles those.
  */
 
 #include <stdint.h>
@@ -128,7 +128,7 @@ static const volatile int64_t *targets_of(PyObject *targets, npy_intp rows) {
     return PyArray_DATA(array);
 }
 
-/* Give up a result because of a target that is no place in its row. */
+/* Drop a result because a target lies outside of its row. */
 static PyObject *without(PyObject *result) {
     Py_DECREF(result);
     Py_RETURN_NONE;
@@ -155,7 +155,7 @@ PyObject *taper_pick_rows(PyObject *self, PyObject *const *args, Py_ssize_t coun
     return result;
 }
 
-/* put_rows(rows, classes, targets, value): zeros, but `value` where each row's target is. */
+/* put_rows(rows, classes, targets, value): zeros, and `value` at each row's target. */
 PyObject *taper_put_rows(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "put_rows(rows, classes, targets, value)");
     npy_intp shape[2] = {PyLong_AsSsize_t(args[0]), PyLong_AsSsize_t(args[1])};

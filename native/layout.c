@@ -1,6 +1,6 @@
-/* Kernels whose results may lie in memory in another way than PyTorch's.
+/* Kernels whose results may be laid out in memory differently from PyTorch's.
  *
- * The twin is `layouts.settled`: a closure, which takes 0.15 us where this takes 0.01.
+ * The twin is `layouts.settled`, a closure that takes 0.15 us; this takes 0.01.
  */
 
 #include <stddef.h>
@@ -13,7 +13,7 @@ typedef struct {
     PyObject *kernel, *settle;
 } Settled;
 
-/* Whether an array is in row-major order, in dimensions of length 1 too, which NumPy leaves out. */
+/* Whether an array is row-major, even in dimensions of length 1, which NumPy ignores. */
 static int in_rows(PyArrayObject *array) {
     if (!PyArray_IS_C_CONTIGUOUS(array)) return 0;
     npy_intp step = PyArray_ITEMSIZE(array);
@@ -24,7 +24,7 @@ static int in_rows(PyArrayObject *array) {
     return 1;
 }
 
-/* Whether a value is no array, or one in row-major order; a tuple or list if all its values are. */
+/* Whether a value is no array or a row-major one; of a tuple or list, whether all are. */
 static int row_major(PyObject *value) {
     if (PyArray_Check(value)) return in_rows((PyArrayObject *)value);
     if (!PyTuple_Check(value) && !PyList_Check(value)) return 1;
@@ -33,7 +33,7 @@ static int row_major(PyObject *value) {
     return 1;
 }
 
-/* What the kernel gives; if not all is row-major, as `settle(result, arguments)` lays it out. */
+/* Call the kernel; unless all is row-major, lay the result out by `settle(result, arguments)`. */
 static PyObject *call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names) {
     Settled *settled = (Settled *)self;
     PyObject *result = PyObject_Vectorcall(settled->kernel, args, flags, names);

@@ -1,4 +1,4 @@
-/* taper._native: what is computed outside Python where it could be compiled (D7).
+/* taper._native: what is computed outside Python, if it could be compiled (D7).
  *
  * Every function here has a twin in Python that gives the same results, to the bit, and runs where
  * this module is missing.  Nothing here is needed; nothing here is an interface for users.
@@ -18,9 +18,9 @@ static PyMethodDef methods[] = {
     ROW(know_frames),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
+    ROW(complete),
     ROW(record),
-    ROW_OF_ONE(count_incoming),
-    ROW(first_gradient),
+    ROW(run_pass),
     ROW(run_rule),
     ROW_OF_ONE(all_finite),
     ROW(pick_rows),
@@ -34,6 +34,16 @@ static PyMethodDef methods[] = {
     ROW(memory_counts),
     ROW(thread_loops),
     ROW(product),
+    ROW(seed_twister),
+    ROW(set_twister),
+    ROW(draw_words),
+    ROW(draw_uniform),
+    ROW(draw_trials),
+    ROW(draw_integers),
+    ROW(draw_permutation),
+    ROW(draw_normal),
+    ROW(draw_pairs),
+    ROW(apply_function),
     ROW_OF_ONE(curve_number),
     ROW(curve),
     ROW(convolve),
@@ -62,5 +72,6 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
     import_umath();
+    if (taper_ready_reached() < 0 || taper_ready_engine() < 0) return NULL;
     return PyModule_Create(&module);
 }

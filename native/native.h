@@ -16,8 +16,9 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
-/* Each processor runs the widest form of a loop that it has. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+/* Each processor runs the widest form of a loop that it has.  Sanitizers cannot: what chooses the form
+ * runs before they are ready (TAPER_ONE_FORM). */
+#if !defined(TAPER_ONE_FORM) && defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE
@@ -31,15 +32,19 @@ void scratch_give(void *data);
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
 #define SEVERAL(name) PyObject *taper_##name(PyObject *self, PyObject *const *args, Py_ssize_t count)
 
+/* Make ready what the module needs: 0, or -1 with an error. */
+int taper_ready_reached(void);
+int taper_ready_engine(void);
+
 ONE(know_tensor);
 SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
 ONE(wrap);
 ONE(user_frame);
+SEVERAL(complete);
 SEVERAL(record);
-ONE(count_incoming);
-SEVERAL(first_gradient);
+SEVERAL(run_pass);
 SEVERAL(run_rule);
 ONE(all_finite);
 SEVERAL(pick_rows);
@@ -53,6 +58,16 @@ SEVERAL(drop_memory);
 SEVERAL(memory_counts);
 SEVERAL(thread_loops);
 SEVERAL(product);
+SEVERAL(seed_twister);
+SEVERAL(set_twister);
+SEVERAL(draw_words);
+SEVERAL(draw_uniform);
+SEVERAL(draw_trials);
+SEVERAL(draw_integers);
+SEVERAL(draw_permutation);
+SEVERAL(draw_normal);
+SEVERAL(draw_pairs);
+SEVERAL(apply_function);
 ONE(curve_number);
 SEVERAL(curve);
 SEVERAL(convolve);

@@ -1,7 +1,6 @@
-/* The end of every recorded operation: the user's line, the rest of the node, and the tensor.
+/* The end of every recorded operation: what all nodes have, and the tensor.
  *
- * The twin is the text that `opdef.compiler` generates (`_USER_FRAME`, `_NODE_BASICS`, `_FRESH`): a third
- * of the time of a small operation.
+ * Twins: `complete_in_python` and `record_in_python` of opdef/recording.py.
  */
 
 #include "slots.h"
@@ -107,22 +106,16 @@ static int add_edges(PyObject *node, PyObject *const *pairs, Py_ssize_t count) {
     return 0;
 }
 
-/* record(node, array, state, frame, dtype, tensor, needs, tensor, needs, ...) */
-PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+/* The user's line, from a frame outwards (D6). */
+static int add_line(PyObject *node, PyObject *state, PyObject *given) {
     const struct Known *known = &taper_known;
-    if (count < 5 || count % 2 == 0 || !PyObject_TypeCheck(args[0], known->node) || !PyArray_Check(args[1]) ||
-        !Py_IS_TYPE(args[2], known->state) || !PyFrame_Check(args[3]) || known->internal == NULL)
-        return PyErr_Format(PyExc_TypeError, "record(node, array, state, frame, dtype, *edges)");
-    if (add_edges(args[0], args + 5, (count - 5) / 2) < 0) return NULL;
-    PyObject *node = args[0], *state = args[2];
-    PyArrayObject *array = (PyArrayObject *)args[1];
-    PyFrameObject *frame = (PyFrameObject *)held(args[3]);
+    PyFrameObject *frame = (PyFrameObject *)held(given);
     PyObject *code = (PyObject *)PyFrame_GetCode(frame);
     if (code != SLOT(state, known->of_state.user_code)) {
         PyFrameObject *outer = users(frame);
         if (outer == NULL) {
             Py_DECREF(code);
-            return NULL;
+            return -1;
         }
         if (outer == frame) {
             put(state, known->of_state.user_code, held(code));
@@ -132,24 +125,56 @@ PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) 
         }
         frame = outer;
     }
-    put(node, known->of_node.code, code);
     PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
     Py_DECREF(frame);
-    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
-    PyObject *next = shape == NULL ? NULL : next_sequence(state);
-    if (offset == NULL || next == NULL) {
-        Py_XDECREF(offset);
-        Py_XDECREF(shape);
-        Py_XDECREF(next);
-        return NULL;
-    }
+    put(node, known->of_node.code, code);
+    if (offset == NULL) return -1;
     put(node, known->of_node.offset, offset);
+    return 0;
+}
+
+/* What every node has; the shape and dtype of its output unless `array` is None. */
+static int complete(PyObject *const *args, Py_ssize_t count) {
+    const struct Known *known = &taper_known;
+    PyObject *node = args[0], *state = args[2], *shape = NULL;
+    if (add_edges(node, args + 5, (count - 5) / 2) < 0 || add_line(node, state, args[3]) < 0) return -1;
+    if (args[1] != Py_None) {
+        PyArrayObject *array = (PyArrayObject *)args[1];
+        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+        if (shape == NULL) return -1;
+        put(node, known->of_node.shape, shape);
+        put(node, known->of_node.dtype,
+            held(args[4] == Py_None ? (PyObject *)PyArray_DESCR(array) : args[4]));
+    }
+    PyObject *next = next_sequence(state);
+    if (next == NULL) return -1;
     put(node, known->of_node.sequence, held(SLOT(state, known->of_state.sequence)));
     put(state, known->of_state.sequence, next);
     put(node, known->of_node.status, held(known->zero));
     put(node, known->of_node.extra, held(Py_None));
-    put(node, known->of_node.shape, shape);
-    put(node, known->of_node.dtype,
-        held(args[4] == Py_None ? (PyObject *)PyArray_DESCR(array) : args[4]));
-    return taper_new_tensor((PyObject *)array, Py_True, node);
+    return 0;
+}
+
+static int are_valid(PyObject *const *args, Py_ssize_t count) {
+    const struct Known *known = &taper_known;
+    if (count >= 5 && count % 2 && PyObject_TypeCheck(args[0], known->node) &&
+        Py_IS_TYPE(args[2], known->state) && PyFrame_Check(args[3]) && known->internal != NULL)
+        return 1;
+    PyErr_SetString(PyExc_TypeError, "(node, array, state, frame, dtype, tensor, needs, ...)");
+    return 0;
+}
+
+/* complete(node, array, state, frame, dtype, tensor, needs, tensor, needs, ...) */
+PyObject *taper_complete(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (!are_valid(args, count)) return NULL;
+    if (args[1] != Py_None && !PyArray_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "complete: neither an array nor None");
+    return complete(args, count) < 0 ? NULL : held(Py_None);
+}
+
+/* record(...): as `complete`, and the tensor on the array, with its history. */
+PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (!are_valid(args, count)) return NULL;
+    if (!PyArray_Check(args[1])) return PyErr_Format(PyExc_TypeError, "record: no array");
+    return complete(args, count) < 0 ? NULL : taper_new_tensor(args[1], Py_True, args[0]);
 }

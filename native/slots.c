@@ -1,4 +1,4 @@
-/* Where the slots of taper's Python classes are, and tensors made by filling theirs. */
+/* Where the slots of taper's Python classes are, and how to make tensors by filling them. */
 
 #include "slots.h"
 
@@ -13,7 +13,7 @@ struct Slot {
     Py_ssize_t *place;
 };
 
-/* Where the slot of a class with a name is; -1 with an error if the name is something else. */
+/* The offset of a slot of a class by name; -1 with an error if the name is no slot. */
 static Py_ssize_t find_slot(PyTypeObject *type, const char *name) {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
     Py_ssize_t place = -1;
@@ -27,7 +27,7 @@ static Py_ssize_t find_slot(PyTypeObject *type, const char *name) {
     return place;
 }
 
-/* Find the slots of a class: all of them, or nothing is done. */
+/* Find the slots of a class: all of them, or change nothing. */
 static int find_slots(PyTypeObject *type, const struct Slot *slots, int count) {
     Py_ssize_t places[MOST_SLOTS];
     for (int index = 0; index < count; index++)
@@ -38,7 +38,7 @@ static int find_slots(PyTypeObject *type, const struct Slot *slots, int count) {
 
 #define FIND(type, slots) find_slots(type, slots, (int)(sizeof slots / sizeof *slots))
 
-/* Keep a value that Python told; who tells again is believed. */
+/* Keep a value that Python passed; a later value replaces it. */
 static void know(PyObject **place, PyObject *value) {
     Py_XSETREF(*place, held(value));
 }
@@ -75,7 +75,7 @@ PyObject *taper_know_nodes(PyObject *self, PyObject *const *args, Py_ssize_t cou
     const struct Slot of_state[] = {
         {"sequence", &known->of_state.sequence},
         {"user_code", &known->of_state.user_code},
-        {"mode", &known->of_state.mode},
+        {"current_node", &known->of_state.current_node},
     };
     if (count != 2 || !PyType_Check(args[0]) || !PyType_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "know_nodes(Node, State)");
@@ -106,18 +106,27 @@ PyObject *taper_know_leaves(PyObject *self, PyObject *const *args, Py_ssize_t co
         {"hooks", &known->of_meta.hooks},
         {"post_accumulate_hooks", &known->of_meta.post_accumulate_hooks},
         {"grad_dtype", &known->of_meta.grad_dtype},
+        {"former", &known->of_meta.former},
     };
-    if (count != 4 || !PyType_Check(args[0]))
-        return PyErr_Format(PyExc_TypeError, "know_leaves(AutogradMeta, nobody, UNSET, lock)");
-    PyObject *acquire = PyObject_GetAttrString(args[3], "acquire");
-    PyObject *release = acquire == NULL ? NULL : PyObject_GetAttrString(args[3], "release");
-    int found = release != NULL && FIND((PyTypeObject *)args[0], of_meta) == 0;
+    const struct Slot of_accumulate_grad[] = {{"variable", &known->of_accumulate_grad.variable}};
+    if (count != 5 || !PyType_Check(args[0]) || !PyType_Check(args[1]) || known->node == NULL ||
+        !PyType_IsSubtype((PyTypeObject *)args[1], known->node))
+        return PyErr_Format(PyExc_TypeError,
+                            "know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)");
+    PyObject *acquire = PyObject_GetAttrString(args[4], "acquire");
+    PyObject *release = acquire == NULL ? NULL : PyObject_GetAttrString(args[4], "release");
+    struct Known before = *known;
+    int found = release != NULL && FIND((PyTypeObject *)args[0], of_meta) == 0 &&
+                FIND((PyTypeObject *)args[1], of_accumulate_grad) == 0;
     if (found) {
         know(&known->acquire, acquire);
         know(&known->release, release);
         know((PyObject **)&known->meta, args[0]);
-        know(&known->nobody, args[1]);
-        know(&known->unset, args[2]);
+        know((PyObject **)&known->accumulate_grad, args[1]);
+        know(&known->nobody, args[2]);
+        know(&known->unset, args[3]);
+    } else {
+        *known = before;
     }
     Py_XDECREF(acquire);
     Py_XDECREF(release);

@@ -5,9 +5,9 @@
 
 #include "native.h"
 
-/* What `know_...` functions of Python told: classes, and where their slots are. */
+/* What Python passed to the `know_...` functions: classes, and where their slots are. */
 struct Known {
-    PyTypeObject *tensor, *node, *state, *meta;
+    PyTypeObject *tensor, *node, *state, *meta, *accumulate_grad;
     PyObject *internal, *user_frame, *nobody, *unset, *acquire, *release, *zero, *leaf;
     struct {
         Py_ssize_t array, requires_grad, grad_fn, output_nr, counter, view, meta;
@@ -16,16 +16,19 @@ struct Known {
         Py_ssize_t edges, edge_nrs, status, extra, sequence, code, offset, shape, dtype;
     } of_node;
     struct {
-        Py_ssize_t sequence, user_code, mode;
+        Py_ssize_t sequence, user_code, current_node;
     } of_state;
     struct {
-        Py_ssize_t grad, accumulator, hooks, post_accumulate_hooks, grad_dtype;
+        Py_ssize_t grad, accumulator, hooks, post_accumulate_hooks, grad_dtype, former;
     } of_meta;
+    struct {
+        Py_ssize_t variable;
+    } of_accumulate_grad;
 };
 
 extern struct Known taper_known;
 
-/* A slot may be empty, NULL, as it is after `del`, and may hold anything. */
+/* A slot may be empty (NULL), as after `del`, and may hold anything. */
 #define SLOT(object, place) (*(PyObject **)((char *)(object) + (place)))
 
 static inline PyObject *held(PyObject *value) {
@@ -33,27 +36,27 @@ static inline PyObject *held(PyObject *value) {
     return value;
 }
 
-/* The array of a tensor, NULL if there is none; its elements may be conjugates of what is shown. */
+/* The array of a tensor, NULL if there is none; the tensor may show conjugates of it. */
 static inline PyArrayObject *array_of(PyObject *tensor) {
     PyObject *array = SLOT(tensor, taper_known.of_tensor.array);
     return array != NULL && PyArray_Check(array) ? (PyArrayObject *)array : NULL;
 }
 
-/* The record of a tensor, None if it has none, NULL if that is something else. */
+/* The record of a tensor: None if it has none, NULL if the slot holds something else. */
 static inline PyObject *meta_of(PyObject *tensor) {
     PyObject *meta = SLOT(tensor, taper_known.of_tensor.meta);
     if (meta == Py_None || (meta != NULL && Py_IS_TYPE(meta, taper_known.meta))) return meta;
     return NULL;
 }
 
-/* Store a value whose reference is taken over. */
+/* Store a value and take over its reference. */
 static inline void put(PyObject *object, Py_ssize_t place, PyObject *value) {
     PyObject *before = SLOT(object, place);
     SLOT(object, place) = value;
     Py_XDECREF(before);
 }
 
-/* As SLOT, but an error that names the slot if it is empty. */
+/* Like SLOT, but with an error that names the slot if it is empty. */
 static inline PyObject *full_slot(PyObject *object, Py_ssize_t place, const char *name) {
     PyObject *value = SLOT(object, place);
     if (value == NULL)
@@ -64,5 +67,13 @@ static inline PyObject *full_slot(PyObject *object, Py_ssize_t place, const char
 
 /* A tensor on an array, with or without a history. */
 PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *node);
+
+/* Whether a leaf may be reached as such: nobody holds its AccumulateGrad, it has the dtype and data
+ * of always; -1 with an error. */
+int taper_is_plain_leaf(PyObject *leaf);
+
+/* Let an array be the gradient of a leaf that has none: 1, or 0, with nothing done, if that is not
+ * all there is to do; -1 with an error.  The caller's reference stays the caller's. */
+int taper_take_first(PyObject *leaf, PyObject *grad);
 
 #endif

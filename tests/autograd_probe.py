@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 def error(call) -> str:
-    """`RuntimeError: first line of the text` of what `call()` raises."""
+    """Return `RuntimeError: first line of the text` of what `call()` raises."""
     try:
         call()
     except Exception as found:
@@ -18,7 +18,7 @@ def error(call) -> str:
 
 
 def warned(call) -> list[str]:
-    """`UserWarning: first line` of every warning that `call()` gives."""
+    """Return `UserWarning: first line` of every warning of `call()`."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         call()
@@ -26,18 +26,18 @@ def warned(call) -> list[str]:
 
 
 def names(node) -> list[str]:
-    """The names of the nodes that a node points to, "None" for missing ones."""
+    """Return the names of the nodes that a node points to, "None" for missing ones."""
     return ["None" if each is None else each.name() for each, _ in node.next_functions]
 
 
 def values(tensor):
-    """A tensor as nested lists, None as None."""
+    """Return a tensor as nested lists, None as None."""
     return None if tensor is None else tensor.detach().tolist()
 
 
 @contextmanager
 def no_collector():
-    """A block in which only reference counting frees memory."""
+    """Let only reference counting free memory, during the block."""
     gc.collect()
     gc.disable()
     try:
@@ -47,7 +47,7 @@ def no_collector():
 
 
 def function(torch, forward, backward=lambda ctx, *grads: grads[0], **members):
-    """A custom Function called F made of the given functions."""
+    """Return a custom Function called F made of the given functions."""
     body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     body.update({name: staticmethod(each) for name, each in members.items()})
     return type("F", (torch.autograd.Function,), body)

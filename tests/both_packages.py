@@ -1,7 +1,7 @@
 """One program on two packages: what it returns or raises, its graph, what is saved, gradients.
 
-A program is a function `program(torch, make)` of a package and a maker of tensors, which gives
-equal ones to both: `make(2, 3)` is a leaf that requires a gradient, `make.data(...)` a tensor of
+A program is a function `program(torch, make)` of a package and a maker of tensors, which makes
+equal ones for both: `make(2, 3)` is a leaf that requires a gradient, `make.data(...)` a tensor of
 given values.
 """
 
@@ -19,7 +19,7 @@ Program = Callable[[Any, "Maker"], Any]
 
 
 class Maker:
-    """Makes the tensors of one run; counts through the same random numbers in every run."""
+    """Makes the tensors of one run, from the same random numbers in every run."""
 
     def __init__(self, package: Any, dtype: str = "float64") -> None:
         self.package = package
@@ -44,7 +44,7 @@ class Maker:
 
 
 class Outcome:
-    """What came of a program on one package."""
+    """The result of a program on one package."""
 
     def __init__(self, package: Any, program: Program, dtype: str) -> None:
         self.package = package
@@ -60,7 +60,7 @@ class Outcome:
             except Exception as error:
                 self.error = error
         texts = [str(each.message).split(" (Triggered")[0] for each in caught]
-        # What PyTorch says of itself while it loads its parts is no part of the behaviour.
+        # What PyTorch says of itself while it loads its parts is not part of the behaviour.
         self.warnings = [each for each in texts if not each.startswith("`torch.jit.")]
 
     def gradients(self) -> list[Any]:
@@ -158,7 +158,7 @@ def assert_same(
     strides: bool = False,
     factor: float = 1.0,
 ) -> None:
-    """The program gives on taper what it gives on PyTorch, which is handed over."""
+    """Assert that the program gives on taper what it gives on PyTorch, which is passed in."""
     ours, theirs = Outcome(taper, program, dtype), Outcome(torch, program, dtype)
     assert_same_error(ours.error, theirs.error)
     if theirs.error is not None:

@@ -10,7 +10,7 @@ def leaf(torch, *numbers):
 
 
 class Counted:
-    """A function that counts how often it is begun and ended."""
+    """A function that counts how often it begins and ends."""
 
     def __init__(self, function):
         self.function = function
@@ -24,7 +24,7 @@ class Counted:
 
 
 def first_then(first, then):
-    """A function that is another one from the second call on."""
+    """Return a function that is another one from the second call on."""
     calls = []
 
     def run(*args):

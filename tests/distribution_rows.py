@@ -1,9 +1,9 @@
-"""Distributions and what is asked of each of them, as programs for two packages.
+"""Distributions and questions about each of them, as programs for two packages.
 
 A row is the text of a constructor.  Its names are those of the package's `distributions`, with
 `t(values)` for a tensor that requires a gradient (float64, or the dtype of the row), `c(values)`
-for one that does not, `C` for the constraints and `T` for the transforms.  `programs(ROWS)` makes
-of it one program for each aspect, for `both_packages.assert_same`; `question` makes one of any
+for one that does not, `C` for the constraints and `T` for the transforms.  `programs(ROWS)` turns
+it into one program for each aspect, for `both_packages.assert_same`; `question` makes one from any
 expression in these names.
 """
 
@@ -64,7 +64,7 @@ class Names(dict[str, Any]):
 
 
 def question(text: str, given: str = "None") -> Program:
-    """A program that answers an expression, in which `d` is the value of another one."""
+    """Return a program that answers an expression, in which `d` is the value of another one."""
 
     def program(package: Any, make: Maker) -> Any:
         names = Names(package, make)
@@ -104,7 +104,7 @@ ASPECTS = {
 
 
 def programs(rows: list[Row]) -> list[tuple[str, Program, Row]]:
-    """(name, program, row) for each aspect of each row."""
+    """Yield (name, program, row) for each aspect of each row."""
     found = []
     for row in rows:
         parts = {
@@ -118,7 +118,7 @@ def programs(rows: list[Row]) -> list[tuple[str, Program, Row]]:
 
 
 def outcome_of(package: Any, program: Program) -> Any:
-    """What a program returns, or its error: the type and the whole text."""
+    """Return what a program returns, or its error: the type and the whole text."""
     try:
         return program(package, Maker(package))
     except Exception as error:

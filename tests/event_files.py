@@ -20,7 +20,7 @@ def varint(data, place):
 
 
 def fields(data):
-    """{field number: [values]}; numbers as they stand, everything else as bytes."""
+    """Return {field number: [values]}; numbers as integers, everything else as bytes."""
     found, place = {}, 0
     while place < len(data):
         key, place = varint(data, place)
@@ -37,7 +37,7 @@ def fields(data):
 
 
 def crc32c(data):
-    """Bit by bit, as the polynomial is written down."""
+    """Return the checksum bit by bit, as the polynomial defines it."""
     register = 0xFFFFFFFF
     for byte in data:
         register ^= byte
@@ -68,12 +68,12 @@ def files_of(folder):
 
 
 def events(folder):
-    """The fields of all events of a folder's files, without the first of each, the version."""
+    """Return the fields of all events in a folder's files, without each file's version."""
     return [fields(each) for path in files_of(folder) for each in records(path.read_bytes())[1:]]
 
 
 def values(folder):
-    """(step, tag, fields) of each value of each summary."""
+    """Yield (step, tag, fields) of each value of each summary."""
     found = []
     for event in events(folder):
         for summary in event.get(5, []):
@@ -84,7 +84,7 @@ def values(folder):
 
 
 def scalars(folder):
-    """{tag: [(step, number)]}"""
+    """Return {tag: [(step, number)]}."""
     found = {}
     for step, tag, value in values(folder):
         if 2 in value:
@@ -93,7 +93,7 @@ def scalars(folder):
 
 
 def plugin(value):
-    """(name of the plugin, its content, fields or None)"""
+    """Return (name of the plugin, its content, fields or None)."""
     data = fields(fields(value[9][0])[1][0])
     return data[1][0].decode(), fields(data[2][0]) if 2 in data else None
 
@@ -107,7 +107,7 @@ def singles(data):
 
 
 def picture(png):
-    """The pixels of a PNG file whose rows are not filtered."""
+    """Return the pixels of a PNG file whose rows are not filtered."""
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     place, chunks = 8, {}
     while place < len(png):

@@ -1,4 +1,4 @@
-"""The scripts of `examples/`: with which arguments the tests run them, and how.
+"""The scripts of `examples/`: the arguments with which the tests run them, and how.
 
 A new example is one row of ARGUMENTS.  Sizes are chosen so that 50 steps take a second or two and
 that the loss is no chaotic function of rounding: small networks, modest learning rates.
@@ -19,7 +19,7 @@ ARGUMENTS = {
     "actor_critic.py": "--hidden 64",
     "char_gpt.py": "--layers 2 --width 32 --block-size 32 --batch-size 8 --lr 3e-3 --dropout 0.1 "
     "--generate 20",
-    # A sign of one activation that flips by rounding moves the curve by lr: hence the small one.
+    # An activation whose sign flips by rounding moves the curve by lr: hence the small one.
     "dcgan.py": "--width 8 --batch-size 8 --train-size 400 --lr 2e-5",
     "gaussian_process.py": "",
     "lstm_language_model.py": "--words 8000 --width 32 --lr 2",
@@ -40,7 +40,7 @@ PYTORCH: list[str] = []
 
 
 def run(library: list[str], script: str, arguments: list[str], folder: Path) -> str:
-    """What a script prints; it must succeed, and write nowhere but into the temporary folder."""
+    """Return what a script prints; it must succeed, and write only into the temporary folder."""
     work, temporary = folder / "work", folder / "temporary"
     work.mkdir()
     temporary.mkdir()
@@ -63,6 +63,6 @@ def _environment(temporary: Path) -> dict[str, str]:
 
 
 def curve(output: str) -> list[dict[str, float]]:
-    """The logged steps: each line `step 1  loss 2.3` as {"step": 1.0, "loss": 2.3}."""
+    """Return the logged steps: each line `step 1  loss 2.3` as {"step": 1.0, "loss": 2.3}."""
     lines = [line for line in output.splitlines() if line.startswith("step ")]
     return [{name: float(value) for name, value in re.findall(r"(\w+) (\S+)", x)} for x in lines]

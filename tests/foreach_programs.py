@@ -16,7 +16,7 @@ OTHERS = ("2.0", "2", "other", "[0.5, 2.0]", "torch.tensor(1.5)", "[1.0]", "othe
 
 
 def between(make: Any, low: float = 0.1, high: float = 0.8) -> Any:
-    """Leaves with values between two numbers, where every function has a derivative."""
+    """Return leaves with values between two numbers, where every function has a derivative."""
     leaves = [make(2, 3), make(4)]
     for each in leaves:
         each.data = low + (high - low) * each.detach().sigmoid()
@@ -53,7 +53,7 @@ def binary(name: str, other: str, in_place: bool = False) -> Any:
 
 
 def written(text: str) -> Any:
-    """A program from an expression of `torch`, lists `a`, `b`, `c` and a maker."""
+    """Return a program from an expression of `torch`, lists `a`, `b`, `c` and a maker."""
 
     def program(torch: Any, make: Any) -> Any:
         a, b, c = between(make), between(make), between(make)

@@ -1,7 +1,7 @@
 """Programs of linear algebra that both packages run: the arguments and what is computed of them.
 
-A program is a function of the package and of tensors.  What it returns does not depend on signs
-and phases of vectors, which differ between builds of LAPACK, and it makes its matrices Hermitian,
+A program is a function of the package and of tensors.  Its result does not depend on signs and
+phases of vectors, which differ between builds of LAPACK, and it makes its matrices Hermitian,
 triangular or well-conditioned itself, so that its derivative exists in every direction.
 """
 
@@ -48,24 +48,24 @@ def positive(torch: Any, A: Any) -> Any:
 
 
 def shifted(torch: Any, A: Any, by: float = 3.0) -> Any:
-    """Away from singular matrices."""
+    """Return matrices away from singular ones."""
     return A + by * torch.eye(A.shape[-1], dtype=A.dtype)
 
 
 def factor(torch: Any, A: Any) -> Any:
-    """A lower triangle with a real diagonal that is not zero."""
+    """Return a lower triangle with a real diagonal that is not zero."""
     diagonal = (A * torch.eye(A.shape[-1], dtype=A.dtype)).abs()
     return A.tril(-1) + diagonal + torch.eye(A.shape[-1], dtype=A.dtype)
 
 
 def projectors(V: Any) -> Any:
-    """v v^H of each column: what of a vector does not depend on its phase."""
+    """Return v v^H of each column: the part of a vector that does not depend on its phase."""
     columns = V.mT
     return columns.unsqueeze(-1) * columns.conj().unsqueeze(-2)
 
 
 def quiet(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """A call of a function that PyTorch calls deprecated."""
+    """Call a function that PyTorch calls deprecated, without its warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*args, **kwargs)
@@ -85,7 +85,7 @@ def _eigh(torch, A, **options):
 
 
 def _by_size(torch, values):
-    """Eigenvalues in an order that both builds agree on."""
+    """Return eigenvalues in an order that both builds agree on."""
     order = (values.real + 10 * values.imag).detach().argsort(-1)
     return torch.gather(values, -1, order)
 
@@ -128,7 +128,7 @@ def _lu_unpack(torch, A):
 
 
 def _reflectors(torch, A):
-    """Vectors and scales of reflectors, far from where they lose their inverse."""
+    """Return vectors and scales of reflectors, far from where they lose their inverse."""
     return A.tril(-1), 0.3 + 0.1 * A[..., 0, :]
 
 

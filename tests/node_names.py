@@ -1,7 +1,7 @@
 """What each operation is called in the graph: an expression and the node of its last step.
 
-`test_node_names.py` holds taper to the list; the parity suite holds the list to PyTorch, and looks
-at the saved attributes as well.
+`test_node_names.py` compares taper with the list; the parity suite compares the list with PyTorch,
+and checks the saved attributes as well.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ NODE_NAMES = {
 
 
 def operands(torch: Any) -> dict[str, Any]:
-    """The names that the expressions use, with the same values on both libraries."""
+    """Return the names that the expressions use, with the same values on both libraries."""
     torch.manual_seed(0)
 
     def random(*shape: int) -> Any:

@@ -16,10 +16,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Sample:
-    """Arguments of one call.  Arrays become tensors, also inside lists.
+    """Arguments of one call.  Arrays become tensors, even inside lists.
 
     A float64 (complex128) array is a differentiable input; templates cast it to the dtype under
-    test.  Integer and bool arrays stay as they are.  `Fixed(array)` is a float array that never
+    test.  Integer and bool arrays keep their dtype.  `Fixed(array)` is a float array that never
     requires grad.
     """
 

@@ -19,7 +19,7 @@ load_all()
 
 
 def all_cases() -> list[OpCase]:
-    """Every row of every family."""
+    """Return every row of every family."""
     found: list[OpCase] = []
     for each in pkgutil.iter_modules(opcases.__path__):
         found.extend(importlib.import_module(f"opcases.{each.name}").CASES)
@@ -27,7 +27,7 @@ def all_cases() -> list[OpCase]:
 
 
 def in_place_functions(rows: list[OpCase]) -> list[OpCase]:
-    """The rows of functions such as `exp_`, made of the rows of those that do not write."""
+    """Return the rows of functions such as `exp_`, made of the rows of their twins."""
     present = {case.name for case in rows}
     return [
         OpCase(case.inplace, case.samples, differentiable=False, random=case.random)
@@ -44,13 +44,13 @@ def case_id(case: OpCase) -> str:
 
 
 def samples_of(case: OpCase) -> list[Sample]:
-    """The calls of a row, the same in every run."""
+    """Return the calls of a row, the same in every run."""
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     return list(case.samples(rng))
 
 
 def resolve(package: Any, name: str) -> Callable[..., Any]:
-    """The function behind a dotted name; `Tensor.view` is called with the tensor first."""
+    """Return the function behind a dotted name; `Tensor.view` is called with the tensor first."""
     target = package
     for part in name.split("."):
         target = getattr(target, part)
@@ -58,7 +58,7 @@ def resolve(package: Any, name: str) -> Callable[..., Any]:
 
 
 class Call:
-    """A sample made into a call of one package: tensors from arrays, leaves noted."""
+    """A sample as a call of one package: tensors from arrays, leaves noted."""
 
     def __init__(
         self,
@@ -126,14 +126,14 @@ def _real_name(dtype: str) -> str:
 
 
 def outputs_of(result: Any) -> list[Any]:
-    """The tensors in a result, in order."""
+    """Return the tensors in a result, in order."""
     if isinstance(result, list | tuple):
         return [tensor for each in result for tensor in outputs_of(each)]
     return [result] if hasattr(result, "grad_fn") else []
 
 
 def as_numpy(tensor: Any) -> np.ndarray:
-    """The values of a tensor of either package."""
+    """Return the values of a tensor of either package."""
     tensor = tensor.detach().resolve_conj()
     if str(tensor.dtype) in ("torch.bfloat16", "torch.float16"):
         tensor = tensor.float()

@@ -1,4 +1,4 @@
-"""What a program notes on one package, to be compared with what it notes on the other.
+"""What a program notes on one package, to compare with what it notes on the other.
 
 A program is a function `program(torch, log)` of a package and a `Log`.
 """
@@ -13,7 +13,7 @@ from both_packages import assert_same_tensor
 
 
 def graph_text(node):
-    """The names of the nodes behind a tensor, and what they saved, without its values."""
+    """Return the names of the nodes behind a tensor, and what they saved, without its values."""
     if node is None:
         return "None"
     saved = []
@@ -63,7 +63,7 @@ class Log:
 
 
 def compare(real_torch: Any, program: Any, factor: float = 10.0) -> None:
-    """The program notes on taper what it notes on PyTorch, which is handed over."""
+    """Assert that the program notes on taper what it notes on PyTorch, which is passed in."""
     logs = []
     for package in (taper, real_torch):
         package.manual_seed(0)

@@ -19,7 +19,7 @@ _RESULT = "\n=>\n"
 
 
 def programs_of(path: Path) -> list[Any]:
-    """The program and the text of each block, as parameters named by their first line."""
+    """Return the program and the text of each block, as parameters named by their first line."""
     found = []
     for block in path.read_text().strip("\n").split(_SEPARATOR):
         program, _, expected = block.partition(_RESULT)
@@ -29,7 +29,7 @@ def programs_of(path: Path) -> list[Any]:
 
 
 def text_of(torch: Any, program: str) -> str:
-    """What a program gives on a package, as text."""
+    """Return what a program gives on a package, as text."""
     names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "tensor": torch.tensor}
     names |= {"np": np, "math": math, "inf": math.inf, "nan": math.nan}
     statements, _, expression = program.rpartition("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 # The packages whose public functions and classes show how they are used.  Those that only answer
-# for devices, compilers and networks that are not there (`cuda`, `jit`, `distributed` ...) do not.
+# for absent devices, compilers and networks (`cuda`, `jit`, `distributed` ...) do not.
 SHOWN = """
 taper taper.amp taper.autograd taper.autograd.forward_ad taper.autograd.functional
 taper.autograd.graph taper.autograd.profiler taper.distributions taper.distributions.constraints
@@ -23,6 +23,6 @@ taper.vision.transforms.v2 taper.vision.transforms.v2.functional taper.vision.ut
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """What `from module import *` brings."""
+    """Return what `from module import *` brings."""
     names = getattr(module, "__all__", None) or dir(module)
     return [name for name in names if not name.startswith("_")]

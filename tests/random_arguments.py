@@ -1,11 +1,11 @@
 """Random arguments for public functions, and what counts as an error from inside (M5).
 
 An error is *from inside* if no line of the library raised it on purpose and its type says that the
-library did not look at its arguments: AttributeError, KeyError, NameError (UnboundLocalError),
+library did not check its arguments: AttributeError, KeyError, NameError (UnboundLocalError),
 ZeroDivisionError, AssertionError, RecursionError, MemoryError, SystemError, StopIteration; and
-IndexError, unless the user's own index is what Python or NumPy complains about.  On purpose means
-that the innermost frame stands at a `raise` statement.  TypeError, ValueError and OverflowError
-are the caller's, whoever raises them; so is all that the call itself refuses.
+IndexError, unless Python or NumPy complains about the user's own index.  On purpose means that the
+innermost frame is at a `raise` statement.  TypeError, ValueError and OverflowError are the caller's
+fault, whoever raises them; so is everything that the call itself refuses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FROM_INSIDE = (
     IndexError,
 )
 
-# These change the state of the process, wait for somebody, or take code to run.
+# These change the state of the process, wait for another one, or take code to run.
 SKIPPED = frozenset(
     """
     set_default_device set_default_dtype set_default_tensor_type set_flush_denormal seed
@@ -48,7 +48,7 @@ SKIPPED = frozenset(
 
 
 def public_functions() -> Iterator[tuple[str, Callable[..., Any], bool]]:
-    """Name, function, and whether its first argument is a tensor on which it is a method."""
+    """Return name, function, and whether it is a method on its first argument, a tensor."""
     places = {
         "": taper,
         "nn.functional.": taper.nn.functional,
@@ -68,7 +68,7 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any], bool]]:
 
 
 def tensor(rng: random.Random) -> taper.Tensor:
-    """A small tensor of some dtype, shape and layout."""
+    """Return a small tensor of some dtype, shape and layout."""
     shape = rng.choice([(), (0,), (1,), (3,), (2, 3), (3, 3), (0, 2), (2, 3, 4), (1, 2, 4, 4)])
     kind = rng.choice("float32 float32 float64 int64 int64 bool uint8 complex64 bfloat16".split())
     numbers = np.random.default_rng(rng.randrange(1000)).standard_normal(shape) * 3
@@ -81,7 +81,7 @@ def tensor(rng: random.Random) -> taper.Tensor:
 
 
 def argument(rng: random.Random) -> Any:
-    """A value that some function takes, or none does."""
+    """Return a value that some function takes, or none does."""
     if rng.random() < 0.45:
         return tensor(rng)
     makers: list[Callable[[], Any]] = [
@@ -103,7 +103,7 @@ def argument(rng: random.Random) -> Any:
 
 
 class TooLongError(Exception):
-    """A call that was ended."""
+    """A call had to be ended."""
 
 
 def _end(*_: Any) -> None:
@@ -111,7 +111,7 @@ def _end(*_: Any) -> None:
 
 
 def is_from_inside(error: BaseException) -> bool:
-    """Whether an error is one that the library did not mean, see above."""
+    """Return whether an error is one that the library did not intend, see above."""
     if not isinstance(error, FROM_INSIDE):
         return False
     frames = list(traceback.walk_tb(error.__traceback__))
@@ -132,7 +132,7 @@ def is_from_inside(error: BaseException) -> bool:
 def calls(
     seed: int, count: int, seconds: float = 2.0
 ) -> Iterator[tuple[str, list[Any], dict[str, Any], BaseException | None]]:
-    """So many random calls; each with what it raised, a `TooLongError` if it had to be ended."""
+    """Yield random calls; each with what it raised, a `TooLongError` if it had to be ended."""
     rng = random.Random(seed)
     functions = list(public_functions())
     signal.signal(signal.SIGALRM, _end)

@@ -1,7 +1,7 @@
 """Gradients where functions have kinks, ties or poles: expression, place, and what PyTorch gives.
 
-Appendix C of the behaviours, measured with float64.  `test_subgradients.py` holds taper to the list
-and the parity suite holds the list to PyTorch.
+Appendix C of the behaviours, measured with float64.  `test_subgradients.py` compares taper with the
+list, and the parity suite compares the list with PyTorch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 INF, NAN = math.inf, math.nan
 
-# Constants that PyTorch has in single precision, for float64 too.
+# Constants that PyTorch has in single precision, even for float64.
 SIXTH, TINY = 0.1666666716337204, 9.999999960041972e-13
 
 # Of one tensor: expression of `x`, its elements, the gradient of the sum of the result.
@@ -96,7 +96,7 @@ PAIRS: list[tuple[str, float, float, tuple[float, float]]] = [
 
 
 def slopes(torch: Any, expression: str, points: tuple[float, ...]) -> list[float]:
-    """The gradient of the sum of an expression of `x`, at these elements."""
+    """Return the gradient of the sum of an expression of `x`, at these elements."""
     elements = [float(point) for point in points]
     x = torch.tensor(elements, dtype=torch.float64, requires_grad=True)
     eval(
@@ -106,7 +106,7 @@ def slopes(torch: Any, expression: str, points: tuple[float, ...]) -> list[float
 
 
 def pair_of_slopes(torch: Any, expression: str, first: float, second: float) -> list[float]:
-    """The gradients of an expression of two scalars `x` and `y`."""
+    """Return the gradients of an expression of two scalars `x` and `y`."""
     x = torch.tensor(float(first), dtype=torch.float64, requires_grad=True)
     y = torch.tensor(float(second), dtype=torch.float64, requires_grad=True)
     names = {"torch": torch, "F": torch.nn.functional, "x": x, "y": y}

@@ -1,4 +1,4 @@
-"""Attention: blocks change nothing, both ways agree, masks and shared heads mean what they say."""
+"""Attention: blocks change nothing, both ways agree, masks and shared heads have their effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_size_of_the_blocks_does_not_matter(monkeypatch, block, causal):
 def test_both_ways_give_the_same():
     tensors = heads(2, 3, 5, 4)
     blocks = F.scaled_dot_product_attention(*tensors)
-    # a mask that requires grad is the business of the other way
+    # a mask that requires grad takes the other way
     mask = taper.zeros(5, 5, dtype=taper.float64, requires_grad=True)
     operators = F.scaled_dot_product_attention(*tensors, attn_mask=mask)
     assert type(blocks.grad_fn).__name__ == "ScaledDotProductFlashAttentionForCpuBackward0"
@@ -59,7 +59,7 @@ def test_a_row_without_keys_is_zero_and_has_no_gradient():
 
 
 def test_lengths_of_key_and_value_must_agree():
-    """Differs: PyTorch's kernel reads the memory behind."""
+    """Differs: PyTorch's kernel reads memory beyond the end."""
     query, key, _ = heads(1, 1, 4, 3)
     with pytest.raises(RuntimeError, match="Expected size for first two dimensions"):
         F.scaled_dot_product_attention(query, key, key[:, :, :2])

@@ -41,7 +41,7 @@ def row(pairs, **options):
 
 
 def test_ratio_is_the_median_over_neighbours():
-    # The machine became ten times slower for the second pair: the ratios do not see it.
+    # The machine became ten times slower for the second pair: the ratios do not show it.
     pairs = list(zip(seconds(1.0, 10.0, 1.2), seconds(2.0, 20.0, 2.0), strict=True))
     found = row(pairs, bar=0.5)
     assert (found.candidate, found.reference, found.ratio) == (1.2, 2.0, 0.5)

@@ -16,7 +16,7 @@ from taper.commands import bench, cli, terminal
 
 @pytest.fixture
 def demo(monkeypatch):
-    """Put a demo in the place of the real one; the test says what its `main` does."""
+    """Replace the demo; the test says what its `main` does."""
 
     def replace(main):
         module = types.ModuleType("taper.commands.demo")

@@ -1,7 +1,7 @@
 """The ways in which a convolution is computed, by size, give the same numbers.
 
-The convolution is compared with its definition, and its two gradients with it: for all arrays,
-sum(convolve(x, w) * g) = sum(x * spread(g, w)) = sum(w * weight_gradient(x, g)).
+The convolution is compared with its definition, and its two gradients with the convolution: for all
+arrays, sum(convolve(x, w) * g) = sum(x * spread(g, w)) = sum(w * weight_gradient(x, g)).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GEOMETRIES = {
     "volumes": ((1, 2, 5, 4, 6), (1, 3, 2, 2, 3, 2), (1, 2, 1), (1, 0, 1), (1, 1, 2)),
     "single places": ((2, 4, 5, 5), (2, 3, 2, 1, 1), (2, 1), (0, 0), (1, 1)),
 }
-# The number of elements from which on work is cut into blocks; the usual one cuts none of these.
+# The number of elements from which work is cut into blocks; the usual one cuts none of these.
 BLOCKS = (kernels.BLOCK, 400, 16)
 
 

@@ -1,4 +1,4 @@
-"""The page that says which of PyTorch's names are there is fresh, and counts rightly."""
+"""The page about which of PyTorch's names exist is fresh, and its counts are right."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_found_c6_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child(
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt at the n-th place of the package where Python looks for signals.
+    """Raises KeyboardInterrupt at the n-th place of the package where Python checks for signals.
 
     That is where a function begins, and where a call of a function in C has ended.
     """
@@ -118,7 +118,7 @@ def modes():
 
 
 def places(block):
-    """Numbers of interruptions: all of a short block; of a long one both ends and some between."""
+    """Return numbers of interruptions: all of a short block; of a long one both ends and some."""
     with Interrupt(10**9) as interrupt, block():
         pass
     total = 10**9 - interrupt.left
@@ -129,7 +129,7 @@ def places(block):
 
 
 def left_on(block):
-    """Where an interruption left something as the block had set it."""
+    """Return where an interruption left something as the block had set it."""
     with block():
         pass
     before = modes()
@@ -160,5 +160,5 @@ BLOCKS = {
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_found_c9_an_interrupted_block_leaves_no_mode_on(name):
-    # Nobody can do anything about an interrupt just before `__exit__` begins.
+    # Nothing can be done about an interrupt just before `__exit__` begins.
     assert set(left_on(BLOCKS[name])) <= {("call", "__exit__")}

@@ -1,7 +1,7 @@
 """The examples in docstrings print what they say, and everything public has one.
 
-Modules are imported as the package imports them: pytest's own collection would import the
-operators a second time, and an operator can be declared only once.
+Modules are imported as the package imports them: pytest's own collection would import the operators
+a second time, and an operator can be declared only once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def of_text(text: str, name: str) -> doctest.DocTest:
 
 
 def docs_of_operators() -> dict[str, str]:
-    """Generated functions belong to no module, so the finder does not see them."""
+    """Return docs of generated functions, which belong to no module that the finder sees."""
     docs = {name: entry.doc for name, entry in registry.items()}
     for entry in registry.values():
         in_place = entry.lazy_functions.get("inplace")
@@ -78,7 +78,7 @@ def test_operators_and_composites_have_an_example():
 
 
 def public(namespace: str) -> Iterator[tuple[str, Any]]:
-    """Functions and classes of a namespace; exceptions and enumerations are read, not called."""
+    """Yield functions and classes of a namespace; exceptions and enumerations are not called."""
     module = importlib.import_module(namespace)
     for name in public_names(module):
         value = getattr(module, name)
@@ -96,7 +96,7 @@ def docs_that_are_run() -> frozenset[str]:
 
 @pytest.mark.parametrize("namespace", SHOWN)
 def test_public_functions_and_classes_have_an_example(namespace):
-    """All but those that refuse to do anything, and say so in their first word."""
+    """All do but those that refuse to do anything, and say so in their first word."""
     docs = {name: value.__doc__ or "" for name, value in public(namespace)}
     assert docs
     silent = [name for name, doc in docs.items() if ">>>" not in doc and doc[:7] != "Refused"]
@@ -105,7 +105,7 @@ def test_public_functions_and_classes_have_an_example(namespace):
 
 @pytest.mark.parametrize("namespace", SHOWN)
 def test_examples_of_functions_that_no_module_holds(namespace):
-    """Those made by other functions, which the finder does not see either."""
+    """These are made by other functions, so the finder does not see them either."""
     docs = {inspect.cleandoc(value.__doc__ or ""): name for name, value in public(namespace)}
     rest = {doc: name for doc, name in docs.items() if doc not in docs_that_are_run()}
     assert failures([of_text(doc, name) for doc, name in rest.items()]) == ""

@@ -1,4 +1,4 @@
-"""Fourier transforms: inverses, energies, precision, and that reading them costs no import."""
+"""Fourier transforms: inverses, energies, precision, and that looking at the package is cheap."""
 
 from __future__ import annotations
 

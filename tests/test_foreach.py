@@ -19,7 +19,7 @@ def leaves():
 
 
 def checked(function, *lists):
-    """gradcheck and gradgradcheck of a function of lists."""
+    """Run gradcheck and gradgradcheck of a function of lists."""
     sizes = [len(each) for each in lists]
 
     def flat(*tensors):

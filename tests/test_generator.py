@@ -1,7 +1,7 @@
 """The generator and the distributions on arrays, against numbers obtained from PyTorch 2.13.
 
-Single precision and integers must agree bit by bit anywhere. Double precision asks the C library
-for logarithms, sines and cosines, which may differ in the last bit between systems.
+Single precision and integers must agree bit by bit everywhere.  Double precision uses the C
+library's logarithms, sines and cosines, which may differ in the last bit between systems.
 """
 
 import copy

@@ -17,7 +17,7 @@ def dtypes_of(case):
 
 
 def function_of(call):
-    """The call as a function of its differentiable inputs."""
+    """Return the call as a function of its differentiable inputs."""
 
     def function(*leaves):
         replaced = dict(zip(map(id, call.leaves), leaves, strict=True))

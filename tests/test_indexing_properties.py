@@ -1,6 +1,6 @@
 """`x[index]` and `x[index] = value` for any mixture of indices, against NumPy.
 
-NumPy counts integers among the advanced indices, PyTorch does not: so the reference takes the
+NumPy counts integers among the advanced indices, PyTorch does not.  So the reference takes the
 integers first, one dimension after the other, and leaves the rest to NumPy.
 """
 
@@ -20,7 +20,7 @@ CALM = settings(max_examples=200, deadline=None)
 
 @st.composite
 def indexed(draw):
-    """A shape, an index for it with arrays in the place of tensors."""
+    """Return a shape, and an index for it with arrays instead of tensors."""
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     together = tuple(draw(st.lists(st.integers(0, 3), min_size=1, max_size=2)))
     entries = []
@@ -52,12 +52,12 @@ def indexed(draw):
             entries.append(array.tolist() if as_list else array)
             left = left[1:]
     if any(each is Ellipsis for each in entries):
-        entries += [slice(None)] * len(left)  # else the dots would take these dimensions
+        entries += [slice(None)] * len(left)  # otherwise the dots would take these dimensions
     return shape, tuple(entries)
 
 
 def without_dots(entries, ndim):
-    """The index with Ellipsis written out; None if it asks for too many dimensions."""
+    """Return the index with Ellipsis written out; None if it has too many dimensions."""
     taken = sum(each is not None and each is not Ellipsis for each in entries)
     result = []
     for each in entries:
@@ -66,7 +66,7 @@ def without_dots(entries, ndim):
 
 
 def reference(array, entries):
-    """NumPy's view or copy, integers first."""
+    """Return NumPy's view or copy, integers first."""
     rest = []
     dim = 0
     for each in without_dots(entries, array.ndim):
@@ -125,7 +125,7 @@ def test_the_gradient_goes_back_to_the_places_that_were_read(case):
     expected = np.zeros(math.prod(shape))
     np.add.at(expected, places.ravel(), weights.ravel())
     np.testing.assert_allclose(grad.detach().numpy().ravel(), expected)
-    # The second derivative of a linear function is zero, and the graph of the first says so.
+    # The second derivative of a linear function is zero, and the graph of the first shows it.
     assert not grad.requires_grad
 
 

@@ -1,4 +1,4 @@
-"""How results lie in memory: strides that PyTorch 2.13 shows for the same expressions (E1, W31)."""
+"""How results are laid out in memory: PyTorch 2.13's strides for the same expressions (E1, W31)."""
 
 from __future__ import annotations
 

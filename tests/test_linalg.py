@@ -207,7 +207,7 @@ def test_singular_values_are_computed_alone_where_no_gradient_is_wanted():
 def test_the_pivot_is_the_first_of_the_largest():
     A = matrix([[1.0, 0.0, 1.0], [-2.0, 1.0, 0.0], [2.0, 5.0, 1.0]])
     assert linalg.lu_factor(A).pivots.tolist() == [2, 3, 3]
-    # |re| + |im|, as LAPACK compares
+    # |re| + |im|, which LAPACK compares
     A = taper.tensor([[3.0 + 0j, 1], [2.2 + 2.2j, 1]], dtype=taper.complex128)
     assert linalg.lu_factor(A).pivots.tolist() == [2, 2]
 
@@ -276,7 +276,7 @@ def test_least_squares_of_a_lost_rank_are_the_shortest(driver):
 
 
 def test_the_rank_that_gelsy_cuts():
-    """The columns that are taken first are the longest; what is cut is not the smallest value."""
+    """The columns taken first are the longest; what is cut is not the smallest value."""
     A = np.diag([5.0, 2.0, 0.1])
     A[0, 2] = 0.5
     b = np.array([1.0, 1.0, 1.0])
@@ -367,7 +367,7 @@ def test_older_names_warn(call, text):
 
 
 def test_found_w30_gelsy_exchanges_columns():
-    """W30: PyTorch gives 0.23973 and 0.24023 in turn, as its uninitialised pivots happen to be."""
+    """W30: PyTorch gives 0.23973 and 0.24023 at random, depending on its uninitialised pivots."""
     a, b = taper.tensor([[1.0, 2], [3, 4], [5, 6.1]]), taper.tensor([[1.0], [2], [3]])
     found = taper.linalg.lstsq(a, b, driver="gelsy", rcond=0.5)
     assert found.solution.flatten().tolist() == pytest.approx([0.239728, 0.308199], abs=1e-5)

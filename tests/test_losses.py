@@ -1,4 +1,4 @@
-"""What the rows of `opcases` cannot say of losses: warnings, limits, refused gradients.
+"""What the rows of `opcases` cannot say about losses: warnings, limits, refused gradients.
 
 The numbers are PyTorch 2.13's.
 """

@@ -16,7 +16,7 @@ def ones(*shape, grad=True):
 
 
 def nodes(tensor):
-    """The names of the nodes below a tensor, nested as the graph is."""
+    """Return the names of the nodes below a tensor, nested as the graph is."""
 
     def name(node):
         if node is None:
@@ -72,7 +72,7 @@ def test_the_gradient_of_a_transposed_weight_becomes_grad_without_a_copy():
     result = linear(taper.ones(2, 3), weight)
     node = result.grad_fn
     found = []
-    # Only the address: who holds the gradient itself makes the copy necessary.
+    # Only the address: holding the gradient itself would make the copy necessary.
     node.next_functions[1][0].register_hook(
         lambda inputs, outputs: found.append(inputs[0].data_ptr())
     )

@@ -14,7 +14,9 @@ import taper
 from taper.arrays import special_functions
 from taper.arrays.native import native
 from taper.autograd import engine
+from taper.autograd.node import LEAF, Node
 from taper.autograd.provenance import is_internal
+from taper.autograd.state import local
 from taper.optim import packs, programs
 
 needs_native = pytest.mark.skipif(native is None, reason="the native module is not built, or off")
@@ -40,7 +42,7 @@ CASES = [(name, options) for name, each in OPTIMIZERS.items() for options in eac
 
 
 def trained(name, options, dtype):
-    """The bits of parameters and states after eight steps; one parameter is larger than a block."""
+    """Return the bits of parameters and states after eight steps; one parameter exceeds a block."""
     generator = taper.Generator().manual_seed(1)
     shapes = [(3, 4), (5,), (), (2500,), (0, 3)]
     params = [
@@ -215,51 +217,92 @@ def test_one_of_two_is_selected():
     assert native.select(mask[:1], first, second) is None
 
 
-def graphs():
-    weight = taper.ones(2, requires_grad=True)
-    kept = taper.ones(2, requires_grad=True)
-    kept_node = (kept * 1).grad_fn.next_functions[0][0]
-    shared = weight * kept
-    yield [(shared * shared + shared).sum().grad_fn], kept_node
-    yield [taper.cat([weight, kept, weight]).grad_fn, shared.grad_fn], kept_node
-    yield [weight], kept_node
-    first, second = taper.stack([weight, kept]).unbind()
-    yield [(first * second).exp().grad_fn], kept_node
-
-
 @needs_native
-def test_edges_are_counted_alike():
-    for roots, _ in graphs():
-        python, natively = engine._count_in_python(roots), native.count_incoming(roots)
-        assert set(python[0]) == set(natively[0])
-        assert [python[0][node] for node in python[0]] == [natively[0][node] for node in python[0]]
-        assert set(python[1]) == set(natively[1])
-
-
-@needs_native
-def test_only_graphs_are_counted():
+def test_only_graphs_are_run():
+    task = engine.GraphTask(False, False, True)
+    task.look_around(local.state)
+    functions = engine.fit, engine.evaluate_leaf, engine.run_late_hooks
+    for roots in ([(object(), 0, None)], [5], 5, [(taper.ones(1, requires_grad=True), 0)]):
+        task.roots = roots
+        with pytest.raises(TypeError):
+            native.run_pass(task, local.state, *functions)
     with pytest.raises(TypeError):
-        native.count_incoming([object()])
-    with pytest.raises(TypeError):
-        native.count_incoming(())
+        native.run_pass(task, None, *functions)
 
 
-@needs_native
-def test_a_first_gradient_is_kept_only_if_nobody_else_has_it():
+class Returns(Node):
+    """Gives the leaf that it leads to an array that a function makes, and keeps its address."""
+
+    _shape, _dtype, _extra, _sequence = (), np.dtype(np.float32), None, 5
+
+    def __init__(self, leaf, make):
+        self._edges, self._edge_nrs, self.make = (leaf,), (LEAF,), make
+
+    def _run(self, grads):
+        made = self.make()
+        self.address = made.ctypes.data
+        return (made,)
+
+    def run(self):
+        engine.run([(self, 0, np.ones((), np.float32))], engine.GraphTask(True, False, True))
+
+
+@pytest.mark.parametrize("native_too", [True, False])
+def test_a_first_gradient_is_kept_only_if_nobody_else_has_it(native_too, monkeypatch):
+    if not native_too:
+        monkeypatch.setattr(engine, "run_pass", None)
+    held = []
+
+    def full(*shape):
+        return np.full(shape, 2, np.float32)
+
+    def holding():
+        held.append(full(2, 3))
+        return held[-1]
+
+    makers = [
+        (True, lambda: full(2, 3)),
+        (True, lambda: full(6).reshape(2, 3)),
+        (False, holding),
+        (False, lambda: holding().reshape(3, 2).reshape(2, 3)),
+        (False, lambda: full(3, 2).T),
+        (False, lambda: full(4, 3)[:2]),
+        (False, lambda: np.broadcast_to(full(1), (2, 3))),
+    ]
+    for kept, make in makers:
+        leaf = taper.ones(2, 3, requires_grad=True)
+        node = Returns(leaf, make)
+        node.run()
+        assert leaf.grad.tolist() == [[2.0] * 3] * 2
+        assert leaf.grad.stride() == (3, 1)
+        assert (leaf.grad.data_ptr() == node.address) is kept
+        leaf.grad.zero_()
+        assert all(each.sum() == 12 for each in held)
+        node.run()  # it has one now
+        assert leaf.grad.tolist() == [[2.0] * 3] * 2
+        assert leaf.grad.data_ptr() != node.address
     leaf = taper.ones(2, 3, requires_grad=True)
-    assert native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
-    assert leaf.grad.tolist() == taper.ones(2, 3).tolist()
-    assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])  # it has one now
-    leaf.grad = None
-    shared = np.ones((2, 3), np.float32)
-    assert not native.first_gradient(leaf, [shared])
-    assert not native.first_gradient(leaf, [np.ones((3, 2), np.float32).T])
-    assert not native.first_gradient(leaf, [np.ones((4, 3), np.float32)[:2]])
-    assert not native.first_gradient(leaf, [None])
-    assert not native.first_gradient(taper.ones(2, 3), [np.ones((2, 3), np.float32)])
-    leaf.register_hook(lambda grad: grad)
-    assert not native.first_gradient(leaf, [np.ones((2, 3), np.float32)])
+    node = Returns(leaf, makers[0][1])
+    leaf.requires_grad_(False)
+    node.run()
     assert leaf.grad is None
+
+
+@pytest.mark.parametrize("native_too", [True, False])
+def test_h10_a_hook_registered_while_its_node_runs_sees_what_the_node_returned(
+    native_too, monkeypatch
+):
+    if not native_too:
+        monkeypatch.setattr(engine, "run_pass", None)
+    leaf, seen = taper.ones(2, 3, requires_grad=True), []
+
+    def make():
+        node.register_hook(lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs)))
+        return np.full((2, 3), 2, np.float32)
+
+    node = Returns(leaf, make)
+    node.run()
+    assert seen == [([[2.0] * 3] * 2, ())]
 
 
 def test_threads_that_meet_in_a_fresh_leaf_lose_no_gradient():

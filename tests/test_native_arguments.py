@@ -1,4 +1,4 @@
-"""The native module given arguments and slots that nobody should give: an error, never a crash."""
+"""The native module with arguments and slots that nobody should give: an error, never a crash."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from taper.arrays.native import native
 
 TENSOR_SLOTS = ("_array", "_counter", "_grad_fn", "_meta", "_output_nr", "_requires_grad", "_view")
 
-# Calls of every function with whatever there is, some of it broken.
+# Calls of every function with all kinds of values, some of them broken.
 RANDOM_CALLS = """
 import random, sys
 import numpy as np
 import taper
-from taper.autograd.accumulate import lock
+from taper.autograd import engine
+from taper.autograd.accumulate import AccumulateGrad, lock
 from taper.autograd.meta import UNSET, AutogradMeta, nobody
 from taper.autograd.node import Node
 from taper.autograd import provenance
@@ -78,6 +79,26 @@ def array():
 def state():
     return broken(State(), ["sequence", "user_code", "mode"])
 
+def task():
+    nodes = [rng.choice([node, node, tensor])() for _ in range(rng.randrange(1, 4))]
+    for _ in range(rng.randrange(3)):  # longer ways, some of them round in a circle
+        made = node()
+        made._edges = tuple(rng.choice([*nodes, None, made]) for _ in range(3))
+        made._edge_nrs = rng.choice([(0, 0, 0), (-1, 0, 1), (0, 0), ("x", 0, 0), 5])
+        nodes.append(made)
+    made = engine.GraphTask(rng.random() < 0.5, rng.random() < 0.2, True)
+    made.roots = [
+        (each, rng.choice([0] * 12 + [1, -1, "x"]), rng.choice([array(), np.ones(2, "f4"), None]))
+        for each in nodes
+    ]
+    made.look_around(State())
+    made.plain_leaves = rng.random() < 0.7
+    made.needed = rng.choice([None] * 7 + [set(nodes[1:]), 5])
+    if rng.random() < 0.3:
+        made.watched = True
+        made.evaluate = lambda node, grads, task: rng.choice([None, (), grads, 5, [grads] * 5])
+    return made
+
 class Truth:
     def __bool__(self):
         raise ValueError("no truth")
@@ -99,10 +120,8 @@ def likely(name):
     if name == "record":
         pairs = [rng.choice([tensor(), None]), rng.choice([True, False, Truth(), 1])]
         return [node(), array(), state(), sys._getframe(), None, *(pairs * rng.randrange(3))]
-    if name == "first_gradient":
-        return [tensor(), [np.ones(rng.choice([(), 2, (1, 1)]))]]
-    if name == "count_incoming":
-        return [[rng.choice([node, tensor])() for _ in range(rng.randrange(1, 4))]]
+    if name == "run_pass":
+        return [task(), state(), engine.fit, engine.evaluate_leaf, engine.run_late_hooks]
     if name == "run_rule":
         program = bytes(rng.randrange(12 if not place % 5 else 6) for place in range(20))
         columns = tuple([np.ones(size, "f4") for size in (3, 2000)] for _ in range(2))
@@ -119,7 +138,7 @@ def likely(name):
 def tell_again():
     native.know_tensor(taper.Tensor)
     native.know_nodes(Node, State)
-    native.know_leaves(AutogradMeta, nobody, UNSET, lock)
+    native.know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)
     native.know_frames(provenance.internal, lambda frame: frame)
 
 names = [name for name in dir(native) if not name.startswith("_")]
@@ -140,7 +159,7 @@ x = taper.ones(2, requires_grad=True)
 assert x.grad.tolist() == [2.0, 2.0]
 """
 
-# Leaves and results without one of their slots, in every use that C has a part in.
+# Leaves and results without one of their slots, in every use that involves C.
 DELETED_SLOTS = """
 import taper
 
@@ -199,7 +218,7 @@ def test_found_c1_a_tensor_without_a_slot_is_an_error():
         assert any(f"AttributeError 'Tensor' object has no attribute '{slot}'" in x for x in lines)
 
 
-# The operations of `native/rules.c`, in its order, with what NumPy has for each.
+# The operations of `native/rules.c`, in its order, with NumPy's function for each.
 OPERATIONS = [
     np.add,
     np.subtract,

@@ -35,7 +35,7 @@ def test_batch_norm_in_training_gives_the_numbers_of_pytorch():
 
 
 def test_running_statistics_are_no_write_in_place():
-    """PyTorch leaves their version alone, so an old graph can still run backward."""
+    """PyTorch leaves their version unchanged, so an old graph can still run backward."""
     x, mean, var, weight, bias = inputs()
     first = F.batch_norm(x, mean, var, weight, bias, training=True)
     F.batch_norm(x, mean, var, weight, bias, training=True)

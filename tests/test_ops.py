@@ -9,9 +9,10 @@ import pytest
 
 import taper
 from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
+from taper.opdef import registry
 
 DETERMINISTIC = [case for case in CASES if not case.random]
-# What an in-place operator does to its input is what its twin's row checks.
+# The row of the twin checks what an in-place operator does to its input.
 WITHOUT_WRITING = [case for case in DETERMINISTIC if not case.name.endswith("_")]
 ABOUT_STRIDES = """
     view as_strided stride is_contiguous empty_strided view_as_complex resize_ resize_as_
@@ -59,7 +60,7 @@ def test_layout_of_the_inputs_does_not_matter(case):
 
 
 def _strided(array):
-    """The same values with other strides: transposed memory."""
+    """Return the same values with other strides: transposed memory."""
     return np.asfortranarray(array) if array.ndim > 1 else array
 
 
@@ -155,3 +156,32 @@ def test_bad_input_raises_and_changes_nothing(case, raises):
     for tensor, array in zip(call.tensors, before, strict=True):
         np.testing.assert_array_equal(as_numpy(tensor), array)
         assert tensor._version == 0
+
+
+HALF = [
+    (case, dtype)
+    for case in DETERMINISTIC
+    for dtype in ("float16", "bfloat16")
+    if dtype in case.forward_dtypes and getattr(registry.get(case.name), "upcast", False)
+]
+
+
+@pytest.mark.parametrize(("case", "dtype"), HALF, ids=lambda each: getattr(each, "name", each))
+def test_half_precision_is_computed_in_single_precision_and_rounded_once(case, dtype):
+    for sample in samples_of(case):
+        call = Call(taper, case, sample, dtype)
+        found = outputs_of(call())
+        call.args, call.kwargs = _single(call.args), _single(call.kwargs)
+        for half, single in zip(found, outputs_of(call()), strict=True):
+            wanted = getattr(taper, dtype) if single.is_floating_point() else single.dtype
+            assert half.dtype is wanted
+            np.testing.assert_array_equal(as_numpy(half), as_numpy(single.to(wanted)))
+
+
+def _single(values):
+    if isinstance(values, dict):
+        return dict(zip(values, _single(list(values.values())), strict=True))
+    if isinstance(values, list | tuple):
+        return type(values)(map(_single, values))
+    is_half = isinstance(values, taper.Tensor) and values.dtype in (taper.float16, taper.bfloat16)
+    return values.float() if is_half else values

@@ -43,7 +43,7 @@ def names(events):
 
 
 def printed(program):
-    """What a program prints in a process of its own."""
+    """Return what a program prints in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -80,7 +80,7 @@ def test_a_wrong_schedule_is_refused():
 
 
 def cycles(count, plan, **options):
-    """What `on_trace_ready` saw: the step, and the events of the cycle."""
+    """Return what `on_trace_ready` saw: the step, and the events of the cycle."""
     seen = []
 
     def ready(profiler):
@@ -99,7 +99,7 @@ STEP = ["ProfilerStep*", "aten::ones", "aten::exp"]
 def test_each_cycle_is_recorded_by_itself():
     plan = schedule(wait=1, warmup=1, active=2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that events are cleared is said once in a process
+        warnings.simplefilter("ignore")  # the note that events are cleared comes once in a process
         assert cycles(8, plan) == [(4, STEP * 2), (8, STEP * 2)]
 
 

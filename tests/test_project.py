@@ -35,7 +35,7 @@ EXTRAS = {"rich", "safetensors", "PIL", "cupy", "matplotlib", "mpi4py", "IPython
 
 
 def name_of(path: Path) -> str:
-    """`src/taper/autograd/node.py` -> `taper.autograd.node`."""
+    """Return `taper.autograd.node` for `src/taper/autograd/node.py`."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -77,7 +77,7 @@ def is_type_checking(node: ast.AST) -> bool:
 
 
 def walk(node: ast.AST, inside_function: bool = False):
-    """(node, stands in a function) for all nodes that exist when the program runs."""
+    """Yield (node, stands in a function) for all nodes that exist when the program runs."""
     for child in ast.iter_child_nodes(node):
         if is_type_checking(child):
             yield from walk(ast.Module(child.orelse, []), inside_function)
@@ -90,7 +90,7 @@ def walk(node: ast.AST, inside_function: bool = False):
 
 
 def imports_of(path: Path) -> list[tuple[str, bool, int]]:
-    """(module, stands in a function, line) for each import of a file."""
+    """Yield (module, stands in a function, line) for each import of a file."""
     module, is_package = name_of(path), path.name == "__init__.py"
     return [
         (name, inside, node.lineno)
@@ -100,7 +100,7 @@ def imports_of(path: Path) -> list[tuple[str, bool, int]]:
 
 
 def rooms() -> list[tuple[str, list[str]]]:
-    """Who may import whom: the picture in docs/architecture.md, rows from the top."""
+    """Return who may import whom: the picture in docs/architecture.md, rows from the top."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     found: list[tuple[str, list[str]]] = []
     for line in re.findall(r"^```rooms\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[
@@ -117,7 +117,7 @@ ROOMS = rooms()
 
 
 def row_of(module: str) -> int | None:
-    """The row of a module in the picture: that of its name, or of the innermost package named."""
+    """Return the row of a module in the picture: of its name, or of the innermost package named."""
     inner = module.partition(".")[2] or "taper"
     fitting = [
         (len(member), index)
@@ -260,7 +260,7 @@ def test_only_parity_tests_and_benchmarks_know_torch():
 
 
 def test_imports_are_seen():
-    """The reader of imports itself: relative, late, computed and type-checking ones."""
+    """The reader of imports sees relative, late, computed and type-checking ones."""
     source = (
         "from . import node\nfrom .. import tensor\nfrom ..ops import x\nimport numpy as np\n"
         "if TYPE_CHECKING:\n    import never\nelse:\n    import numpy\n"
@@ -298,14 +298,11 @@ MOST_BODY_LINES = 40
 
 # Functions whose bodies are longer, and why.
 LONG_FUNCTIONS = {
-    ("taper.autograd.engine", "_loop"): "a call for each node or edge costs more than it hides",
-    ("taper.autograd.engine", "run_carefully"): "the order of hooks is the subject",
     ("taper.autograd.custom_forward", "apply_function"): "the order of steps is the subject",
     ("taper.autograd.backward", "grad"): "half of it checks arguments",
     ("taper.opdef.backward", "_formula_arguments"): "one case for each kind of value",
     ("taper.opdef.backward", "apply_source"): "the text of one function",
-    ("taper.opdef.compiler", "_add_saving"): "one case for each kind of value",
-    ("taper.opdef.compiler", "_add_edges"): "the text of one step",
+    ("taper.opdef.recording", "_add_saving"): "one case for each kind of value",
     ("taper.opdef.compiler", "wrapper_source"): "the text of one function",
     ("taper.opdef.nodes", "apply_slowly"): "the twin of generated text, in its order",
     ("taper.ops.index.embedding_bag", "functional_embedding_bag"): "half of it checks arguments",
@@ -313,7 +310,7 @@ LONG_FUNCTIONS = {
 
 
 def body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of a function's body; signatures are PyTorch's, and docstrings may be long."""
+    """Return the lines of a function's body; signatures are PyTorch's, docstrings may be long."""
     first = function.body[0]
     if ast.get_docstring(function) is not None and len(function.body) > 1:
         first = function.body[1]
@@ -369,7 +366,7 @@ def test_package_has_an_init(folder):
 
 
 def tracked_files() -> list[Path]:
-    """What is, or is about to be, in the repository; in an unpacked archive all files."""
+    """Return what is, or is about to be, in the repository; in an unpacked archive all files."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listed.returncode == 0:
@@ -393,13 +390,13 @@ def test_no_path_of_one_machine():
 
 
 def blocks(text: str) -> list[tuple[int, str]]:
-    """(line, text) of each block that is marked as an interactive session."""
+    """Return (line, text) of each block that is marked as an interactive session."""
     found = re.finditer(r"^```pycon\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     return [(text.count("\n", 0, match.start(1)), match[1]) for match in found]
 
 
 def failures(examples: list[tuple[int, str]], name: str, names: dict) -> tuple[int, str]:
-    """Run examples in one namespace; returns how many there were and what went wrong."""
+    """Run examples in one namespace; return how many there were and what went wrong."""
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     output: list[str] = []
     tried = 0

@@ -11,7 +11,7 @@ CALLS = 12_000
 
 @pytest.fixture(autouse=True)
 def little_memory():
-    """What asks for more than a few GB is to be refused, not to be paged."""
+    """Refuse to allocate more than a few GB, instead of swapping."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, before[1]))
     yield

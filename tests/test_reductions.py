@@ -1,4 +1,4 @@
-"""What the rows of `opcases` cannot say of reductions: ties, NaN, precision, warnings, layouts.
+"""What the rows of `opcases` cannot say about reductions: ties, NaN, precision, warnings, layouts.
 
 The numbers are PyTorch 2.13's.
 """

@@ -67,7 +67,7 @@ def test_differentiable_operators_have_a_forward_rule(entry):
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=by_name)
 def test_formulas_have_no_hidden_inputs(entry):
-    """A formula that closes over a value escapes the table: it would be saved by nobody."""
+    """A formula that closes over a value escapes the table: nothing would save the value."""
     for formula in entry.formulas:
         assert formula.function.__closure__ is None
         assert formula.function.__name__ != "<lambda>"
@@ -106,7 +106,7 @@ def test_an_operator_cannot_be_declared_twice():
 
 
 def test_the_names_on_demand_are_fresh():
-    """In a process of its own, since here families are loaded that `import taper` leaves alone."""
+    """In a process of its own, since here families are loaded that `import taper` does not load."""
     command = [sys.executable, str(ROOT / "tools" / "operator_names.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (ROOT / "src/taper/ops/provided.py").read_text() == done.stdout, "run `make docs`"
@@ -124,7 +124,7 @@ def test_generated_code_is_shown_on_request(capsys):
 
 
 def test_families_on_demand_bring_their_names():
-    """In a fresh process: what nobody has loaded is there as soon as it is named."""
+    """In a fresh process: an unloaded family is there as soon as it is named."""
     program = """
 import taper
 from taper.ops import on_demand

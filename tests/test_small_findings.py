@@ -1,4 +1,4 @@
-"""Small things in which a comparison from outside found taper to differ from PyTorch 2.13."""
+"""Small differences from PyTorch 2.13 that an outside comparison found."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_scatter_with_reduce_and_a_masked_scatter_of_bytes_warn_of_their_end():
 
 
 def messages_of(call):
-    """What a call warns of, each time."""
+    """Return what a call warns of, each time."""
     always = taper.is_warn_always_enabled()
     taper.set_warn_always(True)
     try:

@@ -31,7 +31,7 @@ def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def texts(directory: Path) -> dict[str, str]:
-    """The stubs in a directory by their path."""
+    """Return the stubs in a directory by their path."""
     stubs = sorted(directory.rglob("*.pyi"))
     return {str(path.relative_to(directory)): path.read_text() for path in stubs}
 
@@ -58,7 +58,7 @@ def test_the_stub_has_every_public_name():
 def test_no_function_gives_a_type_that_says_nothing():
     everything = "".join(texts(PACKAGE).values())
     results = set(re.findall(r"^ *def (\w+)\(.*\) -> Any:", everything, flags=re.MULTILINE))
-    # A pool gives indices or not as a bool says, which need not be a literal.
+    # A pool returns indices or not depending on a bool, which need not be a literal.
     assert {name for name in results if name[0] != "_" and "pool" not in name} == {"named_tuple"}
 
 
@@ -74,10 +74,10 @@ def test_the_package_says_that_it_is_typed():
 
 
 def by_mypy(program: Path) -> list[tuple[int, str]]:
-    """(line, kind of error) that mypy finds in a program of somebody who uses taper."""
+    """Return (line, kind of error) that mypy finds in a user's program."""
     pytest.importorskip("mypy", reason="mypy comes with the dev extra")
     options = ["--strict", "--config-file=", "--follow-imports=silent"]
-    # A cache for each: two checkers at once do not get along in one.
+    # A cache for each: two checkers at once disturb each other in one.
     options.append(f"--cache-dir=.mypy_cache/{program.stem}")
     checker = run("-m", "mypy", *options, str(program), MYPYPATH=str(ROOT / "src"))
     found = re.findall(r":(\d+): error: .*\[([\w-]+)\]$", checker.stdout, flags=re.MULTILINE)
@@ -86,7 +86,7 @@ def by_mypy(program: Path) -> list[tuple[int, str]]:
 
 
 def by_pyright(program: Path) -> list[tuple[int, str]]:
-    """(line, message) of the errors that pyright finds; its settings are in pyproject.toml."""
+    """Return (line, message) of the errors that pyright finds; pyproject.toml has its settings."""
     pytest.importorskip("pyright", reason="pyright comes with the dev extra")
     checker = run("-m", "pyright", "--outputjson", "--pythonpath", sys.executable, str(program))
     found = json.loads(checker.stdout)
@@ -120,6 +120,6 @@ def test_an_editor_completes_and_documents_the_methods_of_a_tensor():
     assert len(names) > 600
     assert {"relu", "add_", "grad_fn", "backward", "shape", "T", "max"} <= set(names)
     (found,) = program.help(3, 5)
-    assert found.docstring(raw=True).startswith("Exponentials along a dimension")
+    assert found.docstring(raw=True).startswith("Turn numbers into probabilities")
     (kind,) = jedi.Script("import taper\nx = taper.ones(3).exp()\nx", project=project).infer(3, 0)
     assert kind.name == "Tensor"

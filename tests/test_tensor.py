@@ -14,7 +14,7 @@ from taper.userwarning import warn_once
 
 
 def given_warnings(function):
-    """The texts of the warnings of a call."""
+    """Return the texts of the warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         function()

@@ -16,7 +16,7 @@ NAN, INF = math.nan, math.inf
 
 
 def failure(actual, expected, error=AssertionError, check=assert_close, **options):
-    """The text with which a comparison fails."""
+    """Return the text with which a comparison fails."""
     with pytest.raises(error) as caught:
         check(actual, expected, **options)
     return str(caught.value)

@@ -24,7 +24,7 @@ def made(*shape):
         (lambda x: x, (2, 2), (4, 1), 5),
         (lambda x: x.t(), (2, 2), (4, 1), 1),
         (lambda x: x[1:], (2,), (3,), None),
-        (lambda x: x[1:], (2,), (3,), 2),  # partly before what it is written into
+        (lambda x: x[1:], (2,), (3,), 2),  # partly before its destination
         (lambda x: x[0, :1].expand(3), (2,), (2,), None),
     ],
 )

@@ -1,4 +1,4 @@
-"""`taper.utils`: its modules load when first used; hooks and DLPack under PyTorch's names."""
+"""`taper.utils`: its modules load on first use; hooks and DLPack under PyTorch's names."""
 
 from __future__ import annotations
 

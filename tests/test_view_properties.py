@@ -27,7 +27,7 @@ STEPS = st.lists(
 
 
 def both(tensor, array, step):
-    """One view of a tensor, and the same of an array by NumPy's means."""
+    """Return one view of a tensor, and NumPy's equivalent of an array."""
     kind, a, b = step
     ndim = array.ndim
     if kind == "unsqueeze":
@@ -58,7 +58,7 @@ def both(tensor, array, step):
 
 
 def chain(shape, steps, dtype=np.float64):
-    """A tensor, an array of the same numbers, and both after the same views."""
+    """Return a tensor, an array of the same numbers, and both after the same views."""
     array = np.arange(math.prod(shape), dtype=dtype).reshape(shape)
     tensor = taper.tensor(array)
     view, expected = tensor, array
@@ -116,7 +116,7 @@ def test_view_exists_where_numpy_needs_no_copy(shape, steps, data):
         assert tuple(view.view(wanted).shape) == tuple(wanted)
         return
     reference = expected.reshape(wanted)
-    if not np.may_share_memory(reference, expected):  # NumPy 2.0 cannot be told not to copy
+    if not np.may_share_memory(reference, expected):  # NumPy 2.0 has no way to forbid the copy
         with pytest.raises(RuntimeError, match="view size is not compatible"):
             view.view(wanted)
         result = view.reshape(wanted)

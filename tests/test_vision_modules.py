@@ -14,7 +14,7 @@ from taper.nn import functional as F
 
 
 def numbers(*shape):
-    """0, 1, 2, ... in a shape."""
+    """Return 0, 1, 2, ... in a shape."""
     return taper.arange(float(np.prod(shape))).reshape(shape)
 
 

@@ -1,8 +1,8 @@
-"""Every operator under `vmap`: what the rules compute is what a loop over the examples computes.
+"""Every operator under `vmap`: the rules compute what a loop over the examples computes.
 
-The rows of the operator tests are the calls.  A batch is made of a call by rolling the elements of
-its tensors; then the values, the gradients through `vmap`, the pull-back of a batch of cotangents
-and the derivatives along a batch of tangents are compared with the loop.
+The rows of the operator tests are the calls.  A call becomes a batch by rolling the elements of its
+tensors; then the values, the gradients through `vmap`, the pull-back of a batch of cotangents and
+the derivatives along a batch of tangents are compared with the loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROWS = [case for case in CASES if not case.random and case.name not in WITHOUT_B
 
 
 class Batch:
-    """A call of a row with a batch in the place of some of its tensors."""
+    """A call of a row with a batch in place of some of its tensors."""
 
     def __init__(self, case, sample, floating_only):
         self.call = Call(taper, case, sample)
@@ -63,7 +63,7 @@ class Batch:
         return [taper.from_numpy(np.stack(each)) for each in zip(*self.examples, strict=True)]
 
     def loop(self):
-        """The results for the examples one by one; None if there is nothing to compare."""
+        """Return the results for the examples one by one; None if there is nothing to compare."""
         if not self.places:
             return None
         try:

@@ -9,7 +9,7 @@ SHARED = (
     "a single memory location. Please clone() the tensor before performing the operation."
 )
 
-# Asked of PyTorch 2.13; `x` is arange(6.), `i` [1, 2, 0], `m` [True, False].
+# Answers of PyTorch 2.13; `x` is arange(6.), `i` [1, 2, 0], `m` [True, False].
 REFUSED = """
 x[x > 0] = x
 x[taper.tensor([1, 2])] = x[:2]

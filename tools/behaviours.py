@@ -1,7 +1,7 @@
 """Writes `docs/behaviours.md`: which test shows which behaviour of autograd.
 
-The behaviours have ids such as E16; a test carries the id in its name, as in `test_e16_...`.
-What has an id and no test must be named in LATER below, with a word about what it is.
+The behaviours have ids such as E16; a test carries the id in its name, as in `test_e16_...`.  A
+behaviour without a test must be named in LATER below, with a word about what it is.
 
     python tools/behaviours.py > docs/behaviours.md
 """
@@ -53,7 +53,7 @@ _TEST = re.compile(r"test_([a-z])(\d+)_(\w+)")
 
 
 def covered() -> dict[str, list[tuple[str, str]]]:
-    """For each id: the tests that carry it, as (path, name)."""
+    """Return for each id the tests that carry it, as (path, name)."""
     found: dict[str, list[tuple[str, str]]] = {}
     for path in sorted((ROOT / "tests" / "autograd").glob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -65,12 +65,12 @@ def covered() -> dict[str, list[tuple[str, str]]]:
 
 
 def all_ids() -> list[str]:
-    """Every behaviour, in order."""
+    """Return every behaviour, in order."""
     return [f"{letter}{number}" for letter, _, count in SECTIONS for number in range(1, count + 1)]
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     tests = covered()
     lines = [
         "# Behaviours of autograd and their tests",

@@ -1,4 +1,4 @@
-"""What two libraries are compared by: equal inputs, what can be observed of a call, differences.
+"""How two libraries are compared: equal inputs, what can be observed of a call, differences.
 
 `mirror` makes taper's twin of anything of PyTorch's; `attempt` runs a call and keeps its result or
 error and its warnings; `differences` says in which observable things two results differ.  Nothing
@@ -30,9 +30,9 @@ class NoTwinError(Exception):
 
 
 def twin_of_tensor(theirs: torch.Tensor, memo: dict[Any, Any] | None = None) -> taper.Tensor:
-    """Copies the storage, and lays the same strided (conjugate, negative) view over the copy.
+    """Copy the storage, and lay the same strided (conjugate, negative) view over the copy.
 
-    Tensors of one storage and dtype have one copy of it, which `memo` remembers.
+    Tensors of one storage and dtype share one copy of it, which `memo` remembers.
     """
     if theirs.device.type != "cpu" or theirs.layout != torch.strided or theirs.dim() > 64:
         raise NoTwinError
@@ -59,12 +59,12 @@ def twin_of_tensor(theirs: torch.Tensor, memo: dict[Any, Any] | None = None) -> 
 
 
 def is_hidden_view(tensor: Any) -> bool:
-    """Whether it is a view of a leaf, made under no_grad: it has a history once it is used."""
+    """Return whether it is a view of a leaf made under no_grad: using it gives it a history."""
     return tensor.is_leaf and tensor._base is not None and tensor._base.requires_grad
 
 
 def twin_of_name(value: Any) -> Any:
-    """taper's dtype, layout or memory format."""
+    """Return taper's dtype, layout or memory format."""
     try:
         return getattr(taper, str(value).removeprefix("torch."))
     except (AttributeError, NotImplementedError) as error:
@@ -72,7 +72,7 @@ def twin_of_name(value: Any) -> Any:
 
 
 def at_path(root: Any, path: str) -> Any:
-    """The object at a dotted path, or None where taper has no such name."""
+    """Return the object at a dotted path, or None if taper has no such name."""
     for name in path.split("."):
         try:
             root = getattr(root, name, None)
@@ -82,7 +82,7 @@ def at_path(root: Any, path: str) -> Any:
 
 
 def rebound(function: Any, **others: Any) -> Any:
-    """A Python function again, whose `torch` is taper, and others of its names what is given."""
+    """Return a Python function again, with `torch` bound to taper, and other names as given."""
     names = {**function.__globals__, "torch": taper, "F": taper.nn.functional, **others}
     cells = tuple(types.CellType(mirror(each.cell_contents)) for each in function.__closure__ or ())
     code, defaults = function.__code__, mirror(function.__defaults__)
@@ -92,7 +92,7 @@ def rebound(function: Any, **others: Any) -> Any:
 
 
 def mirror(value: Any, memo: dict[Any, Any] | None = None) -> Any:
-    """taper's twin of a value; a tensor that occurs twice is one tensor in the twin too."""
+    """Return taper's twin of a value; a tensor that occurs twice is one tensor in the twin too."""
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
@@ -124,7 +124,7 @@ def mirror(value: Any, memo: dict[Any, Any] | None = None) -> Any:
 
 @dataclass
 class Outcome:
-    """What one call gave: a result or an error, and the warnings on the way."""
+    """What one call gave: a result or an error, and its warnings."""
 
     result: Any = None
     error: Exception | None = None
@@ -143,7 +143,7 @@ def attempt(call: Callable[[], Any]) -> Outcome:
 
 
 def first_line(message: object) -> str:
-    """The first line of a text, without the C++ place where PyTorch raised or warned."""
+    """Return the first line of a text, without the C++ place where PyTorch raised or warned."""
     lines = str(message).strip().splitlines() or [""]
     line = lines[0].split(" (Triggered")[0].split(" Exception raised from")[0].strip()
     return line.replace("-nan", "nan")  # the sign of a NaN depends on the processor
@@ -162,14 +162,14 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def array_of(tensor: Any) -> np.ndarray:
-    # A copy, since PyTorch refuses to resize what it has once lent to NumPy.
+    # A copy, since PyTorch refuses to resize memory that it has once lent to NumPy.
     tensor = tensor.detach().resolve_conj().resolve_neg().clone()
     half = str(tensor.dtype) in ("torch.bfloat16", "torch.float16")
     return np.asarray((tensor.float() if half else tensor).numpy(force=True))
 
 
 def far(ours: Any, theirs: Any, factor: float = 1.0, own_scale: bool = False) -> str:
-    """Where two tensors of one shape differ by more than rounding, or an empty text.
+    """Return where two tensors of one shape differ by more than rounding, or an empty text.
 
     The bound is relative to the largest element; with `own_scale` to each element by itself.
     """
@@ -188,16 +188,16 @@ def far(ours: Any, theirs: Any, factor: float = 1.0, own_scale: bool = False) ->
 
 
 def distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """|one - other|, where equal infinities and two NaN are at distance 0."""
+    """Return |one - other|, where equal infinities and two NaN are at distance 0."""
     with np.errstate(all="ignore"):
         same = (one == other) | (np.isnan(one) & np.isnan(other))
         return np.where(same, 0.0, np.abs(one - other))
 
 
 def no_farther(ours: Any, theirs: Any, exact: Any, factor: float) -> bool:
-    """Whether ours are near to values of higher precision, and as near as theirs at least."""
+    """Return whether ours are near to values of higher precision, at least as near as theirs."""
     pairs = zip(tensors_in(ours), tensors_in(theirs), tensors_in(exact), strict=True)
-    # Of all: what cancels out in one gradient is as large as the others.
+    # Over all gradients: values that cancel out in one are as large as in the others.
     values = [array_of(each) for each in tensors_in(exact)]
     size = max([np.abs(np.where(np.isfinite(v), v, 0)).max(initial=0) for v in values], default=0)
     size = max(size, 1.0)
@@ -207,7 +207,7 @@ def no_farther(ours: Any, theirs: Any, exact: Any, factor: float) -> bool:
         bound = 4 * factor * BOUNDS.get(str(expected.dtype).removeprefix("torch."), 1e-9) * size
         noise = min(bound, BOUNDS["float32"] * size) / 4
         theirs_off = distance(array_of(expected), true).max(initial=0)
-        nearer = min(theirs_off, 50 * bound)  # of what is ill-conditioned
+        nearer = min(theirs_off, 50 * bound)  # for ill-conditioned values
         if not error <= max(noise, nearer, min(bound, 1.5 * theirs_off)):
             return False
     return True
@@ -217,7 +217,7 @@ FLAGS = ("requires_grad", "is_leaf", "is_conj", "is_neg", "is_inference", "node"
 
 
 def flag(tensor: Any, name: str) -> Any:
-    """A property of a tensor, or what asking for it raises."""
+    """Return a property of a tensor, or what asking for it raises."""
     try:
         if name == "node":
             return type(tensor.grad_fn).__name__
@@ -230,7 +230,7 @@ def flag(tensor: Any, name: str) -> Any:
 def tensor_differences(
     ours: Any, theirs: Any, own_scale: bool = False, values: bool = True, factor: float = 1.0
 ) -> Iterator[Difference]:
-    """All in which two tensors differ, worst first."""
+    """Yield all differences of two tensors, worst first."""
     for name in ("dtype", "shape"):
         mine, expected = getattr(ours, name), getattr(theirs, name)
         if str(mine).replace("taper", "torch") != str(expected):
@@ -252,7 +252,7 @@ def tensor_differences(
 
 
 def differences(ours: Any, theirs: Any, **options: Any) -> Iterator[Difference]:
-    """All in which two results differ: tensors, numbers, and collections of them."""
+    """Yield all differences of two results: tensors, numbers, and collections of them."""
     if is_tensor(ours) and is_tensor(theirs):
         yield from tensor_differences(ours, theirs, **options)
     elif isinstance(theirs, list | tuple) and isinstance(ours, list | tuple):
@@ -276,7 +276,7 @@ def differences(ours: Any, theirs: Any, **options: Any) -> Iterator[Difference]:
 
 
 def outcome_differences(ours: Outcome, theirs: Outcome, **options: Any) -> Iterator[Difference]:
-    """All in which two outcomes differ, with the errors and the warnings."""
+    """Yield all differences of two outcomes, with the errors and the warnings."""
     if ours.error is not None or theirs.error is not None:
         mine, expected = (
             "result" if each is None else f"{type(each).__name__}: {first_line(each)}"

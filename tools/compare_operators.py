@@ -46,9 +46,10 @@ DTYPES = (
 # Their values are whatever was in memory.
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty"}
 UNDEFINED |= {"new_empty_strided", "resize_", "resize_as_"}
-# Their vectors are defined up to a sign or a phase: PyTorch's samples say what is defined of them.
+# Their vectors are defined up to a sign or a phase: PyTorch's samples know which functions of them
+# are defined.
 UP_TO_PHASE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank"}
-# Which of equal elements comes first is open, and so are indices and gradients that depend on it.
+# The order of equal elements is undefined, and so are indices and gradients that depend on it.
 TIES = {"topk", "kthvalue", "mode", "sort", "argsort", "msort", "median", "nanmedian"}
 # Listed in CHANGELOG.md under "Differs from PyTorch": operator, form and kind that may differ.
 LISTED = {
@@ -64,9 +65,9 @@ LISTED = {
     ("narrow_copy", "out= strided", "value"): "PyTorch ignores the strides of `out`",
     ("nn.functional.avg_pool3d", "out= strided", "value"): "likewise",
 }
-# Both libraries lose digits in these, and not the same ones.
+# Both libraries lose digits in these, but not the same ones.
 LOSE_DIGITS = ("linalg", "special", "fft", "svd_lowrank", "pca_lowrank", "nn.functional.ctc_loss")
-# What an error may leave out: the samples of one dtype are alike in what they refuse.
+# How many samples of a refused dtype are run: they all refuse alike.
 REFUSED_SAMPLES = 3
 
 
@@ -76,7 +77,7 @@ def listed(key: tuple[str, str, str], name: str, form: str, kind: str) -> bool:
 
 
 class Comparison:
-    """One operator on both libraries, and what was found to differ."""
+    """One operator on both libraries, and the differences found."""
 
     def __init__(self, op: Any, count: int, seed: int) -> None:
         self.op, self.count, self.seed = op, count, seed
@@ -117,7 +118,7 @@ class Comparison:
                 self.compare("", where, theirs, self.ours, sample)
 
     def samples(self, count: int, dtype: torch.dtype, grad: bool = False) -> list[Any]:
-        """The first samples of a dtype, drawn before a run sets the seed again."""
+        """Return the first samples of a dtype, drawn before a run sets the seed again."""
         torch.manual_seed(self.seed)
         found = self.op.sample_inputs("cpu", dtype, requires_grad=grad, set_seed=False)
         return list(islice(found, count))
@@ -155,7 +156,7 @@ class Comparison:
             self.with_out(where, sample)
 
     def with_out(self, where: str, sample: Any) -> None:
-        """`out=` of the right size, laid out otherwise, and empty."""
+        """Run `out=` with a tensor of the right size, of other strides, and an empty one."""
         plain = sample.transform(lambda each: each.detach() if is_tensor(each) else each)
         given = Sample(plain.input, plain.args, plain.kwargs)
         expected = Run(torch, self.op.op, given, None).levels[0].result
@@ -175,7 +176,7 @@ class Comparison:
     def compare(
         self, form: str, where: str, theirs: Any, ours: Any, sample: Any, **more: Any
     ) -> None:
-        """Runs a form of the operator on both, with gradients where the result has them."""
+        """Run a form of the operator on both, with gradients where the result has them."""
         self.calls += 1
         first = Sample(sample.input, sample.args, {**sample.kwargs, **more})
         process = sample.output_process_fn_grad if self.op.name in UP_TO_PHASE else None
@@ -204,7 +205,7 @@ class Comparison:
                 break
 
     def excused(self, level: int, got: Run, wanted: Run, exact: Run) -> bool:
-        """Whether the difference is PyTorch's rounding: its double precision is nearer to us."""
+        """Return whether PyTorch's rounding makes the difference: its float64 is nearer to us."""
         try:
             for each in range(level):
                 exact.follow(exact, each)

@@ -1,9 +1,9 @@
-"""Runs random programs on taper and on PyTorch, and compares all that can be seen after each step.
+"""Runs random programs on taper and on PyTorch, and compares everything visible after each step.
 
     .venv-oracle/bin/python tools/compare_programs.py --seed 7 --count 1000
 
 A program is 5 to 25 lines of Python that both libraries run, one after the other, with the same
-seed.  Of each difference the shortest program that shows it is printed, as "ours / theirs".
+seed.  For each difference the shortest program that shows it is printed, as "ours / theirs".
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ import taper
 NUMBER = re.compile(r"[-+\s]|\d+\.?\d*(e[-+]\d+)?")
 # Listed in CHANGELOG.md: NumPy gives views of tensors without elements no strides.
 LISTED = {"layout of empty"}
-# Of errors after which a program is not compared: PyTorch's answer to an empty batch of the FFT,
-# taper's to dtypes that it has not.
+# Errors after which a program is not compared further: PyTorch's answer to an empty batch of the
+# FFT, taper's to dtypes that it does not have.
 UNSUPPORTED = ("MKL FFT error", "complex32")
 WRONG = {"value", "gradient", "dtype", "shape"}
 
@@ -119,7 +119,7 @@ class Program:
         )
 
     def tensor_seen(self, ours: Any, theirs: Any) -> Iterator[Difference]:
-        """All that can be seen of a variable, and of its gradient."""
+        """Yield everything visible of a variable, and of its gradient."""
         yield from differences(ours, theirs, factor=10.0)
         if not is_tensor(theirs) or not is_tensor(ours):
             return
@@ -131,7 +131,7 @@ class Program:
             yield ("gradient" if kind == "value" else f"grad {kind}"), text
 
     def texts(self, line: str) -> Iterator[Difference]:
-        """Differences of `repr` of the tensors of a line; digits of a gradient may be rounding."""
+        """Compare the `repr` of the tensors of a line; digits of a gradient may be rounding."""
         for name in names_of(self.theirs.space, is_tensor):
             if name in line:
                 mine, expected = (repr(each.space[name]) for each in (self.ours, self.theirs))
@@ -139,7 +139,7 @@ class Program:
                     yield "repr", f"{name}: {mine} / {expected}"
 
     def synchronise(self) -> None:
-        """Copies PyTorch's rounding, so that no later step of a program depends on it."""
+        """Copy PyTorch's rounding, so that no later step of a program depends on it."""
         for name in names_of(self.theirs.space, is_tensor):
             ours, theirs = self.ours.space.get(name), self.theirs.space[name]
             if not is_tensor(ours) or ours.shape != theirs.shape or ours.is_conj() or ours.is_neg():
@@ -156,9 +156,9 @@ def same_random_numbers() -> bool:
 
 
 def new_version(tensor: Any, first: dict[int, tuple[Any, Any]]) -> Any:
-    """How often a tensor was written since it was first seen.
+    """Return how often a tensor was written since it was first seen.
 
-    What the version is by then tells how PyTorch computes a result, not what the result is.
+    Its version at that time shows how PyTorch computes a result, not what the result is.
     """
     version = flag(tensor, "_version")
     _, before = first.setdefault(id(tensor), (tensor, version))
@@ -166,7 +166,7 @@ def new_version(tensor: Any, first: dict[int, tuple[Any, Any]]) -> Any:
 
 
 def shortest(seed: int, lines: list[str], kinds: set[str]) -> tuple[list[str], list[Difference]]:
-    """The program without the lines that the difference does not need."""
+    """Return the program without the lines that the difference does not need."""
     kept, found = lines, None
     for number in reversed(range(len(lines))):
         fewer = [line for line in kept if line is not lines[number]]
@@ -201,7 +201,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--only", default="", help="groups of steps, as view,write")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # those of a step are caught there; others come of looking
+    # Those of a step are caught there; looking at results causes others.
+    warnings.simplefilter("ignore")
     for package in (torch, taper):
         package.set_warn_always(True)
         package.func.jacfwd(package.sin)(package.ones(1))  # PyTorch warns of its own code, once

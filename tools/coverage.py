@@ -1,7 +1,7 @@
 """Writes `docs/coverage.md`: which public names of PyTorch taper has, and which it lacks.
 
 Reads `tools/api_names.txt`, which `tools/oracle_names.py` took from PyTorch; PyTorch itself is not
-needed.  A name counts as there if it can be read and is callable where PyTorch's is.
+needed.  taper has a name if it can be read and is callable where PyTorch's is.
 
     python tools/coverage.py > docs/coverage.md
 """
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 NAMES = Path(__file__).with_name("api_names.txt")
 
-# What taper lacks on purpose: the subject, and the names that belong to it, as patterns of the
-# name with its area.  The first that fits counts.
+# What taper lacks on purpose: the subject, and the names that belong to it, as patterns of the name
+# with its area.  The first that fits counts.
 REFUSED = {
     "sparse: every tensor is dense": r"""
         .*sparse.*  .*\.(smm|dsmm|hsmm|hspmm|saddmm|spmm|sspaddmm|coalesce|dense_dim|to_dense)
@@ -83,7 +83,7 @@ class Name(NamedTuple):
 
 
 def known_names() -> dict[str, list[Name]]:
-    """The names of each area, in the order of the file."""
+    """Return the names of each area, in the order of the file."""
     found: dict[str, list[Name]] = {}
     area = ""
     for line in NAMES.read_text().splitlines():
@@ -97,7 +97,7 @@ def known_names() -> dict[str, list[Name]]:
 
 
 def counterpart(area: str) -> Any:
-    """taper's module for one of PyTorch's, or its class Tensor; None if there is none."""
+    """Return taper's module for one of PyTorch's, or its class Tensor; None if there is none."""
     path = area.replace("torch", "taper", 1)
     if path == "taper.Tensor":
         return importlib.import_module("taper").Tensor
@@ -105,12 +105,12 @@ def counterpart(area: str) -> Any:
         return importlib.import_module(path)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{path}.".startswith(f"{error.name}."):
-            raise  # it is there, but does not find what it imports
+            raise  # the module exists, but does not find what it imports
         return None
 
 
 def is_there(owner: Any, name: Name) -> bool:
-    """Whether taper has the name, and as the same sort of thing."""
+    """Return whether taper has the name, and as the same sort of thing."""
     try:
         value = getattr(owner, name.name)
     except AttributeError:
@@ -119,7 +119,7 @@ def is_there(owner: Any, name: Name) -> bool:
 
 
 def missing() -> dict[str, list[Name]]:
-    """For each area what taper lacks, ranked names first."""
+    """Return for each area what taper lacks, ranked names first."""
     found = {}
     for area, names in known_names().items():
         owner = counterpart(area)
@@ -129,7 +129,7 @@ def missing() -> dict[str, list[Name]]:
 
 
 def reason(name: Name) -> str | None:
-    """The subject that taper leaves out and that the name belongs to."""
+    """Return the subject that taper leaves out and that the name belongs to."""
     full = f"{name.area}.{name.name}"
     for subject, patterns in REFUSED.items():
         if any(re.fullmatch(pattern, full) for pattern in patterns.split()):
@@ -138,7 +138,7 @@ def reason(name: Name) -> str | None:
 
 
 def summary(lacking: dict[str, list[Name]]) -> Iterator[str]:
-    """The table of numbers, one row an area."""
+    """Yield the table of numbers, one row for each area."""
     yield "| area | names | present | missing | of these on purpose |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     total = [0, 0, 0, 0]
@@ -152,7 +152,7 @@ def summary(lacking: dict[str, list[Name]]) -> Iterator[str]:
 
 
 def paragraph(title: str, names: list[Name]) -> Iterator[str]:
-    """A list entry with names and their ranks."""
+    """Yield a list entry with names and their ranks."""
     texts = [f"`{each.name}`" + (f" ({each.rank})" if each.rank else "") for each in names]
     yield textwrap.fill(
         f"- {title}: {', '.join(texts)}", 100, subsequent_indent="  ", break_on_hyphens=False
@@ -160,7 +160,7 @@ def paragraph(title: str, names: list[Name]) -> Iterator[str]:
 
 
 def section(area: str, names: list[Name]) -> Iterator[str]:
-    """What an area lacks, the unexplained first."""
+    """Yield what an area lacks, the unexplained first."""
     groups: dict[str | None, list[Name]] = {None: []}
     groups.update({subject: [] for subject in REFUSED})
     for each in names:
@@ -172,7 +172,7 @@ def section(area: str, names: list[Name]) -> Iterator[str]:
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     lacking = missing()
     lines = [HEAD, *summary(lacking)]
     for area, names in lacking.items():

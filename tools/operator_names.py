@@ -1,7 +1,7 @@
 """Writes `src/taper/ops/provided.py`: which names each family of operators brings with it.
 
-Half of the families are imported when one of their functions or methods is first used, so somebody
-must know before who has it.  The answer is read off the table: nobody keeps it by hand.
+Half of the families are imported when one of their functions or methods is first used, so the
+loader must know in advance which family has it.  The answer is derived from the table.
 
     python tools/operator_names.py > src/taper/ops/provided.py
 """
@@ -27,13 +27,13 @@ Written by tools/operator_names.py (`make docs`).  `name` is a function and a Te
 
 PROVIDES: dict[str, str] = {'''
 
-# No families: the loader, what it reads, and PyTorch's names of operators, which the user asks for.
+# No families: the loader, the file it reads, and PyTorch's names of operators, which users ask for.
 NOT_A_FAMILY = {"identity", "on_demand", "provided"}
 LOADED_AT_ONCE = "import sys, taper; print(*(m for m in sys.modules if m.startswith('taper.ops.')))"
 
 
 def families() -> list[str]:
-    """All modules of operators, as `linear` or `linalg.qr`."""
+    """Return all modules of operators, as `linear` or `linalg.qr`."""
     prefix = ops.__name__ + "."
     found = pkgutil.walk_packages(ops.__path__, prefix)
     names = [each.name.removeprefix(prefix) for each in found if not each.ispkg]
@@ -41,21 +41,21 @@ def families() -> list[str]:
 
 
 def loaded_at_once() -> set[str]:
-    """The families that `import taper` loads, asked of a fresh process."""
+    """Return the families that `import taper` loads, asked of a fresh process."""
     command = [sys.executable, "-c", LOADED_AT_ONCE]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return {name.removeprefix("taper.ops.") for name in printed.split()}
 
 
 def family_of(function: Any) -> str:
-    """The family that declares a function: a generated one knows its operator."""
+    """Return the family that declares a function: a generated one knows its operator."""
     entry = getattr(function, "__wrapped__", None)
     home: str = entry.kernel.__module__ if isinstance(entry, Op) else function.__module__
     return home.removeprefix("taper.ops.")
 
 
 def provided() -> dict[str, list[str]]:
-    """The families on demand with the names of each."""
+    """Return the families on demand with the names of each."""
     for family in families():
         importlib.import_module(f"taper.ops.{family}")
     functions = {entry.name: entry.function for entry in registry.values() if entry.public}
@@ -70,7 +70,7 @@ def provided() -> dict[str, list[str]]:
 
 
 def page() -> Iterator[str]:
-    """The lines of the module."""
+    """Yield the lines of the module."""
     yield HEAD
     for family, names in provided().items():
         if not names:

@@ -24,7 +24,7 @@ import taper
 
 
 def seeded(package: Any) -> Callable[..., Any]:
-    """What the samples of random operators call for a fixed seed."""
+    """Return what the samples of random operators call with a fixed seed."""
 
     def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         package.manual_seed(42)
@@ -34,7 +34,7 @@ def seeded(package: Any) -> Callable[..., Any]:
 
 
 def twin_of_function(function: Any, path: str) -> Callable[..., Any] | None:
-    """taper's function for one of PyTorch's; None where taper has no such name."""
+    """Return taper's function for one of PyTorch's; None if taper has no such name."""
     if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
         return rebound(function, wrapper_set_seed=seeded(taper))
     found = at_path(taper, path)
@@ -57,7 +57,7 @@ def twin_of_operator(op: Any) -> Callable[..., Any] | None:
 
 
 def on_clone(function: Any) -> Callable[..., Any]:
-    """An in-place function on a copy of its first argument, which may be a leaf."""
+    """Return an in-place function on a copy of its first argument, which may be a leaf."""
     return lambda first, *args, **kwargs: function(first.clone(), *args, **kwargs)
 
 
@@ -78,7 +78,7 @@ class Run:
         return [each for each in tensors_in(self.levels[-1].result) if each.requires_grad]
 
     def follow(self, other: Run, level: int) -> bool:
-        """Goes from a level to its gradients on both; False where there are none."""
+        """Go from a level to its gradients on both; return False if there are none."""
         runs = {id(self): self, id(other): other}.values()
         shapes = [[tuple(each.shape) for each in run.outputs()] for run in runs]
         if level == 2 or not shapes[0] or shapes[0] != shapes[-1] or not self.leaves:
@@ -108,7 +108,7 @@ class Sample:
         return [each for each in wanted if not is_hidden_view(each)]
 
     def precise(self) -> Sample:
-        """The sample in double precision."""
+        """Return the sample in double precision."""
 
         def widen(value: Any) -> Any:
             if isinstance(value, list | tuple) and type(value) in (list, tuple):
@@ -123,7 +123,7 @@ class Sample:
 
 
 def start_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The gradient that a pass begins with: random, of few bits so that every dtype holds it."""
+    """Return the gradient that a pass begins with: random, with few bits for every dtype."""
     parts = np.random.default_rng(5).integers(-32, 33, (2, *tensor.shape)) / 16
     array = parts[0] + 1j * parts[1] if tensor.is_complex() else parts[0]
     return torch.as_tensor(np.asarray(array)).to(tensor.dtype)

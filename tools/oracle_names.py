@@ -31,7 +31,7 @@ LISTS_TO_IGNORE = {"torch", "torch.fft"}
 
 
 def ranks() -> dict[str, list[str]]:
-    """For each area its ranked names, in order."""
+    """Return for each area its ranked names, in order."""
     found: dict[str, list[str]] = {}
     names: list[str] = []
     for line in RANKS.read_text().splitlines():
@@ -43,23 +43,23 @@ def ranks() -> dict[str, list[str]]:
 
 
 def area_object(area: str) -> Any:
-    """The module, or the class Tensor."""
+    """Return the module, or the class Tensor."""
     return torch.Tensor if area == "torch.Tensor" else importlib.import_module(area)
 
 
 def is_its_own(area: str, name: str, value: Any) -> bool:
-    """Whether a name is the area's and documented, and not just imported there for use."""
+    """Return whether a name is the area's own and documented, not just imported there."""
     if area in ("torch", "torch.Tensor"):
         return name != "TYPE_CHECKING"
     if not callable(value) or not value.__doc__ or "torch_function" in name:
         return False
-    if isinstance(value, types.BuiltinFunctionType):  # C functions do not say whose they are
+    if isinstance(value, types.BuiltinFunctionType):  # C functions do not say where they belong
         return True
     return value.__module__.startswith((area, "torch._C"))
 
 
 def names_of(area: str) -> list[str]:
-    """The public names: the module's own list, or else what it has of its own."""
+    """Return the public names: the module's own list, or else what it has of its own."""
     owner = area_object(area)
     public = getattr(owner, "__all__", None)
     if public is None or area in LISTS_TO_IGNORE:
@@ -72,7 +72,7 @@ def names_of(area: str) -> list[str]:
 
 
 def kind_of(area: str, value: Any) -> str:
-    """class, function, property (of Tensor) or value."""
+    """Return class, function, property (of Tensor) or value."""
     if isinstance(value, type):
         return "class"
     if callable(value):
@@ -81,7 +81,7 @@ def kind_of(area: str, value: Any) -> str:
 
 
 def render() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     ranked = ranks()
     lines = [
         "# Public names of PyTorch 2.13: name, what it is, rank if it has one.",

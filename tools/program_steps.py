@@ -3,8 +3,8 @@
 A line of `program_steps.txt` has holes.  For tensors: `{a}` any, `{x}` a floating or complex one,
 `{r}` a floating, `{c}` a complex one, `{k}` one of integers, `{w}` one that may be written, `{b}`
 one that broadcasts with the last one named.  `{dim}` is a dim of that, `{new}` a new name, `{size}`
-a shape, `{count}` a small number; other holes stand in the file.  Left out is what PyTorch leaves
-undefined: memory that nobody wrote, and strides that overlap.
+a shape, `{count}` a small number; the file defines other holes.  What PyTorch leaves undefined is
+left out: uninitialised memory, and strides that overlap.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Net(nn.Module):
 
 
 def read_sections() -> tuple[dict[str, tuple[int, list[str]]], dict[str, list[str]]]:
-    """The groups of steps with their weights, and the holes with what may stand in them."""
+    """Return the groups of steps with their weights, and the holes with their possible texts."""
     steps: dict[str, tuple[int, list[str]]] = {}
     holes: dict[str, list[str]] = {}
     current: list[str] = []
@@ -145,7 +145,7 @@ class Steps:
         return self.tensor(name)
 
     def tensor(self, kind: str) -> str:
-        """The name of a tensor of a kind, of any kind where there is none."""
+        """Return the name of a tensor of a kind, of any kind if there is none."""
         tests: dict[str, Callable[[Any], bool]] = {
             "a": lambda each: True,
             "x": lambda each: each.is_floating_point() or each.is_complex(),

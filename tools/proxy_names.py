@@ -17,14 +17,14 @@ HEAD = """# Public names of PyTorch 2.13, as name:rank:subject; a subject is wha
 
 
 def word(name: coverage.Name, keys: dict[str, int]) -> str:
-    """`add:35`, `sparse_coo_tensor:242:0`, `AVG::6`, or the bare name."""
+    """Return `add:35`, `sparse_coo_tensor:242:0`, `AVG::6`, or the bare name."""
     subject = coverage.reason(name)
     key = "" if subject is None else str(keys[subject])
     return f"{name.name}:{name.rank or ''}:{key}".rstrip(":")
 
 
 def lines() -> Iterator[str]:
-    """The file."""
+    """Yield the file."""
     yield HEAD
     keys = {subject: key for key, subject in enumerate(coverage.REFUSED)}
     for subject, key in keys.items():

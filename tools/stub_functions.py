@@ -2,7 +2,7 @@
 
 Parameters come from the table and from the signatures of composites, types from their annotations
 and from their `typing.overload`s.  An annotation `Any` says little, so WHAT_NAMES_MEAN adds what a
-parameter of that name is everywhere.  `tools/stubs.py` says which functions stand in which stub.
+parameter of that name is everywhere.  `tools/stubs.py` says which functions are in which stub.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RENAMED = {
     "Arrays": "Sequence[Tensor]",
     "Indices": "Sequence[Tensor | None]",
     "Shape": "Sequence[_int]",
-    "NoReturn": "Any",  # what PyTorch can and taper refuses: a checker must not stop there
+    "NoReturn": "Any",  # PyTorch supports it and taper refuses it: a checker must not stop there
 }
 KNOWN = {"Any", "Callable", "Iterator", "Literal", "Self", "Sequence", "Tensor", "TypeIs", "None"}
 
@@ -78,7 +78,7 @@ WHAT_NAMES_MEAN = {
     "value": OPERAND,
     "var": "Tensor | _float",
 }
-# Where a name means something else: in the functions whose names begin so.
+# Where a name means something else: in functions whose names begin like this.
 EXCEPTIONS = {
     ("__array__", "dtype"): "Any",
     ("conv", "padding"): "_Ints | str",
@@ -102,13 +102,13 @@ BINARY = COMPARISONS | {f"__{prefix}{name}__" for name in ARITHMETIC for prefix 
 
 
 class Types:
-    """Turns annotations into text of the stub, and remembers what that needs to import."""
+    """Turns annotations into text of the stub, and remembers the imports that it needs."""
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
 
     def text(self, annotation: Any, names: dict[str, Any]) -> str:
-        """The type an annotation means in a module with these names."""
+        """Return the type that an annotation means in a module with these names."""
         if annotation is inspect.Parameter.empty:
             return "Any"
         if not isinstance(annotation, str):
@@ -125,7 +125,7 @@ class Types:
             isinstance(node, ast.Subscript)
             and ast.unparse(self._translate(node.value, names)) == "Any"
         ):
-            return ast.Name("Any")  # of something unknown
+            return ast.Name("Any")  # an unknown type
         for field, value in ast.iter_fields(node):
             if isinstance(value, list):
                 setattr(node, field, [self._translate(each, names) for each in value])
@@ -144,7 +144,7 @@ class Types:
             return ast.Name(name)
         if isinstance(value, type) and not isinstance(value, GenericAlias):
             return self._class(None, value)
-        if typing.get_origin(value) is not None:  # an alias, as Dims = tuple[int, ...] | None
+        if typing.get_origin(value) is not None:  # an alias, such as Dims = tuple[int, ...] | None
             return self._translate(ast.parse(str(value), mode="eval").body, names)
         return ast.Name("Any")
 
@@ -166,7 +166,7 @@ class Types:
 
 
 def is_operator(function: Any) -> bool:
-    """Whether it is a function made by the table, and no composite of such functions."""
+    """Return whether the table made the function, which is then no composite."""
     return isinstance(getattr(function, "__wrapped__", None), Op)
 
 
@@ -182,7 +182,7 @@ class Function:
         self.in_place = name.endswith("_") and not name.endswith("__")
 
     def lines(self) -> Iterator[str]:
-        """`def mul(input: ..., other: ...) -> Tensor:` and what it does; all ways to call it."""
+        """Yield all overloads as `def mul(input: ..., other: ...) -> Tensor:` with a docstring."""
         overloads = typing.get_overloads(
             # By the name that it was defined with: the table may have given it another.
             SimpleNamespace(
@@ -277,7 +277,7 @@ class Function:
         return meaning.replace("Sequence[Tensor]", "Tensor | Sequence[Tensor]") if many else meaning
 
     def result(self) -> str:
-        """The type of what it returns."""
+        """Return the type of what it returns."""
         if self.in_place or (self.name in BINARY and self.name.startswith("__i")):
             return "Self" if self.method else "Tensor"
         if self.name in BINARY:
@@ -305,7 +305,7 @@ class Function:
 
 
 def with_or_without_indices(signature: inspect.Signature) -> Iterator[inspect.Signature]:
-    """The ways to call a function that gives indices, too, if it is told so."""
+    """Yield the overloads of a function that can return indices, too."""
     parameters = list(signature.parameters.values())
     place = [each.name for each in parameters].index("return_indices")
     kinds = {"Literal[False]": "Tensor", "Literal[True]": "tuple[Tensor, Tensor]", "bool": "Any"}
@@ -321,7 +321,7 @@ def with_or_without_indices(signature: inspect.Signature) -> Iterator[inspect.Si
 
 
 def documentation(function: Any) -> str:
-    """The docstring as the body of a function of a stub; "" if there is none."""
+    """Return the docstring as the body of a function of a stub; "" if there is none."""
     text = inspect.getdoc(function)
     if not text:
         return ""

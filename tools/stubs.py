@@ -90,14 +90,14 @@ class _ReturnType:
 
 '''
 
-# Modules that only list what is defined elsewhere: functions of the table, and what is imported
-# when it is first used.
+# Modules that only list what is defined elsewhere: functions of the table, and names that are
+# imported on first use.
 LISTS = ("distributions", "fft", "functional", "linalg", "nn.functional", "special", "utils")
 
 OF_EVERY_OBJECT = {"__dir__", "__format__", "__reduce_ex__", "__repr__"}
 NEW = "def __new__(cls, *args: Any, device: _Device | None = None) -> Self: ..."
 
-# Fields of named tuples that are no Tensor.
+# Fields of named tuples that are not a Tensor.
 FIELDS = {("histogramdd", "bin_edges"): "list[Tensor]"}
 
 # Names in the package's namespace that PyTorch does not have, or that are spelled out below.
@@ -105,7 +105,7 @@ INTERNAL = {"pickling"}
 
 
 def tensor_methods(types: Types) -> Iterator[str]:
-    """The lines of what the package puts on Tensor after `tensor.py` has made the class."""
+    """Yield the lines of what the package puts on Tensor after `tensor.py` has made the class."""
     for name in sorted(vars(Tensor)):
         value = vars(Tensor)[name]
         if isinstance(value, property):
@@ -117,7 +117,7 @@ def tensor_methods(types: Types) -> Iterator[str]:
 
 
 def is_known(name: str, method: Any) -> bool:
-    """Whether a checker sees the method elsewhere: in `tensor.py`, or as every object's."""
+    """Return whether a checker sees the method elsewhere: in `tensor.py`, or on every object."""
     return method.__module__ == "taper.tensor" or name in OF_EVERY_OBJECT
 
 
@@ -127,7 +127,7 @@ def property_lines(types: Types, name: str, value: property) -> Iterator[str]:
         return
     found = types.text(inspect.signature(getter).return_annotation, getter.__globals__)
     if found == "Any" and name in registered:
-        found = "Tensor"  # says `Any` since it also runs on arrays
+        found = "Tensor"  # annotated `Any` since it also runs on arrays
     yield "@property"
     yield f"def {name}(self) -> {found}:"
     yield documentation(getter) or "    ..."
@@ -137,7 +137,7 @@ def property_lines(types: Types, name: str, value: property) -> Iterator[str]:
 
 
 def exports() -> Iterator[tuple[str, str]]:
-    """(module, name) of what `taper/__init__.py` exports beside functions of the table."""
+    """Return (module, name) of what `taper/__init__.py` exports beside functions of the table."""
     for module, name, alias in imports_of(taper):
         if alias is None and name not in INTERNAL:
             yield module, name
@@ -148,7 +148,7 @@ def exports() -> Iterator[tuple[str, str]]:
 
 
 def imports_of(module: Any) -> Iterator[tuple[str, str, str | None]]:
-    """(module, name, alias) of what a module imports of the package."""
+    """Return (module, name, alias) of what a module imports from the package."""
     for node in ast.parse(Path(module.__file__).read_text()).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("taper"):
             for each in node.names:
@@ -156,7 +156,7 @@ def imports_of(module: Any) -> Iterator[tuple[str, str, str | None]]:
 
 
 def named_tuples() -> Iterator[str]:
-    """The classes of several results."""
+    """Yield the classes of several results."""
     for name in sorted({*vars(return_types), *return_types._ON_FIRST_USE}):
         fields = getattr(getattr(return_types, name), "__match_args__", None)
         if fields is None:
@@ -168,7 +168,7 @@ def named_tuples() -> Iterator[str]:
 
 
 def functions(types: Types) -> Iterator[str]:
-    """The lines of the functions of the table."""
+    """Yield the lines of the functions of the table."""
     for name, function in sorted(taper._loaded_functions().items()):
         yield from Function(types, name, function, method=False).lines()
 
@@ -183,7 +183,7 @@ def constants() -> Iterator[str]:
 
 
 def listed(types: Types, module: Any) -> Iterator[str]:
-    """The lines of a module that lists names which are defined elsewhere."""
+    """Yield the lines of a module that lists names which are defined elsewhere."""
     inside = [name for name in dir(module) if name[0] != "_" and is_submodule(module, name)]
     types.imports.update(f"from {module.__name__} import {name} as {name}" for name in inside)
     explicit = {alias or name: source for source, name, alias in imports_of(module)}
@@ -218,13 +218,13 @@ def of_taper() -> dict[str, list[str]]:
 
 
 def is_submodule(package: Any, name: str) -> bool:
-    """Whether the name is a module of the package, perhaps imported only now."""
+    """Return whether the name is a module of the package, perhaps imported only now."""
     value = getattr(package, name)
     return inspect.ismodule(value) and value.__name__ == f"{package.__name__}.{name}"
 
 
 def render(subject: str, lines: Callable[[Types], Iterator[str]]) -> str:
-    """The text of a stub."""
+    """Return the text of a stub."""
     types = Types()
     body = "\n".join(lines(types))
     imports = types.imports | set(COMMON.split("\n")[1:-1] if body else ())
@@ -247,7 +247,7 @@ def methods(types: Types) -> Iterator[str]:
 
 
 def stubs() -> Iterator[tuple[str, str]]:
-    """(path in the package, text) of every stub."""
+    """Yield (path in the package, text) of every stub."""
     load_all()
     yield "__init__.pyi", render("The types of taper's public names.", top_level)
     yield "tensor_methods.pyi", render("What operators and autograd attach to Tensor.", methods)
@@ -260,7 +260,7 @@ def stubs() -> Iterator[tuple[str, str]]:
 
 
 def main(directory: Path) -> None:
-    """Write the stubs, none of them before all are made."""
+    """Write the stubs after all of them are made."""
     for path, text in list(stubs()):
         (directory / path).parent.mkdir(exist_ok=True)
         (directory / path).write_text(text)

@@ -15,7 +15,7 @@ def _blas() -> str:
 
 
 def show() -> str:
-    """A text that says what the library is built with.
+    """Return a text that says what the library is built with.
 
     >>> import taper
     >>> print(taper.__config__.show().splitlines()[0])
@@ -29,7 +29,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """A text that says how many threads there are, and for what."""
+    """Return a text that says how many threads there are, and for what."""
     return (
         "ATen/Parallel:\n"
         f"\tat::get_num_threads() : {settings.get_num_threads()}\n"

@@ -1,4 +1,4 @@
-"""`taper.__future__`: how modules are converted, as it may become; here it stays as it is."""
+"""`taper.__future__`: settings for how `Module.to` converts modules; they have no effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def _refuse(value: bool, use: str) -> None:
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Whether `Module.to` makes new parameters: it does not.
+    """Accept whether `Module.to` makes new parameters: it never does.
 
     >>> import taper.__future__
     >>> taper.__future__.set_overwrite_module_params_on_conversion(False)
@@ -18,12 +18,12 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Whether `Module.to` swaps the contents of parameters: it does not.
+    """Accept whether `Module.to` swaps the contents of parameters: it never does.
 
     >>> import taper.__future__
     >>> taper.__future__.set_swap_module_params_on_conversion(False)
@@ -32,5 +32,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """False."""
+    """Return False."""
     return False

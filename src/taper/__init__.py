@@ -1,6 +1,6 @@
 """taper: PyTorch's autograd and training loop as an independent library.
 
-The public API, one explicit list: `import taper as torch` runs the same program.
+This is the public API, one explicit list: `import taper as torch` runs the same program.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ from taper.userwarning import is_warn_always_enabled, set_warn_always
 __version__ = _TorchVersion(version.__version__)  # PyTorch's; taper's own is `version.taper`
 newaxis = None
 
-# Packages that are imported when they are first used; the import of taper stays short.
+# Packages that are imported on first use, so that importing taper stays short.
 _ON_DEMAND = frozenset(
     {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
     | {"_utils", "serialization", "special", "testing", "utils", "viz"}
@@ -153,7 +153,7 @@ def __dir__() -> list[str]:
 
 
 def _loaded_functions() -> dict[str, _Any]:
-    """The public functions of the operator table, of the families that are loaded."""
+    """Return the public functions of the loaded families of the operator table."""
     public = {name: entry.function for name, entry in _registry.items() if entry.public}
     return public | _composites
 
@@ -162,7 +162,7 @@ _published: set[str] = set()
 
 
 def _publish() -> None:
-    """Show the functions of families that have been loaded since; composites behind guards."""
+    """Publish the functions of families that have been loaded since; composites behind guards."""
     for name, function in _loaded_functions().items():
         if name not in _published:
             _published.add(name)
@@ -175,4 +175,4 @@ globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
 
-autograd.torch = importlib.import_module(__name__)  # as PyTorch (§Z6)
+autograd.torch = importlib.import_module(__name__)  # PyTorch has it (§Z6)

@@ -12,7 +12,7 @@ __all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements in one vector; of a single tensor it is a view.
+    """Return all elements in one vector; of a single tensor it is a view.
 
     >>> import taper
     >>> from taper._utils import _flatten_dense_tensors
@@ -24,7 +24,7 @@ def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """Views of a vector in the shapes of `tensors`, which is what it was made from.
+    """Return views of a vector in the shapes of `tensors`, from which it was made.
 
     >>> import taper
     >>> from taper._utils import _unflatten_dense_tensors

@@ -1,7 +1,7 @@
 """Where and how a tensor is stored: device, layout and memory format objects.
 
-Owns the three kinds of singletons and the default device of each thread. All tensors are on the
-CPU: any device can be named, and `usable` refuses the others. Must not know Tensor.
+Owns the three kinds of singletons and the default device of each thread.  All tensors are on the
+CPU: any device can be named, but `usable` refuses all others.  Must not know Tensor.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ class device:
     """The place of a tensor's elements: a type such as ``'cpu'`` and perhaps an index.
 
     As a context manager it is the default device of its body.
+
+    Args:
+        type: the name, such as 'cpu' or 'cuda:1', or a device.
+        index: which device of the type.
 
     >>> import taper
     >>> taper.device("cuda:1"), taper.device("cpu").type
@@ -132,7 +136,7 @@ def _parse(text: str) -> tuple[str, int | None]:
 
 
 class _ThreadState(threading.local):
-    """The devices named by the thread: the default and, above it, the open ``with`` blocks."""
+    """The devices chosen on the thread: the default and, above it, the open ``with`` blocks."""
 
     def __init__(self) -> None:
         self.default: device | None = None
@@ -146,7 +150,7 @@ _state = _ThreadState()
 
 
 def get_default_device() -> device:
-    """The device that tensors of this thread are made on.
+    """Return the device that tensors of this thread are made on.
 
     >>> import taper
     >>> taper.get_default_device()
@@ -156,7 +160,7 @@ def get_default_device() -> device:
 
 
 def set_default_device(device: Any) -> None:
-    """Make `device` the one tensors of this thread are made on; None goes back to the CPU.
+    """Make tensors of this thread on `device`; None goes back to the CPU.
 
     >>> import taper
     >>> taper.set_default_device("cpu")
@@ -168,7 +172,7 @@ _as_device = device  # the function above has an argument of this name
 
 
 def usable(given: Any, function: str) -> device:
-    """`CPU`, if that is what the argument `device` of `function` asks for; else its error.
+    """Return `CPU` if the argument `device` of `function` asks for it; raise otherwise.
 
     `given` is a device, its name, or None for the default device.
     """
@@ -192,7 +196,7 @@ def usable(given: Any, function: str) -> device:
 
 
 class _Named:
-    """A singleton that is only its name."""
+    """A singleton that consists of its name."""
 
     __slots__ = ("_name",)
 

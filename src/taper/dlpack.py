@@ -1,8 +1,8 @@
 """DLPack: sharing memory with other array libraries through capsules.
 
-NumPy writes the capsules, except that it does not know bfloat16: that is exported as 16-bit
-integers, and the type code in the capsule is then corrected.  Capsules of others are read here,
-field by field and checked, because their memory is used without another look.
+NumPy writes the capsules.  It does not know bfloat16, so that is exported as 16-bit integers, and
+the type code in the capsule is corrected afterwards.  Capsules of other libraries are read here,
+field by field with checks, because their memory is used without further checks.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _FORMS: tuple[tuple[bytes, Any], ...] = (
     (b"dltensor_versioned", _ManagedVersioned),
     (b"dltensor", _Managed),
 )
-# A capsule refers to its name by address: these must live as long as any capsule.
+# A capsule refers to its name by address, so these must live as long as any capsule.
 _USED_NAMES = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
@@ -110,7 +110,7 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def _opened(capsule: Any) -> tuple[bytes, Any, int]:
-    """The name, the structure and its address of a capsule that nobody has used yet."""
+    """Return the name, the structure and the address of a capsule that is still unused."""
     for name, form in _FORMS:
         if _is_valid(capsule, name):
             address = _pointer(capsule, name)
@@ -132,7 +132,7 @@ def __dlpack__(  # noqa: N807 - its name shows in the errors of calls
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """`Tensor.__dlpack__`: a capsule on the tensor's memory, or on a copy if that is demanded."""
+    """Return a capsule on the tensor's memory, or on a copy if that is demanded."""
     if requires_grad(self):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None:
@@ -165,7 +165,7 @@ def _capsule(array: np.ndarray, versioned: bool) -> Any:
     shown = array if known else array.view(np.uint16)
     try:
         capsule = shown.__dlpack__(max_version=(1, 0)) if versioned else shown.__dlpack__()
-    except TypeError:  # NumPy 2.0 has no versions, and an older capsule may always be given
+    except TypeError:  # NumPy 2.0 has no versions, and an older capsule is always allowed
         capsule = shown.__dlpack__()
     if not known:
         _opened(capsule)[1].tensor.code = _BFLOAT
@@ -173,12 +173,12 @@ def _capsule(array: np.ndarray, versioned: bool) -> Any:
 
 
 def dlpack_device(self: Tensor) -> tuple[Any, int]:
-    """`Tensor.__dlpack_device__`: the CPU."""
+    """Return the device, for `Tensor.__dlpack_device__`: the CPU."""
     return DLDeviceType(_CPU), 0
 
 
 def to_dlpack(tensor: Tensor, /) -> Any:
-    """The tensor's memory as an unversioned capsule; `from_dlpack` reads tensors directly.
+    """Return the tensor's memory as an unversioned capsule; `from_dlpack` takes tensors directly.
 
     >>> import taper
     >>> taper.from_dlpack(taper.to_dlpack(taper.tensor([1, 2])))
@@ -207,7 +207,7 @@ class _Owner:
 
 
 def _geometry(tensor: Any) -> tuple[tuple[int, ...], tuple[int, ...], dtypes.dtype]:
-    """Shape, strides in bytes and dtype of a foreign tensor, checked."""
+    """Return checked shape, strides in bytes and dtype of a foreign tensor."""
     if tensor.device_type not in (_CPU, _CUDA_HOST):
         raise BufferError(f"Unsupported device_type: {tensor.device_type}")
     which = _DTYPES.get((tensor.code, tensor.bits))
@@ -233,7 +233,7 @@ def _geometry(tensor: Any) -> tuple[tuple[int, ...], tuple[int, ...], dtypes.dty
 
 
 def _consumed(capsule: Any) -> Tensor:
-    """A tensor on the memory of a capsule, which is used up."""
+    """Return a tensor on the memory of a capsule, which is used up by it."""
     name, managed, address = _opened(capsule)
     if name == b"dltensor_versioned" and managed.version.major > 1:
         raise BufferError(
@@ -251,7 +251,12 @@ def _consumed(capsule: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of an array of another library, or of a DLPack capsule.
+    """Return a tensor on the memory of an array of another library, or of a DLPack capsule.
+
+    Args:
+        ext_tensor: an object with `__dlpack__`, or a capsule.
+        device: the device to use.
+        copy: True copies, False refuses to copy, None copies only if necessary.
 
     >>> import numpy, taper
     >>> taper.from_dlpack(numpy.array([1, 2]))

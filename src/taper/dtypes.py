@@ -1,9 +1,9 @@
 """Element types: the dtype objects, how they promote, their limits and their names in messages.
 
-Owns the fifteen dtypes, the default floating point dtype and PyTorch's promotion rules, which
-are not NumPy's. Knows NumPy arrays and Python numbers; must not know Tensor.
+Owns the fifteen dtypes, the default floating point dtype and PyTorch's promotion rules, which are
+not NumPy's.  Knows NumPy arrays and Python numbers; must not know Tensor.
 
-``torch.complex32`` has no NumPy storage and is left out: what would give it raises
+``torch.complex32`` has no NumPy storage and is left out: operations that would give it raise
 ``NotImplementedError``.
 """
 
@@ -16,7 +16,8 @@ from typing import Any, NoReturn, TypeAlias
 import ml_dtypes
 import numpy as np
 
-if int(np.__version__.partition(".")[0]) < 2:  # here, since all other modules come after this one
+# Checked here, since all other modules import this one.
+if int(np.__version__.partition(".")[0]) < 2:
     raise ImportError(f"taper needs NumPy 2 or newer, and this is NumPy {np.__version__}")
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
@@ -36,7 +37,7 @@ class _Immutable:
 
 
 class dtype(_Immutable):
-    """The type of a tensor's elements. There is one object for each type, compared with ``is``.
+    """The type of a tensor's elements; there is one object for each type, compared with ``is``.
 
     >>> import taper
     >>> taper.float32, taper.float32.itemsize, taper.float32.is_floating_point
@@ -69,7 +70,7 @@ class dtype(_Immutable):
         raise TypeError("cannot create 'torch.dtype' instances")
 
     def to_real(self) -> dtype:
-        """The dtype of the real part.
+        """Return the dtype of the real part.
 
         >>> import taper
         >>> taper.complex128.to_real()
@@ -78,7 +79,7 @@ class dtype(_Immutable):
         return _REAL.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts are of this dtype.
+        """Return the complex dtype whose parts have this dtype.
 
         >>> import taper
         >>> taper.float64.to_complex()
@@ -159,9 +160,9 @@ _FROM_PYTHON: dict[type, dtype] = {bool: bool_, int: int64, float: float64, comp
 
 
 def as_dtype(value: Any, function: str, argument: str, position: int = 0) -> dtype:
-    """The dtype a caller named: a dtype, or one of the types bool, int, float and complex.
+    """Return the dtype that a caller named: a dtype, or one of bool, int, float and complex.
 
-    `function`, `argument` and `position` (0 for a keyword) are what the error says.
+    `function`, `argument` and `position` (0 for a keyword) are for the error.
     """
     if type(value) is dtype:
         return value
@@ -175,7 +176,7 @@ def as_dtype(value: Any, function: str, argument: str, position: int = 0) -> dty
 
 
 def of_array(array: np.ndarray[Any, Any]) -> dtype:
-    """The dtype of an array's elements, with the errors of ``torch.from_numpy``.
+    """Return the dtype of an array's elements, with the errors of ``torch.from_numpy``.
 
     Differs: an array of ``ml_dtypes.bfloat16`` is accepted.
     """
@@ -199,7 +200,7 @@ def of_array(array: np.ndarray[Any, Any]) -> dtype:
 
 
 class _Default(_Immutable):
-    """The dtype that Python floats become; ``complex`` is the one of Python complex numbers."""
+    """The dtype that Python floats become; ``complex`` is that of Python complex numbers."""
 
     __slots__ = ("float", "float_numpy")
 
@@ -221,7 +222,7 @@ object.__setattr__(default, "float_numpy", float32.numpy)
 
 
 def get_default_dtype() -> dtype:
-    """The floating point dtype of tensors made from Python floats.
+    """Return the floating point dtype of tensors made from Python floats.
 
     >>> import taper
     >>> taper.get_default_dtype()
@@ -253,7 +254,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def _promoted(first: dtype, second: dtype) -> dtype | None:
-    """The rule behind the table of `promote_types`; None where PyTorch has no answer."""
+    """Return an entry of the table of `promote_types`; None if PyTorch has no answer."""
     if first is second:
         return first
     low, high = sorted((first, second), key=operator.attrgetter("category", "itemsize"))
@@ -311,7 +312,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 def number_category(number: object) -> int:
-    """The category of a Python or NumPy number.
+    """Return the category of a Python or NumPy number.
 
     NumPy's numbers count as Python's do; ``numpy.bool`` is a float, as PyTorch takes it.
     """
@@ -328,7 +329,7 @@ def number_category(number: object) -> int:
 
 
 def result_category(operands: Iterable[Any]) -> int:
-    """The highest category among arrays and numbers; it decides what ``div`` computes, say."""
+    """Return the highest category among arrays and numbers, which decides what ``div`` computes."""
     return max(
         FROM_NUMPY[operand.dtype].category
         if isinstance(operand, np.ndarray)
@@ -347,7 +348,7 @@ def _number_dtype(number: object) -> dtype:
 
 
 def _outranked(strong: dtype | None, weak: dtype | None) -> dtype | None:
-    """What is left of `weak` next to the dtype of operands that rank above it: its category."""
+    """Return the dtype of operands of two ranks; the weak one counts by its category only."""
     if strong is None or weak is None:
         return strong or weak
     if weak.category <= strong.category:
@@ -358,7 +359,7 @@ def _outranked(strong: dtype | None, weak: dtype | None) -> dtype | None:
 
 
 def result_type(operands: Iterable[Any]) -> dtype:
-    """The dtype of an operation on arrays and Python numbers.
+    """Return the dtype of an operation on arrays and Python numbers.
 
     Arrays with dimensions decide; 0-d arrays, and below them Python numbers, count only if their
     category (bool, integer, floating, complex) is higher.
@@ -383,17 +384,17 @@ def result_type(operands: Iterable[Any]) -> dtype:
 
 
 def scalar_type_name(which: dtype) -> str:
-    """PyTorch's name of a dtype in error texts: 'Float' for float32, 'Long' for int64."""
+    """Return PyTorch's name of a dtype in error texts: 'Float' for float32, 'Long' for int64."""
     return which.scalar_type
 
 
 def type_name(which: dtype) -> str:
-    """What ``Tensor.type()`` returns: 'torch.FloatTensor' for float32."""
+    """Return what ``Tensor.type()`` returns: 'torch.FloatTensor' for float32."""
     return f"torch.{which.scalar_type}Tensor"
 
 
 def backend_type_name(which: dtype) -> str:
-    """As `type_name`, with the name that autograd's errors use for dtypes younger than that."""
+    """Return `type_name`, with the name that autograd's errors use for newer dtypes."""
     old = which.scalar_type in "Byte Char Short Int Long Half Float Double".split()
     return type_name(which) if old else f"CPU{which.scalar_type}Type"
 
@@ -406,7 +407,7 @@ _UNSET: Any = object()
 
 
 class finfo(_Immutable):
-    """Limits of a floating point dtype; of the parts for a complex one.
+    """Limits of a floating point dtype; for a complex one, of its parts.
 
     >>> import taper
     >>> taper.finfo(taper.float16).max
@@ -488,7 +489,7 @@ class iinfo(_Immutable):
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-# What C++ calls them, as some of PyTorch's errors do.
+# The C++ names, which some of PyTorch's errors use.
 C_NAMES = {
     bool_: "bool",
     uint8: "unsigned char",
@@ -509,6 +510,6 @@ C_NAMES = {
 
 
 def no_kernel(kernel: str, which: dtype | np.dtype[Any]) -> NotImplementedError:
-    """The error of PyTorch's `kernel` for a dtype that it does not know."""
+    """Return the error of PyTorch's `kernel` for a dtype that it does not support."""
     known = FROM_NUMPY[which] if isinstance(which, np.dtype) else which
     return NotImplementedError(f"\"{kernel}\" not implemented for '{known.scalar_type}'")

@@ -1,4 +1,4 @@
-"""Errors of accelerators, which programs catch and which are never raised here."""
+"""Errors of accelerators, which programs catch and taper never raises."""
 
 from __future__ import annotations
 

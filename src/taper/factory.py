@@ -1,8 +1,8 @@
 """What all functions that make tensors share: sizes, options, `out=` and the finished tensor.
 
 Owns: reading `zeros(2, 3)`, `zeros((2, 3))` and `zeros(size=(2, 3))`, the options that every
-factory takes, numbers as arguments, allocation, and `requires_grad` and inference mode for what
-is made.  Knows no operator.
+factory takes, numbers as arguments, allocation, and `requires_grad` and inference mode of new
+tensors.  Knows no operator.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can req
 
 
 def shape_of(function: str, sizes: Sequence[Any], size: Any = None) -> Shape:
-    """The shape that the positional `sizes` or the keyword `size` give."""
+    """Return the shape that the positional `sizes` or the keyword `size` give."""
     if size is not None:
         if sizes:
             raise TypeError(f"{function}() got multiple values for argument 'size'")
@@ -65,19 +65,19 @@ def shape_of(function: str, sizes: Sequence[Any], size: Any = None) -> Shape:
 
 
 def _is_integer_array(value: Any) -> bool:
-    """Whether a value is an array of one integer without dimensions, which counts as a size."""
+    """Return whether a value is a 0-d array of one integer, which counts as a size."""
     return isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "iu"
 
 
 def shape_argument(function: str, name: str, position: int, value: Any) -> Shape:
-    """An argument that must be a tuple or list of integers; position 0 is a keyword."""
+    """Return an argument that must be a tuple or list of integers; position 0 is a keyword."""
     if not isinstance(value, (list, tuple)):
         refuse(function, name, position, "tuple of ints", value)
     return integers(function, name, value, position)
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value counts as an integer: also NumPy's, and integer tensors of one element."""
+    """Return whether a value counts as an integer: NumPy's and one-element tensors do."""
     if isinstance(value, (bool, np.bool_)):
         return False
     if isinstance(value, np.ndarray):
@@ -88,7 +88,7 @@ def is_integer(value: Any) -> bool:
 
 
 def integer(function: str, name: str, position: int, value: Any) -> int:
-    """An argument that must be an integer."""
+    """Return an argument that must be an integer."""
     if type(value) is int:
         return value
     if not is_integer(value):
@@ -97,7 +97,7 @@ def integer(function: str, name: str, position: int, value: Any) -> int:
 
 
 def number(function: str, name: str, position: int, value: Any) -> Any:
-    """An argument that must be a number: a Python number for it."""
+    """Return an argument that must be a number, as a Python number."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, np.generic):
@@ -117,7 +117,7 @@ def refuse(function: str, name: str, position: int, wanted: str, value: Any) -> 
 
 
 def tensor_argument(function: str, name: str, value: Any) -> np.ndarray:
-    """The array of a first argument that must be a Tensor."""
+    """Return the array of a first argument that must be a Tensor."""
     if not isinstance(value, Tensor):
         refuse(function, name, 1, "Tensor", value)
     return value._array
@@ -174,11 +174,11 @@ def check_memory_format(function: str, memory_format: Any) -> None:
 # Memory.
 
 
-_LARGE = 2**28  # elements; below that NumPy's own error is as quick
+_LARGE = 2**28  # elements; with fewer NumPy's own error is as quick
 
 
 def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarray:
-    """A new array of a shape that the user gave, uninitialised or filled with one number."""
+    """Return a new array of a shape that the user gave, uninitialised or filled with one number."""
     if shape and min(shape) < 0:
         negative = next(length for length in shape if length < 0)
         raise RuntimeError(
@@ -209,13 +209,13 @@ def fill_uninitialised(array: np.ndarray) -> None:
 
 
 def refuse_size(shape: Shape, dtype: np.dtype[Any]) -> None:
-    """Raise if an array of this size cannot be had; before work is done that it would be for."""
+    """Raise if an array of this size cannot be allocated, before any work for it is done."""
     if math.prod(shape) >= _LARGE:
         allocate(shape, dtype)
 
 
 def no_memory(error: MemoryError) -> RuntimeError:
-    """PyTorch's words for memory that NumPy, or Python, did not get."""
+    """Return PyTorch's error for memory that NumPy, or Python, did not get."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return RuntimeError("std::bad_alloc")
@@ -232,7 +232,7 @@ def out_of_memory(nbytes: int) -> RuntimeError:
 def array_like(
     array: np.ndarray, dtype: np.dtype[Any], memory_format: Any, filled: Any = None
 ) -> np.ndarray:
-    """A new array of the shape of another, and of its order of dimensions if that is preserved."""
+    """Return a new array of another's shape and, if preserved, its order of dimensions."""
     shape = array.shape
     if memory_format is None or memory_format is preserve_format:
         if in_rows(array):
@@ -252,7 +252,7 @@ def array_like(
 
 
 def finish(array: np.ndarray, requires_grad: Any = False) -> Tensor:
-    """A new leaf on `array`; made in inference mode it is an inference tensor."""
+    """Return a new leaf on `array`, in inference mode an inference tensor."""
     made = wrap(array)
     if local.state.mode & INFERENCE:
         made._counter = INFERENCE_COUNTER
@@ -269,7 +269,7 @@ def check_differentiable(dtype: np.dtype[Any]) -> None:
 
 
 def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> dtypes.dtype:
-    """Check an `out=` tensor before anything is computed; its dtype is that of the result."""
+    """Check an `out=` tensor before anything is computed; return its dtype, the result's."""
     if not isinstance(out, Tensor):
         refuse(function, "out", 0, "Tensor", out)
     if dtype is not None and dtypes.as_dtype(dtype, function, "dtype") is not out.dtype:
@@ -288,11 +288,11 @@ def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> d
 
 
 def drawn_for(out: Tensor, shape: Shape) -> np.ndarray:
-    """An array to draw random numbers into, in the order in which `out` itself would be filled."""
+    """Return an array for random numbers that is filled in the same order as `out` itself."""
     array = out._array
     if array.shape != shape or array.flags.c_contiguous:
         return allocate(shape, array.dtype)
-    # Every second element of its memory, so that it is strided as `out` is.
+    # It takes every second element of its memory, so that it is strided as `out` is.
     twice = np.broadcast_to(array[..., None], (*shape, 2))
     return np.empty_like(twice, order="K", subok=False)[..., 0]
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, as `torch.fft`: one list of names; the functions are in `ops/fft_*`.
+"""Discrete Fourier transforms, as `torch.fft`: one list of names; the functions are in `ops`.
 
 >>> import taper
 >>> taper.fft.rfft(taper.ones(4))

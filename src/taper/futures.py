@@ -1,4 +1,4 @@
-"""`taper.futures`: a value that somebody else will set, as PyTorch's `Future`."""
+"""`taper.futures`: a value that is set later, as PyTorch's `Future`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class Future(Generic[T]):
-    """A value that comes later, once; callbacks run in the thread that sets it.
+    """A value that is set once, later; callbacks run in the thread that sets it.
 
     >>> import taper
     >>> first = taper.futures.Future()
@@ -37,17 +37,17 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[], None]] = []
 
     def done(self) -> bool:
-        """Whether the value, or an error in its place, is there."""
+        """Return whether the value, or an error instead, is there."""
         return self._is_done
 
     def wait(self) -> T:
-        """The value, once it is there; raises the error that was set in its place."""
+        """Wait for the value and return it; raise the error that was set instead."""
         with self._lock:
             self._lock.wait_for(self.done)
         return self.value()
 
     def value(self) -> T:
-        """The value, which must be there."""
+        """Return the value, which must be there."""
         if not self._is_done:
             raise RuntimeError("value() of a Future that is not done: use wait()")
         if self._error is not None:
@@ -59,7 +59,7 @@ class Future(Generic[T]):
         self._complete(result, None)
 
     def set_exception(self, result: BaseException) -> None:
-        """Set an error in place of a value, and run the callbacks."""
+        """Set an error instead of a value, and run the callbacks."""
         if not isinstance(result, Exception):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self._complete(None, result)
@@ -85,7 +85,7 @@ class Future(Generic[T]):
         callback()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """The future of what the callback makes of this one when it is done."""
+        """Return the future of the callback's result, which is called when this one is done."""
         if not callable(callback):
             raise TypeError(f"then(): the callback must be callable, not {type(callback).__name__}")
         result: Future[S] = Future()
@@ -107,7 +107,7 @@ class Future(Generic[T]):
         return result
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call something when this is done; its errors are printed and not raised."""
+        """Call a function when this is done; its errors are printed, not raised."""
 
         def run() -> None:
             try:
@@ -120,7 +120,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """The future of the list of futures, all done; of the first error if one has any.
+    """Return a future of the list of futures when all are done, or of the first error.
 
     >>> import taper
     >>> future = taper.futures.Future()
@@ -149,7 +149,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The values of all futures, once they are there.
+    """Wait for all futures and return their values.
 
     >>> import taper
     >>> future = taper.futures.Future()

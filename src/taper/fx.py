@@ -1,4 +1,4 @@
-"""`taper.fx`: programs are not captured as graphs; every name of it says so when it is used."""
+"""`taper.fx`: programs are not captured as graphs; using one of its names raises an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 class _Absent:
-    """A name of PyTorch's that cannot be called; classes of it may be asked about."""
+    """A class of PyTorch's that raises when it is called; `isinstance` accepts it."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
@@ -34,7 +34,7 @@ symbolic_trace = _absent("symbolic_trace")
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """The function itself: nothing is traced.
+    """Return the function itself: nothing is traced.
 
     >>> import taper
     >>> taper.fx.wrap(len) is len

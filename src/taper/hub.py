@@ -1,6 +1,6 @@
 """`torch.hub` on this machine: checkpoints in the cache folder, and models of a local folder.
 
-There is no network: what is not there is an error that says which file belongs where.
+There is no network: a missing file is an error that says which file belongs where.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _folder: str | None = None
 
 
 def get_dir() -> str:
-    """The folder of the hub, `checkpoints` inside it holds the files of weights.
+    """Return the folder of the hub; `checkpoints` inside it holds the files of weights.
 
-    It is what `set_dir` was given, or `$TORCH_HOME/hub`, or `torch/hub` in the user's cache.
+    The folder is what `set_dir` was given, or `$TORCH_HOME/hub`, or `torch/hub` in the user's
+    cache.
 
     >>> import taper
     >>> taper.hub.set_dir("my_hub")
@@ -54,6 +55,9 @@ def get_dir() -> str:
 def set_dir(d: str | os.PathLike[str] | None) -> None:
     """Choose the folder of the hub; None returns to the usual one.
 
+    Args:
+        d: the folder.
+
     >>> import taper
     >>> taper.hub.set_dir(None)
     """
@@ -70,7 +74,15 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> dict[str, Any]:
-    """Load the checkpoint that has the name of a URL from the cache folder.
+    """Load the checkpoint with the name of a URL from the cache folder.
+
+    Args:
+        url: its last part is the name of the file.
+        model_dir: the folder; by default `checkpoints` in that of the hub.
+        map_location: as in `load` of checkpoints.
+        progress, check_hash: for downloads, without effect.
+        file_name: another name of the file.
+        weights_only: as in `load` of checkpoints.
 
     >>> import taper
     >>> taper.hub.load_state_dict_from_url("https://example.org/net.pth", "nowhere")
@@ -113,6 +125,13 @@ def load(
 ) -> Any:
     """Call the function `model` of the file `hubconf.py` in a folder; `source` must be "local".
 
+    Args:
+        repo_or_dir: the folder.
+        model: the function.
+        args, kwargs: its arguments.
+        source: "local".
+        trust_repo, force_reload, verbose, skip_validation: for downloads, without effect.
+
     >>> import taper
     >>> taper.hub.load("pytorch/vision", "resnet18")
     Traceback (most recent call last):
@@ -134,7 +153,11 @@ def list(
     trust_repo: bool | str | None = "check",
     verbose: bool = True,
 ) -> Any:
-    """The functions of the file `hubconf.py` in a local folder.
+    """Return the functions of the file `hubconf.py` in a local folder.
+
+    Args:
+        github: the folder.
+        force_reload, skip_validation, trust_repo, verbose: for downloads, without effect.
 
     >>> import taper
     >>> taper.hub.list("pytorch/vision")
@@ -152,7 +175,12 @@ def help(
     skip_validation: bool = False,
     trust_repo: bool | str | None = "check",
 ) -> Any:
-    """The docstring of a function of the file `hubconf.py` in a local folder.
+    """Return the docstring of a function of the file `hubconf.py` in a local folder.
+
+    Args:
+        github: the folder.
+        model: the function.
+        force_reload, skip_validation, trust_repo: for downloads, without effect.
 
     >>> import taper
     >>> taper.hub.help("pytorch/vision", "resnet18")
@@ -177,7 +205,7 @@ def _refuse(repository: str) -> NoReturn:
 
 
 def _on_path(folder: str, use: Callable[[ModuleType], Any]) -> Any:
-    """`use` on the module `hubconf` of a folder, which can import its neighbours meanwhile."""
+    """Call `use` on the module `hubconf` of a folder, which can import its neighbours meanwhile."""
     sys.path.insert(0, folder)
     try:
         spec = importlib.util.spec_from_file_location(HUBCONF, os.path.join(folder, HUBCONF))
@@ -208,5 +236,5 @@ def _entry(conf: ModuleType, model: str) -> Callable[..., Any]:
 
 
 def _is_installed(package: str) -> bool:
-    """Whether it can be imported; `torch` can where taper stands in for it."""
+    """Return whether a module can be imported; `torch` can if taper stands in for it."""
     return package in sys.modules or importlib.util.find_spec(package) is not None

@@ -1,8 +1,8 @@
 """`taper.library`: operators of users, `custom_op`, as functions that run eagerly.
 
-A custom operator is its Python function; with `register_autograd` it gets a derivative of its own.
-What is for captured programs (fake tensors, dispatch) is taken and not needed; what would need
-PyTorch's dispatcher says what to use instead.
+A custom operator is its Python function; `register_autograd` gives it a derivative.  What only
+captured programs need (fake tensors, dispatch) is accepted and unused; what would need PyTorch's
+dispatcher says what to use instead.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CustomOpDef:
         self._function = self._make_function()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the function; recorded as one node if a gradient is wanted."""
+        """Run the function; it is recorded as one node if a gradient is wanted."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves = tree_flatten((bound.args, bound.kwargs))[0]
@@ -104,13 +104,13 @@ class CustomOpDef:
         self._backward, self._setup = backward, setup_context
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Take what a captured program would need; here it is not."""
+        """Accept what only a captured program needs, without using it."""
         return fn
 
     def register_kernel(
         self, device_types: Any, fn: Callable[..., Any] | None = None, /
     ) -> Callable[..., Any]:
-        """Set the function for the CPU; those for other devices are taken and not needed."""
+        """Set the function for the CPU; those for other devices are accepted and unused."""
         kinds = (
             (device_types,) if isinstance(device_types, str) or not device_types else device_types
         )
@@ -123,9 +123,9 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def register_vmap(self, func: Callable[..., Any] | None = None) -> NoReturn:
-        """Not provided: `vmap` sees the operators that the function calls."""
+        """Refuse: `vmap` sees the operators that the function calls."""
         raise NotImplementedError(
-            "rules for vmap are not registered: it sees the operators that the function calls"
+            "rules for vmap cannot be registered: vmap sees the operators that the function calls"
         )
 
     def __repr__(self) -> str:
@@ -143,6 +143,13 @@ def custom_op(
     tags: Any = None,
 ) -> Any:
     """Make an operator of a function whose parameters are annotated.
+
+    Args:
+        name: "namespace::name".
+        fn: the function; without it a decorator is returned.
+        mutates_args: the names of the arguments that the function writes.
+        device_types: accepted; all tensors are on the CPU.
+        schema: PyTorch's signature as text, instead of the annotations.
 
     >>> import taper
     >>> @taper.library.custom_op("example::half", mutates_args=())
@@ -187,7 +194,7 @@ def impl(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def register_fake(op: Any, func: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Take what a captured program would need; here it is not.
+    """Accept what only a captured program needs, without using it.
 
     >>> import taper
     >>> taper.library.register_fake("example::half", len) is len

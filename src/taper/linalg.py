@@ -1,4 +1,4 @@
-"""Linear algebra, as `torch.linalg`: one list of names; the functions are in `ops/linalg_*`.
+"""Linear algebra, as `torch.linalg`: one list of names; the functions are in `ops/linalg`.
 
 >>> import taper
 >>> A = taper.tensor([[4.0, 2.0], [2.0, 3.0]])

@@ -1,6 +1,6 @@
 """`taper.overrides`: functions that ask their arguments' classes for `__torch_function__`.
 
-For functions of a program's own.  Operators do not ask: their results on user classes are plain
+It is for a program's own functions.  Operators do not ask: their results on user classes are plain
 tensors.
 """
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the values is of a class that takes functions into its own hands.
+    """Return whether the class of one of the values handles functions itself.
 
     >>> import taper
     >>> taper.overrides.has_torch_function((taper.ones(2), 3))
@@ -36,7 +36,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def _asked(values: Iterable[Any]) -> list[Any]:
-    """A value of each class to ask, subclasses before the classes they are of."""
+    """Return a value of each class to ask, subclasses before their base classes."""
     found: list[Any] = []
     for each in () if is_off() else values:
         kind = type(each)
@@ -51,7 +51,7 @@ def _asked(values: Iterable[Any]) -> list[Any]:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Let the first class that wants to do what `public_api` would do.
+    """Let the first class that wants to do the work of `public_api`.
 
     >>> import taper
     >>> class Loud:
@@ -79,7 +79,7 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
-    """A decorator for functions that shall ask the values which `dispatcher` picks.
+    """Return a decorator for functions that ask the values which `dispatcher` picks.
 
     >>> import taper
     >>> class Logged:
@@ -107,7 +107,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether a value is a tensor or of a class with `__torch_function__`.
+    """Return whether a value is a tensor or of a class with `__torch_function__`.
 
     >>> import taper
     >>> taper.overrides.is_tensor_like(taper.ones(2)), taper.overrides.is_tensor_like(3)
@@ -117,11 +117,11 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 class TorchFunctionMode:
-    """Refused: operators ask nobody."""
+    """Refused: operators do not ask for modes."""
 
     def __enter__(self) -> NoReturn:
         raise NotImplementedError(
-            "TorchFunctionMode: operators ask nobody. Use "
+            "TorchFunctionMode: operators do not ask for modes. Use "
             "taper.autograd.interception.intercepting to see or replace operators."
         )
 

@@ -1,7 +1,7 @@
 """Copying and pickling tensors: `copy`, `deepcopy`, `pickle`.
 
 A tensor is rebuilt from its storage, so that views stay views of the same memory within one
-`deepcopy`.  History is never copied: what comes back is a leaf.
+`deepcopy`.  History is never copied: the copy is a leaf.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Tensor:
-    """A leaf on the memory of a storage."""
+    """Return a leaf on the memory of a storage."""
     array = on_bytes(
         storage._memory, storage.dtype.numpy, storage_offset, tuple(size), tuple(stride)
     )
@@ -69,7 +69,7 @@ def _rebuild_tensor_v2(
 def _rebuild_from_type_v2(
     function: Any, new_type: type[Tensor], arguments: tuple[Any, ...], state: Any
 ) -> Any:
-    """A rebuilt tensor in its class and with its Python attributes."""
+    """Return a rebuilt tensor in its class and with its Python attributes."""
     made = function(*arguments)
     made.__class__ = new_type
     if state:
@@ -78,7 +78,7 @@ def _rebuild_from_type_v2(
 
 
 def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """How pickle takes a tensor apart: storage, offset, shape, strides, requires_grad."""
+    """Take a tensor apart for pickle: storage, offset, shape, strides, requires_grad."""
     warn_if_has_hooks(self)
     array = memory_of(self)
     storage = TypedStorage(wrap_storage=storage_of(wrap(array)), dtype=self.dtype)
@@ -102,7 +102,7 @@ def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 
 def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
-    """A leaf with a copy of the storage, of the gradient and of the Python attributes."""
+    """Return a leaf with a copy of the storage, of the gradient and of the Python attributes."""
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
@@ -112,7 +112,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
             "because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    array = self._array  # of a conjugate: computed
+    array = self._array  # computed, if it is a conjugate
     memory = all_bytes(array)
     made = finish(
         on_bytes(

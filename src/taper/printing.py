@@ -1,6 +1,6 @@
 """The text of a tensor: what ``repr`` shows, and the options that change it.
 
-Owns the print options and the layout of numbers, rows and suffixes. Works on arrays and plain
+Owns the print options and the layout of numbers, rows and suffixes.  Works on arrays and plain
 values; must not know Tensor.
 """
 
@@ -45,12 +45,16 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Choose how tensors are printed: first the `profile`, then the options that are given.
+    """Choose how tensors are printed: first the `profile`, then the given options.
 
-    `precision` is the number of decimals; a tensor with more than `threshold` elements shows only
-    `edgeitems` at both ends of each dimension; `linewidth` is in characters; `sci_mode` forces
-    or forbids exponents. Each call that does not give `sci_mode` makes it automatic again.
-    Profiles are 'default', 'short' and 'full'; others are ignored.
+    Args:
+        precision: the number of decimals.
+        threshold: a tensor with more elements is summarised.
+        edgeitems: how many elements a summary shows at both ends of each dimension.
+        linewidth: the characters of a line.
+        profile: 'default', 'short' or 'full'; others are ignored.
+        sci_mode: True forces exponents, False forbids them; each call without it makes the choice
+            automatic again.
 
     >>> import taper
     >>> taper.set_printoptions(precision=2)
@@ -71,7 +75,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The print options in force, as a dictionary for `set_printoptions`.
+    """Return the present print options, as a dictionary for `set_printoptions`.
 
     >>> from taper.printing import get_printoptions
     >>> get_printoptions()
@@ -89,7 +93,7 @@ def printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> Iterator[None]:
-    """`set_printoptions` for the body of a ``with``.
+    """Set print options for the body of a ``with``.
 
     >>> import taper
     >>> from taper.printing import printoptions
@@ -105,13 +109,13 @@ def printoptions(
         set_printoptions(**before)
 
 
-# Numbers. An element's text and the width that the columns of its tensor have.
+# Numbers: an element's text and the width that the columns of its tensor have.
 
 _ElementText = Callable[[Any], str]
 
 
 def _plain_text(values: np.ndarray) -> tuple[_ElementText, int]:
-    """Booleans and integers."""
+    """Return the text of booleans and integers."""
     width = max(len(str(values.min())), len(str(values.max())))
     return lambda value: str(value).rjust(width), width
 
@@ -121,9 +125,9 @@ def _whole(value: float) -> str:
 
 
 def _floating_text(values: np.ndarray) -> tuple[_ElementText, int]:
-    """Floating point numbers: all of a tensor as '1.', or as '1.2345', or as '1.2345e-06'.
+    """Return the text of floating point numbers: '1.', '1.2345' or '1.2345e-06' for all.
 
-    Zeros, infinities and nans have no say in this.
+    Zeros, infinities and nans do not affect the choice.
     """
     shown = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     if not shown.size:
@@ -139,7 +143,7 @@ def _floating_text(values: np.ndarray) -> tuple[_ElementText, int]:
     text: _ElementText = _whole
     if scientific or not whole:
         text = f"{{:.{options.precision}{'e' if scientific else 'f'}}}".format
-    # Of each sign the outermost values are the longest; an exponent is long at both ends.
+    # The outermost values of each sign are the longest; an exponent is long at both ends.
     sides = [side for side in (shown[shown < 0], shown[shown > 0]) if side.size]
     width = max(len(text(float(end))) for side in sides for end in (side.min(), side.max()))
     return lambda value: text(value).rjust(width), width
@@ -167,7 +171,7 @@ def _element_text(values: np.ndarray) -> tuple[_ElementText, int]:
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """The elements that a summary shows."""
+    """Return the elements that a summary shows."""
     count = options.edgeitems
     for dim, size in enumerate(values.shape):
         if size > 2 * count:
@@ -218,7 +222,7 @@ def _contents(values: np.ndarray, indent: int) -> str:
 
 
 def _shows_dtype(which: dtypes.dtype, empty: bool) -> bool:
-    """Whether the elements alone do not tell the dtype."""
+    """Return whether the elements alone do not show the dtype."""
     if empty:
         return which is not dtypes.default.float
     if which.is_complex:
@@ -227,9 +231,9 @@ def _shows_dtype(which: dtypes.dtype, empty: bool) -> bool:
 
 
 def _joined(contents: str, suffixes: list[str], indent: int) -> str:
-    """Contents and suffixes; a suffix that the line cannot hold starts the next one."""
+    """Join contents and suffixes; a suffix that does not fit starts the next line."""
     pieces = [contents]
-    # Two characters more than the last line has: PyTorch counts so, and wraps that much earlier.
+    # PyTorch counts two characters more than the last line has, and wraps that much earlier.
     used = len(contents) - contents.rfind("\n") + 1
     for suffix in suffixes:
         if used + len(suffix) + 2 > options.linewidth:
@@ -251,9 +255,9 @@ def tensor_repr(
     name: str = "tensor",
     contents: str | None = None,
 ) -> str:
-    """The ``repr`` of a tensor with these elements.
+    """Return the ``repr`` of a tensor with these elements.
 
-    `grad_fn_name` wins over `requires_grad`; `tangent` is the tangent's text in an f-string;
+    `grad_fn_name` takes precedence over `requires_grad`; `tangent` is the text of the tangent;
     `name` is the class of a subclass; `contents` replaces the text of the elements.
 
     >>> import numpy
@@ -282,7 +286,7 @@ def tensor_repr(
 
 
 def format_scalar(array: np.ndarray, spec: str) -> str:
-    """The text of a 0-d tensor in an f-string: that of the Python number it holds.
+    """Return the text of a 0-d tensor in an f-string: that of its Python number.
 
     >>> import numpy
     >>> from taper.printing import format_scalar

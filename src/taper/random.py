@@ -1,6 +1,6 @@
 """The state of random numbers as users see it: generators, seeds, saved states as tensors.
 
-`taper.random`, PyTorch's namespace of the same name.  What draws numbers is in `ops.random` and
+`taper.random` is PyTorch's namespace of the same name.  The functions that draw are in
 `ops.random`; the bits come from `sampling.generator`, which knows no Tensor.
 """
 
@@ -26,10 +26,10 @@ __all__ = [
     "set_rng_state",
 ]
 
-if TYPE_CHECKING:  # what it returns is `default_generator`, of the class below
+if TYPE_CHECKING:  # this one returns `default_generator`, of the class below
 
     def manual_seed(seed: int) -> Generator:
-        """Begin the stream of `seed` in the default generator, and return it."""
+        """Begin the stream of `seed` in the default generator, and return the generator."""
         ...
 
 else:
@@ -48,7 +48,7 @@ class Generator(generators.Generator):
     __slots__ = ("__weakref__",)
 
     def get_state(self) -> Tensor:  # type: ignore[override]
-        """The whole state as a tensor of 5056 bytes; PyTorch restores it, too.
+        """Return the whole state as a tensor of 5056 bytes; PyTorch restores it, too.
 
         >>> import taper
         >>> taper.Generator().get_state().shape
@@ -57,7 +57,7 @@ class Generator(generators.Generator):
         return wrap(super().get_state())
 
     def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
-        """Go back to a state that `get_state` gave.
+        """Go back to a state that `get_state` returned.
 
         >>> import taper
         >>> generator = taper.Generator()
@@ -72,7 +72,7 @@ class Generator(generators.Generator):
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that goes on from the same state, independently.
+        """Return a new, independent generator that continues from the same state.
 
         >>> import taper
         >>> taper.Generator().manual_seed(3).clone_state().initial_seed()
@@ -85,14 +85,14 @@ class Generator(generators.Generator):
 
 
 default_generator: Generator = Generator()
-"""The generator of every random function that is given none."""
+"""The generator of every random function that gets none."""
 
 default_generator.seed()
 generators.default_generator = default_generator
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator.
+    """Return the state of the default generator.
 
     >>> import taper
     >>> taper.get_rng_state().dtype
@@ -102,7 +102,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator back into a state that `get_rng_state` gave.
+    """Put the default generator back into a state that `get_rng_state` returned.
 
     >>> import taper
     >>> state = taper.get_rng_state()
@@ -122,7 +122,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """A block after which the default generator goes on as if the block had drawn nothing.
+    """Let the default generator continue after the block as if it had drawn nothing there.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)
@@ -131,7 +131,7 @@ def fork_rng(
     >>> taper.equal(taper.rand(1), inside)
     True
     """
-    device(device_type)  # refuses what is no device
+    device(device_type)  # raises unless it is a device
     if devices:
         raise NotImplementedError(
             "generators of other devices than the CPU are not provided: leave out `devices`"

@@ -22,7 +22,7 @@ class _ReturnType(tuple[Any, ...]):
     n_fields = 0
     n_sequence_fields = 0
     n_unnamed_fields = 0
-    out_type: Any = None  # what a call with out= returns
+    out_type: Any = None  # the class that a call with out= returns
 
     def __new__(cls, sequence: Iterable[Any], /) -> _ReturnType:
         if not hasattr(sequence, "__iter__"):
@@ -45,7 +45,7 @@ class _ReturnType(tuple[Any, ...]):
 
 
 def named_tuple(name: str, *fields: str) -> Any:
-    """The class of results called `fields`; `name` is its attribute of this module."""
+    """Return the class of results with these `fields`; `name` is its attribute in this module."""
     members: dict[str, Any] = {
         "__slots__": (),
         "__match_args__": fields,
@@ -71,7 +71,7 @@ _register("topk", "values", "indices")
 _register("aminmax", "min", "max")
 _register("frexp", "mantissa", "exponent")
 
-# Made when they are first used: forty classes would take 1 ms of the import of taper.
+# Made on first use: forty classes would take 1 ms of the import of taper.
 _ON_FIRST_USE = {
     "_lu_with_info": "LU pivots info",
     "geqrf": "a tau",

@@ -1,6 +1,6 @@
 """`torch.serialization`: saving and loading, and what checkpoints may name.
 
-PyTorch's names only; everything is made in `taper.files`.
+It has PyTorch's names only; `taper.files` does the work.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Settings of the whole process: threads, deterministic algorithms, precision of products.
 
-Threads are those of the native pool, which NumPy's element-wise loops and matrix products run on,
-and those of BLAS, which is left the decompositions.  All algorithms are deterministic and all
-products are exact to their dtype, so those settings change nothing but what uninitialised memory
-holds.
+Threads are those of the native pool, on which NumPy's element-wise loops and matrix products run,
+and those of BLAS, which does the decompositions.  All algorithms are deterministic and all products
+are exact to their dtype, so those settings change only what uninitialised memory holds.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class _Settings:
     deterministic = False
     warn_only = False
     fill_uninitialized = True
-    fills_memory = False  # whether new memory is filled: deterministic, and asked to fill
+    fills_memory = False  # whether new memory is filled: in deterministic mode, if asked for
     matmul_precision = "highest"
     matmul_precision_set = False
 
@@ -43,7 +42,7 @@ threads.start(settings.threads)
 
 
 def _set_blas_threads() -> Callable[..., Any] | None:
-    """OpenBLAS's `set_num_threads` in the library that NumPy brought along."""
+    """Return OpenBLAS's `set_num_threads` in NumPy's library."""
     folder = os.path.dirname(np.__file__)
     for library in [
         *glob.glob(os.path.join(os.path.dirname(folder), "numpy.libs", "*openblas*")),
@@ -58,10 +57,10 @@ def _set_blas_threads() -> Callable[..., Any] | None:
 
 
 def get_num_threads() -> int:
-    """Say how many threads an operation may use.
+    """Return how many threads an operation may use.
 
-    At first as many as `OMP_NUM_THREADS` says, else as many as there are cores that this process
-    may use (its affinity, and the quota of its container).
+    The first value is `OMP_NUM_THREADS`, else the number of cores that this process may use (by its
+    affinity, and the quota of its container).
 
     >>> import taper
     >>> taper.get_num_threads() >= 1
@@ -96,7 +95,7 @@ def set_num_threads(nthreads: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """How many operations PyTorch would run side by side; here one after the other.
+    """Return how many operations PyTorch would run in parallel; taper runs them in turn.
 
     >>> import taper
     >>> taper.get_num_interop_threads() >= 1
@@ -106,7 +105,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(nthreads: int, /) -> None:
-    """Keep a number that PyTorch would use to run operations side by side.
+    """Keep the number of operations that PyTorch would run in parallel.
 
     >>> import taper
     >>> taper.set_num_interop_threads(0)
@@ -128,6 +127,10 @@ def set_num_interop_threads(nthreads: int, /) -> None:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms, which all are; uninitialised memory is filled, too.
+
+    Args:
+        mode: whether they are asked for.
+        warn_only: kept, and returned by `is_deterministic_algorithms_warn_only_enabled`.
 
     >>> import taper
     >>> taper.use_deterministic_algorithms(False)
@@ -155,7 +158,7 @@ def set_fill_uninitialized(mode: bool) -> None:
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on.
+    """Return whether `use_deterministic_algorithms` is on.
 
     >>> import taper
     >>> taper.are_deterministic_algorithms_enabled()
@@ -165,7 +168,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on with `warn_only`.
+    """Return whether `use_deterministic_algorithms` is on with `warn_only`.
 
     >>> import taper
     >>> taper.is_deterministic_algorithms_warn_only_enabled()
@@ -178,7 +181,7 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """`use_deterministic_algorithms` by name: 'default', 'warn' or 'error', or 0, 1, 2.
+    """Set deterministic algorithms by name ('default', 'warn', 'error') or number (0, 1, 2).
 
     >>> import taper
     >>> taper.set_deterministic_debug_mode("warn")
@@ -201,7 +204,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: see `set_deterministic_debug_mode`.
+    """Return 0, 1 or 2: see `set_deterministic_debug_mode`.
 
     >>> import taper
     >>> taper.get_deterministic_debug_mode()
@@ -214,7 +217,7 @@ def get_deterministic_debug_mode() -> int:
 
 
 def get_float32_matmul_precision() -> str:
-    """The precision asked for in products of float32 matrices.
+    """Return the precision asked for in products of float32 matrices.
 
     >>> import taper
     >>> taper.get_float32_matmul_precision()
@@ -224,7 +227,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Ask for 'highest', 'high' or 'medium' precision; products are always of the highest.
+    """Ask for 'highest', 'high' or 'medium' precision; products always have the highest.
 
     >>> import taper
     >>> taper.set_float32_matmul_precision("highest")
@@ -243,12 +246,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def is_matmul_precision_set() -> bool:
-    """Whether somebody has asked for a precision, be it the one that was there."""
+    """Return whether a precision was set, even if it was the present one."""
     return settings.matmul_precision_set
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: how the processor treats very small numbers cannot be changed.
+    """Return False: how the processor treats very small numbers cannot be changed.
 
     >>> import taper
     >>> taper.set_flush_denormal(False) in (True, False)

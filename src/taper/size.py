@@ -1,4 +1,4 @@
-"""Size: the shape of a tensor. A tuple of integers that stays a Size when cut or joined.
+"""Size: the shape of a tensor, a tuple of integers that stays a Size when it is cut or joined.
 
 Knows only tuples; must not know Tensor.
 """
@@ -29,7 +29,7 @@ class Size(tuple[int, ...]):
         )
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape.
+        """Return the number of elements of a tensor of this shape.
 
         >>> import taper
         >>> taper.Size([2, 3]).numel()

@@ -51,7 +51,7 @@ from taper.tensor import Tensor
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function under its name here, which the error for what is no Tensor shows."""
+    """Return a function under its name here, which its error for a non-Tensor shows."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -65,7 +65,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest whole number, or the nearest with so many decimals; halves go to the even one.
+    """Round to the nearest whole number, or to some decimals; halves go to the even one.
 
     >>> import taper
     >>> taper.special.round(taper.tensor([0.5, 1.5, 2.4]))

@@ -296,7 +296,7 @@ def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-0.5772,  0.4228])
     """
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest whole number, or the nearest with so many decimals; halves go to the even one.
+    """Round to the nearest whole number, or to some decimals; halves go to the even one.
 
     >>> import taper
     >>> taper.special.round(taper.tensor([0.5, 1.5, 2.4]))

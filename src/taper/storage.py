@@ -1,6 +1,6 @@
 """Storages: the memory that tensors look at, as bytes or as elements of one dtype.
 
-A storage is a view of the memory, made when asked for; tensors do not hold it.  So two calls of
+A storage is a view of the memory, made on request; tensors do not hold it.  So two calls of
 `untyped_storage()` give equal objects, not the same one.
 """
 
@@ -24,7 +24,7 @@ from taper.userwarning import warn_once
 
 
 class _Common:
-    """What both kinds of storage have; `_memory` is the flat array of bytes."""
+    """The common part of both kinds of storage; `_memory` is the flat array of bytes."""
 
     __slots__ = ("_memory",)
 
@@ -42,23 +42,23 @@ class _Common:
         return self._memory.ctypes.data
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
+        """Return the address of the first byte."""
         return self._memory.ctypes.data if self._memory.size else 0
 
     def nbytes(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self._memory.size
 
     def get_device(self) -> int:
-        """-1: the memory is on the CPU."""
+        """Return -1: the memory is on the CPU."""
         return -1
 
     def is_pinned(self, device: Any = "cuda") -> bool:
-        """False: there is no accelerator to pin memory for."""
+        """Return False: there is no accelerator to pin memory for."""
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes see the same memory, or can be shown it."""
+        """Return whether other processes see, or can get, the same memory."""
         return is_shared(self._memory)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> NoReturn:
@@ -75,7 +75,7 @@ class _Common:
 
 
 class StorageBase(_Common):
-    """What memory without a dtype is derived from.
+    """The base of memory without a dtype.
 
     >>> import taper
     >>> issubclass(taper.UntypedStorage, taper.StorageBase)
@@ -93,7 +93,7 @@ class StorageBase(_Common):
 
     @property
     def filename(self) -> None:
-        """None: the memory of a file that is mapped does not know its name."""
+        """None: the memory of a mapped file does not know its name."""
         return None
 
 
@@ -115,17 +115,17 @@ class UntypedStorage(StorageBase):
             self._memory = array_of_elements(list(data), dtypes.uint8)
 
     def size(self) -> int:
-        """The size in bytes."""
+        """Return the size in bytes."""
         return self._memory.size
 
     __len__ = size
 
     def element_size(self) -> int:
-        """1: elements are bytes."""
+        """Return 1: elements are bytes."""
         return 1
 
     def untyped(self) -> UntypedStorage:
-        """The storage itself."""
+        """Return the storage itself."""
         return self
 
     def __getitem__(self, index: Any) -> Any:
@@ -142,7 +142,7 @@ class UntypedStorage(StorageBase):
         return iter(self._memory.tolist())
 
     def tolist(self) -> list[int]:
-        """The bytes as a list of integers."""
+        """Return the bytes as a list of integers."""
         return self._memory.tolist()
 
     def fill_(self, value: Any) -> UntypedStorage:
@@ -160,17 +160,17 @@ class UntypedStorage(StorageBase):
         return self
 
     def clone(self) -> UntypedStorage:
-        """A copy with its own memory."""
+        """Return a copy with its own memory."""
         return on_memory(self._memory.copy())
 
     def cpu(self) -> UntypedStorage:
-        """The storage itself: it is on the CPU."""
+        """Return the storage itself: it is on the CPU."""
         return self
 
     def resize_(self, size: int) -> UntypedStorage:
         """Change the size in bytes of a storage that no tensor looks at.
 
-        Differs: the memory of a tensor cannot move under it; use `Tensor.resize_`.
+        Differs: the memory of a tensor cannot move; use `Tensor.resize_`.
         """
         if size == self._memory.size:
             return self
@@ -187,7 +187,7 @@ class UntypedStorage(StorageBase):
     def share_memory_(self) -> UntypedStorage:
         """Move the bytes of a storage that no tensor looks at into memory that processes share.
 
-        Differs: the memory of a tensor cannot move under it; use `Tensor.share_memory_`.
+        Differs: the memory of a tensor cannot move; use `Tensor.share_memory_`.
         """
         if is_shared(self._memory):
             return self
@@ -246,17 +246,17 @@ class TypedStorage(_Common):
         return self._memory.view(self.dtype.numpy)
 
     def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
+        """Return the same memory as bytes."""
         return on_memory(self._memory)
 
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._memory.size // self.dtype.itemsize
 
     __len__ = size
 
     def element_size(self) -> int:
-        """The bytes of one element."""
+        """Return the bytes of one element."""
         return self.dtype.itemsize
 
     def __getitem__(self, index: Any) -> Any:
@@ -271,7 +271,7 @@ class TypedStorage(_Common):
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
+        """Return the elements as Python numbers."""
         return self._elements.tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
@@ -288,15 +288,15 @@ class TypedStorage(_Common):
         return self
 
     def clone(self) -> TypedStorage:
-        """A copy with its own memory."""
+        """Return a copy with its own memory."""
         return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
 
     def cpu(self) -> TypedStorage:
-        """The storage itself: it is on the CPU."""
+        """Return the storage itself: it is on the CPU."""
         return self
 
     def type(self) -> str:
-        """PyTorch's name of the legacy class: 'torch.FloatStorage'."""
+        """Return PyTorch's name of the legacy class: 'torch.FloatStorage'."""
         return f"torch.{self.dtype.scalar_type}Storage"
 
     def resize_(self, size: int) -> TypedStorage:
@@ -343,7 +343,7 @@ LEGACY: dict[str, LegacyStorage] = {}
 
 
 def on_memory(memory: np.ndarray) -> UntypedStorage:
-    """The storage on a flat array of bytes."""
+    """Return the storage on a flat array of bytes."""
     storage = object.__new__(UntypedStorage)
     storage._memory = memory
     return storage
@@ -368,12 +368,12 @@ def _rebuild_typed(data: bytes, which: dtypes.dtype) -> TypedStorage:
 
 
 def storage_of(tensor: Tensor) -> UntypedStorage:
-    """All the memory that the tensor's elements lie in."""
+    """Return all the memory that the tensor's elements lie in."""
     return on_memory(all_bytes(tensor._array))
 
 
 def typed_storage_of(tensor: Tensor) -> TypedStorage:
-    """`Tensor.storage()`, which PyTorch deprecates."""
+    """Return `Tensor.storage()`, which PyTorch deprecates."""
     warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages "
@@ -390,12 +390,12 @@ def tensor_on(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Tensor:
-    """A tensor on the memory of a storage; `offset` and `strides` count elements."""
+    """Return a tensor on the memory of a storage; `offset` and `strides` count elements."""
     return wrap(on_bytes(storage._memory, which.numpy, offset, shape, strides))
 
 
 def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
-    """A copy of a storage's bytes, made once in a `deepcopy`, so that sharing stays sharing."""
+    """Return a copy of a storage's bytes, made once in a `deepcopy`, so that sharing stays."""
     copies = memo.setdefault("taper", {})
     key = (memory.ctypes.data, memory.size)
     if key not in copies:
@@ -404,21 +404,21 @@ def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
 
 
 def is_shared(array: np.ndarray) -> bool:
-    """Whether other processes can see the memory: it is a shared segment or a mapped file."""
+    """Return whether other processes can see the memory: a shared segment or a mapped file."""
     base = owner_of(array).base
     mapped = isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
     return mapped or keeper_of(array) is not None
 
 
 def shared_memory(memory: np.ndarray) -> np.ndarray:
-    """A copy of flat bytes in memory that other processes can see."""
+    """Return a copy of flat bytes in memory that other processes can see."""
     shared = bytes_of(Segment(memory.size), 0, memory.size)
     shared[...] = memory
     return shared
 
 
 def shared_copy(array: np.ndarray) -> np.ndarray:
-    """The same elements, with their whole storage, in memory that other processes can see."""
+    """Return the same elements, with their whole storage, in memory that processes share."""
     memory = all_bytes(array)
     offset = array.ctypes.data - memory.ctypes.data if array.size else 0
     return np.ndarray(array.shape, array.dtype, shared_memory(memory), offset, array.strides)

@@ -110,9 +110,9 @@ class TensorMethods:
     def __truediv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def __xor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def _accumulator(self, sequence: _int | None = None) -> _AccumulateGrad | None:
-        """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
+        """Return the leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
 
-        For a node with a sequence number it is the one of that time.
+        For a node with a sequence number it is the one of the time when the node was recorded.
         """
     @property
     def _backward_hooks(self) -> Any:
@@ -121,7 +121,7 @@ class TensorMethods:
     def _backward_hooks(self, value: Any) -> None: ...
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of, None if it is none."""
+        """The tensor that this one is a view of, None if it is no view."""
     @_base.setter
     def _base(self, value: Tensor | None) -> None: ...
     @property
@@ -147,7 +147,7 @@ class TensorMethods:
     @_post_accumulate_grad_hooks.setter
     def _post_accumulate_grad_hooks(self, value: Any) -> None: ...
     def _use_count(self) -> _int:
-        """How many hold this tensor, all of Python counting as one; nodes and views are the others.
+        """Count who holds this tensor: nodes, views, and all of Python as one.
 
         >>> import taper
         >>> x = taper.ones(2, requires_grad=True)
@@ -161,14 +161,14 @@ class TensorMethods:
     @_version.setter
     def _version(self, value: _int) -> None: ...
     def _view_func(self, new_base: Tensor) -> Tensor | None:
-        """This view as a view of another base; None if it is no view, or the base has another layout.
+        """Return this view taken of another base; None if it is no view, or the layout differs.
 
         >>> import taper
         >>> taper.zeros(2, 3)[1]._view_func(taper.ones(2, 3))
         tensor([1., 1., 1.])
         """
     def _view_func_unsafe(self, new_base: Tensor) -> Tensor | None:
-        """As `_view_func`, without looking at the layout of the base."""
+        """Do the work of `_view_func` without checking the layout of the base."""
     def abs(self) -> Tensor:
         """Take the absolute value of every element.
 
@@ -2171,7 +2171,7 @@ class TensorMethods:
         True
         """
     def is_inference(self) -> _bool:
-        """Whether this tensor was made in inference mode."""
+        """Return whether this tensor was made in inference mode."""
     @property
     def is_leaf(self) -> _bool:
         """Whether no recorded operation made this tensor."""
@@ -3733,7 +3733,7 @@ class TensorMethods:
             tensor([30.])
         """
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> _RemovableHandle:
-        """Call `hook(self)` after a gradient was added to this leaf's `.grad`."""
+        """Call `hook(self)` after a pass has added a gradient to this leaf's `.grad`."""
     def relu(self) -> Tensor:
         """Replace negative elements by zero.
 
@@ -3838,7 +3838,7 @@ class TensorMethods:
     def reshape_as(self, other: Tensor) -> Tensor:
         """Give the tensor the shape of another; a view where strides allow it, else a copy."""
     def resize(self, *sizes: _Ints) -> Tensor:
-        """The tensor in another shape; deprecated: use `reshape`."""
+        """Return the tensor in another shape; deprecated: use `reshape`."""
     def resize_(self, *shape: _Ints, size: _Ints | None = None, memory_format: _memory_format | None = None) -> Self:
         """Change the shape in place; a larger tensor has undefined elements at its end.
 
@@ -3848,7 +3848,7 @@ class TensorMethods:
                 [2, 3]])
         """
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """The tensor in the shape of another; deprecated: use `reshape`."""
+        """Return the tensor in the shape of another; deprecated: use `reshape`."""
     def resize_as_(self, the_template: Tensor, memory_format: _memory_format | None = None) -> Self:
         """Give a tensor the shape of another, in place.
 
@@ -4950,7 +4950,7 @@ class TensorMethods:
         """
     @property
     def volatile(self) -> _bool:
-        """False; the attribute of an old PyTorch has no effect any more."""
+        """False: the attribute of an old PyTorch, without effect."""
     def vsplit(self, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
         """Cut along the first dimension.
 

@@ -1,7 +1,7 @@
-"""What `taper` has at its top besides operators, modes and packages; loaded when it is first used.
+"""What `taper` has at its top besides operators, modes and packages; loaded on first use.
 
 Owns: answers about the build (`has_lapack`), the modules of devices, and the switch that keeps
-classes from taking functions into their own hands.
+classes from handling functions themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from taper.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
 from taper.device import device as Device
 from taper.userwarning import warn_user
 
-# NumPy brings these, if not from the libraries that PyTorch means.
+# NumPy brings these, though not always from the libraries that PyTorch means.
 has_lapack = True
 has_mkl = mkl.is_available()
 has_openmp = openmp.is_available()
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> bool:
 
 
 def _assert(condition: Any, message: str) -> None:
-    """Python's `assert` as a function, for programs that are captured.
+    """Do Python's `assert` as a function, for programs that are captured.
 
     >>> import taper
     >>> taper._assert(2 > 1, "numbers have an order")
@@ -52,7 +52,7 @@ def _assert(condition: Any, message: str) -> None:
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device, as `taper.cpu`.
+    """Return the module of a device, such as `taper.cpu`.
 
     >>> import taper
     >>> taper.get_device_module("cpu") is taper.cpu
@@ -75,7 +75,7 @@ def get_device_module(device: Any = None) -> Any:
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which no class is asked for its `__torch_function__`.
+    """Ask no class for its `__torch_function__` in the block.
 
     >>> import taper
     >>> with taper.DisableTorchFunctionSubclass():
@@ -96,7 +96,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """The same; modes for `__torch_function__` do not exist.
+    """Do the same; modes for `__torch_function__` do not exist.
 
     >>> import taper
     >>> with taper.DisableTorchFunction():

@@ -1,7 +1,7 @@
 """`TorchVersion`: a version that is text and compares as versions do.
 
 Programs compare `torch.__version__` with texts, tuples and lists.  The order is that of Python
-packages (PEP 440), of which this knows what is needed to compare.
+packages (PEP 440), as far as comparing needs it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[Any, ...]
 
 
 def version_key(text: str) -> Key | None:
-    """Something that orders as the version does; None if the text is no version.
+    """Return a key that orders as the version does; None if the text is no version.
 
     >>> from taper.torch_version import version_key
     >>> version_key("2.13.0rc1") < version_key("2.13") < version_key("2.13.1.dev3")
@@ -62,7 +62,7 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
             text = ".".join(str(part) for part in other)
         ours, theirs = version_key(self), version_key(text) if isinstance(text, str) else None
         if ours is None or theirs is None:
-            return as_text(self, other)  # as PyTorch: what is no version compares as text
+            return as_text(self, other)  # as in PyTorch: compare as text what is no version
         return getattr(ours, name)(theirs)
 
     compare.__name__, compare.__qualname__ = name, f"TorchVersion.{name}"

@@ -9,7 +9,7 @@ from taper.autograd.provenance import user_frame
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn on behalf of the innermost line outside the package."""
+    """Warn as if from the innermost line outside the package."""
     frame = user_frame(sys._getframe(1))
     warnings.warn_explicit(
         message,
@@ -28,7 +28,7 @@ _always = False
 def warn_once(message: str, category: type[Warning] = UserWarning, once: str = "") -> None:
     """Warn the first time in this process, or each time after `set_warn_always(True)`.
 
-    `once` stands for messages that differ from time to time.
+    `once` identifies messages whose text varies.
     """
     if (once or message) not in _given or _always:
         _given.add(once or message)
@@ -36,7 +36,7 @@ def warn_once(message: str, category: type[Warning] = UserWarning, once: str = "
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Whether warnings that are given once in a process are given each time.
+    """Say whether warnings that are shown once in a process are shown each time.
 
     >>> import taper
     >>> taper.set_warn_always(False)
@@ -48,7 +48,7 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether `set_warn_always` is on.
+    """Return whether `set_warn_always` is on.
 
     >>> import taper
     >>> taper.is_warn_always_enabled()

@@ -1,4 +1,4 @@
-"""The version of PyTorch whose behaviour is followed, the package's own, and what is built in."""
+"""The version of PyTorch that taper follows, the package's own, and what is built in."""
 
 from __future__ import annotations
 

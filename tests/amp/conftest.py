@@ -1,6 +1,6 @@
 """Tests take the library as the fixture `torch`, as users write `import taper as torch`.
 
-`tests/parity/test_amp_parity.py` runs the same tests with PyTorch in its place.  A test marked
+`tests/parity/test_amp_parity.py` runs the same tests with PyTorch instead.  A test marked
 `taper_only` is about something that PyTorch does not have.
 """
 

@@ -1,4 +1,4 @@
-"""Blocks of autocast: where it is on, what is asked and set, what is refused."""
+"""Blocks of autocast: where it is on, what can be asked and set, what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def outcome(action):
-    """What it gives or raises, and the warnings as category and first line."""
+    """Return what it gives or raises, and the warnings as category and first line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -21,7 +21,7 @@ def outcome(action):
 
 
 def product(torch):
-    """The dtype of a product: it tells whether autocast is on."""
+    """Return the dtype of a product, which shows whether autocast is on."""
     return torch.ones(2, 2).mm(torch.ones(2, 2)).dtype
 
 
@@ -386,7 +386,7 @@ def test_functions_for_one_device_warn(torch, call, instead, expected):
     ]
 
 
-# --- nobody else pays ------------------------------------------------------------------------
+# --- other code pays nothing -----------------------------------------------------------------
 
 
 @pytest.mark.taper_only

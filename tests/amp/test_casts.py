@@ -6,7 +6,7 @@ import pytest
 
 
 def names(node):
-    """The graph below a node as nested lists of names."""
+    """Return the graph below a node as nested lists of names."""
     if node is None:
         return None
     below = [names(each) for each, _ in node.next_functions]
@@ -220,7 +220,7 @@ def test_the_second_derivative(torch):
 
 
 def cast_of(torch, x, weight):
-    """The node that has cast the weight of a product, as a number that stands for it."""
+    """Return the node that cast the weight of a product, as a number that stands for it."""
     return x.mm(weight).grad_fn.next_functions[1][0]
 
 
@@ -273,7 +273,7 @@ def test_which_modes_share_a_kept_weight(torch, first, second):
     with torch.autocast("cpu"):
         with getattr(torch, first)():
             before = x.mm(weight).tolist()
-        weight.data.add_(1)  # nobody notices
+        weight.data.add_(1)  # unseen by the version
         with getattr(torch, second)():
             after = x.mm(weight).tolist()
     assert (before == after) is ("inference_mode" not in (first, second))

@@ -1,7 +1,7 @@
 """Tests take the library as the fixture `torch`, as users write `import taper as torch`.
 
-The parity suite runs the same tests with PyTorch in its place, so every expectation is PyTorch's.
-A test marked `taper_only` is about something that PyTorch does not have.
+The parity suite runs the same tests with PyTorch instead, so every expectation is PyTorch's.  A
+test marked `taper_only` is about something that PyTorch does not have.
 """
 
 from __future__ import annotations

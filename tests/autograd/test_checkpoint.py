@@ -1,4 +1,4 @@
-"""P: checkpointing: both kinds, what they are called with, random state."""
+"""P: checkpointing: both kinds, their arguments, random state."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from autograd_probe import values
 
 
 def layer(torch, seen):
-    """A function that notes how it runs."""
+    """Return a function that notes how it runs."""
 
     def run(x, weight):
         y = torch.mm(x, weight)
@@ -45,7 +45,7 @@ def test_p5_the_recomputation_is_cast_as_the_forward_was(torch, reentrant, forwa
     found = gradients(torch, checkpointed, forward, backward, dtype=torch.float16)
     dtype = torch.float16 if forward else torch.float32
     assert seen == [(forward, dtype, True)] * 2
-    if not reentrant:  # the gradients of the other kind are computed in a pass of their own
+    if not reentrant:  # the reentrant kind computes its gradients in a pass of its own
         assert found == gradients(torch, layer(torch, []), forward, backward, dtype=torch.float16)
     assert not torch.is_autocast_enabled("cpu")
 

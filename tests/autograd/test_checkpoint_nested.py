@@ -11,7 +11,7 @@ from checkpoint_probe import Counted, leaf, plain_grad, sin_cos
 
 
 def nested(torch, depth, early_stop=True):
-    """A function of `depth` checkpoints, one in the other, and the counters of all of them."""
+    """Return `depth` checkpoints, one inside the other, and the counters of all of them."""
     if depth == 0:
         counted = Counted(lambda x: x.sin().exp().sin())
         return counted, [counted]
@@ -112,7 +112,7 @@ def test_p9_a_pass_from_a_hook_on_the_same_graph(torch):
     seen = []
 
     def hook(grads):
-        if not seen:  # the pass inside comes by here, too
+        if not seen:  # the pass inside comes here, too
             seen.append(None)
             seen[0] = torch.autograd.grad(total, x, retain_graph=True)[0]
 
@@ -141,7 +141,7 @@ def test_p9_nested_inputs_are_not_kept(torch):
 
 
 class Witness:
-    """Something whose death can be seen."""
+    """An object whose death can be observed."""
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
@@ -199,7 +199,7 @@ def test_p9_recomputed_values_die_with_the_pass(torch, depth):
 
 
 def test_p9_values_that_nobody_waits_for_are_not_kept(torch):
-    """A saved value whose node is gone is not filed; the others are given up as they are used."""
+    """A saved value whose node is gone is not filed; the others are dropped as they are used."""
     alive = []
 
     def run(x):

@@ -281,7 +281,7 @@ def test_p8_the_check_can_be_left_out(torch):
 
 
 def restore_logger(monkeypatch):
-    """Undo at the end what PyTorch does to the logger of `debug=True`: pytest stumbles on it."""
+    """Undo at the end what PyTorch does to the logger of `debug=True`, which disturbs pytest."""
     monkeypatch.setattr(logging.getLogger("LoggingTensor"), "propagate", True)
 
 

@@ -1,4 +1,4 @@
-"""P12: selective checkpointing, and the names of operators that it stands on."""
+"""P12: selective checkpointing, and the names of operators that it uses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def chain(x):
 
 
 def noting(policy):
-    """A policy of the names of operators, and the list of what it was asked."""
+    """Return a policy of the names of operators, and the list of what it was asked."""
     asked = []
 
     def decide(ctx, op, *args, **kwargs):

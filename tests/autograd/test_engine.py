@@ -426,3 +426,64 @@ def test_an_attribute_error_of_the_users_code_is_not_taken_for_a_freed_graph(tor
     y.register_hook(lambda grad: grad.no_such_thing)
     with pytest.raises(AttributeError, match="no_such_thing"):
         y.sum().backward()
+
+
+def test_found_e11_the_mode_after_a_pass_is_that_before_it(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    y, z = x * x, x * x
+    with torch.no_grad():
+        y.backward()
+        assert not torch.is_grad_enabled()
+        torch.autograd.grad(z, x)
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_found_e4_one_of_several_outputs_is_a_root(torch, number):
+    x = torch.tensor([1.0, 3.0], requires_grad=True)
+    torch.std_mean(x, correction=0)[number].backward()
+    assert values(x.grad) == [[-0.5, 0.5], [0.5, 0.5]][number]
+    rows = torch.zeros(2, 2, requires_grad=True)
+    rows.unbind()[number].backward(torch.tensor([3.0, 4.0]))
+    assert values(rows.grad[number]) == [3.0, 4.0]
+    assert values(rows.grad[1 - number]) == [0.0, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_found_e3_a_root_gets_the_gradient_in_its_own_dtype(torch, create_graph):
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: seen.append((grad.dtype, grad.requires_grad)))
+    given = torch.ones(2, dtype=torch.float64)
+    torch.autograd.backward(y, given, create_graph=create_graph)
+    assert seen == [(torch.float32, False)]
+
+
+def test_found_e2_the_first_root_without_a_graph_is_named(torch):
+    x = torch.ones(2, requires_grad=True)
+    constant = torch.ones(2)
+    text = "RuntimeError: element {} of tensors does not require grad and does not have a grad_fn"
+    run = torch.autograd.backward
+    given = torch.ones(2)
+    assert error(lambda: run([x * 1, constant, constant], [given] * 3)) == text.format(1)
+    assert error(lambda: run([constant, constant], [given] * 2)) == text.format(0)
+    assert x.grad is None
+
+
+@pytest.mark.taper_only  # PyTorch stumbles over the comparison of both gradients
+def test_found_e2_what_is_wrong_with_a_gradient_is_said_first(torch):
+    x = torch.ones(2, requires_grad=True)
+    given = [torch.ones(2), torch.ones(3)]
+    assert error(lambda: torch.autograd.backward([torch.ones(2), x * 1], given)) == (
+        "RuntimeError: Mismatch in shape: grad_output[1] has a shape of torch.Size([3]) and "
+        "output[1] has a shape of torch.Size([2])."
+    )
+
+
+def test_found_e10_a_batch_may_have_one_gradient(torch):
+    x = torch.ones(2, requires_grad=True)
+    (found,) = torch.autograd.grad(x * 3, x, torch.ones(1, 2), is_grads_batched=True)
+    assert values(found) == [[3.0, 3.0]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import traceback
+import warnings
 
 import pytest
 
-from autograd_probe import error, values
+from autograd_probe import error, function, values
 
 
 def noting(torch, ran):
@@ -79,6 +80,11 @@ def test_e12_a_set_sequence_number_changes_the_choice_between_ready_nodes(torch)
     a.grad_fn._set_sequence_nr(c.grad_fn._sequence_nr() + 5)
     c.sum().backward()
     assert ran == ["a", "b"]
+    a.grad_fn._set_sequence_nr(2**64 - 1)
+    assert error(lambda: a.grad_fn._set_sequence_nr(2**64)) == (
+        "OverflowError: int too big to convert"
+    )
+    assert a.grad_fn._sequence_nr() == 2**64 - 1
 
 
 def test_e12_an_accumulator_runs_as_soon_as_it_is_ready(torch):
@@ -384,3 +390,136 @@ def test_found_e17_a_gradient_that_several_share_is_copied_with_its_values(torch
         assert leaf.grad.stride() == (1, 3)
     x.grad.zero_()
     assert grad.sum().item() == y.grad.sum().item() == 15.0
+
+
+def test_found_e13_many_gradients_for_each_of_several_outputs_add_up(torch):
+    x = torch.zeros(2, 2, requires_grad=True)
+    first, second = x.unbind()
+    (first * 2 + second * 7 + first * 3 + second * 11 + first * 5 + second * 13).sum().backward()
+    assert values(x.grad) == [[10.0, 10.0], [31.0, 31.0]]
+    given = torch.ones(2)
+    first, second = x.unbind()
+    torch.autograd.backward([first, second, first, second, first], [given] * 5)
+    assert values(given) == [1.0, 1.0]
+    assert values(x.grad) == [[13.0, 13.0], [33.0, 33.0]]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_found_e16_under_create_graph_hooks_see_the_sum(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(values(leaf.grad)))
+    torch.autograd.backward(x * x, create_graph=True)
+    torch.autograd.backward(x * x, create_graph=True)
+    assert seen == [4.0, 8.0]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_found_e17_a_gradient_with_a_graph_has_the_strides_of_a_dense_leaf(torch):
+    leaf = torch.ones(3, 2).t().requires_grad_()
+    sparse = torch.ones(2, 4).as_strided((2, 2), (4, 2)).requires_grad_()
+    for _ in range(2):
+        torch.autograd.backward((leaf * leaf).sum() + (sparse * sparse).sum(), create_graph=True)
+        assert leaf.grad.stride() == (1, 2)
+        assert sparse.grad.stride() == (2, 1)
+    assert values(sparse.grad) == [[4.0, 4.0], [4.0, 4.0]]
+    assert values(leaf.grad) == [[4.0] * 3] * 2
+
+
+def test_found_e17_a_sum_with_a_graph_keeps_the_strides_of_the_first_gradient(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    x.grad = torch.ones(3, 2).t()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the layout, once in a process, and of create_graph
+        torch.autograd.backward((x * x).sum(), create_graph=True)
+    assert values(x.grad) == [[3.0] * 3] * 2
+    assert x.grad.stride() == (1, 2)
+
+
+def test_found_e16_adding_to_a_gradient_is_a_write(torch):
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    assert x.grad._version == 0
+    y = (w * x.grad).sum()
+    (x * 3).sum().backward()
+    assert x.grad._version == 1
+    assert "modified by an inplace operation" in error(y.backward)
+    (x * 4).sum().backward()
+    assert (x.grad._version, values(x.grad)) == (2, [9.0, 9.0])
+
+
+def test_found_e16_a_given_gradient_is_added_to_where_it_lies(torch):
+    x = torch.ones(2, requires_grad=True)
+    x.grad = torch.ones(1).expand(2)
+    assert error((x * 2).sum().backward) == (
+        "RuntimeError: unsupported operation: more than one element of the written-to tensor "
+        "refers to a single memory location. Please clone() the tensor before performing the "
+        "operation."
+    )
+    whole = torch.ones(2, 2)
+    x.grad = whole[:, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the layout, once in a process
+        (x * 2).sum().backward()
+    assert values(whole) == [[3.0, 1.0], [3.0, 1.0]]
+    assert x.grad.stride() == (2,)
+
+
+def test_found_e12_a_sequence_number_may_be_zero_and_not_below(torch):
+    x = torch.ones(2, requires_grad=True) * 2
+    x.grad_fn._set_sequence_nr(0)
+    assert x.grad_fn._sequence_nr() == 0
+    assert error(lambda: x.grad_fn._set_sequence_nr(-1)) == (
+        "OverflowError: can't convert negative int to unsigned"
+    )
+
+
+def test_found_e24_a_leaf_and_its_edge_are_one_place_for_gradients(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    edge = torch.autograd.graph.get_gradient_edge(x)
+    torch.autograd.backward([edge, x * 3, x * x], [torch.tensor(10.0), None, None])
+    assert values(x.grad) == 17.0
+    seen = []
+    edge.node.register_prehook(lambda grads: seen.append(values(grads[0])))
+    torch.autograd.backward([edge, x * 3, x * x], [torch.tensor(10.0), None, None])
+    assert (values(x.grad), seen) == (34.0, [17.0])
+    (found,) = torch.autograd.grad([edge, x * 3], [x], [torch.tensor(1.0), None])
+    assert values(found) == 4.0
+
+
+def test_found_e15_nodes_pass_an_undefined_gradient_on(torch):
+    stop = function(torch, lambda ctx, x: x * 1, lambda ctx, grad: None)
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2, requires_grad=True)
+    (stop.apply(x * w) + x).sum().backward()
+    assert values(x.grad) == [1.0, 1.0]
+    assert w.grad is None
+
+
+def test_found_e18_dimensions_that_were_broadcast_are_summed_wherever_they_are(torch):
+    x = torch.ones(2, 1, 3, 1, requires_grad=True)
+    (x * torch.ones(5, 2, 4, 3, 6)).sum().backward()
+    assert values(x.grad) == [[[[120.0]] * 3]] * 2
+    y = torch.ones(1, 3, requires_grad=True)
+    (y * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert values(y.grad) == [[3.0, 5.0, 7.0]]
+
+
+def test_found_e18_a_gradient_of_the_right_shape_is_cast_to_the_dtype_of_the_input(torch):
+    wide = function(torch, lambda ctx, x: x * 1, lambda ctx, grad: grad.double() * 3)
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    y = x * 1
+    y.register_hook(lambda grad: seen.append(grad.dtype))
+    (wide.apply(x) + wide.apply(y)).sum().backward()
+    assert (seen, x.grad.dtype, values(x.grad)) == ([torch.float32], torch.float32, [6.0, 6.0])
+
+
+def test_found_e18_the_gradient_of_a_broadcast_row_can_be_differentiated(torch):
+    x = torch.arange(6.0).reshape(3, 2)
+    row = torch.ones(2, requires_grad=True)
+    (first,) = torch.autograd.grad(((x + row) ** 3).sum(), row, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), row)
+    assert values(first) == [105.0, 168.0]
+    assert values(second) == [54.0, 72.0]

@@ -1,6 +1,6 @@
 """Errors that name the user's line: why something does not require grad, and what made a view.
 
-PyTorch's own text stays first and intact; what is looked for here is the line that follows it.
+PyTorch's own text stays first and intact; the tests look for the line that follows it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from autograd_probe import error, no_collector, values
 
 
 def in_a_level(test):
-    """A test of the library that gets its forward mode too, with a level open."""
+    """Return a test that gets the library and its forward mode, with a level open."""
 
     def run(torch):
         module = importlib.import_module(f"{torch.__name__}.autograd.forward_ad")
@@ -25,7 +25,7 @@ def tangent(fw, tensor):
 
 
 def seen(fw, *tensors):
-    """The tangents of several tensors as numbers."""
+    """Return the tangents of several tensors as numbers."""
     return [values(tangent(fw, each)) for each in tensors]
 
 

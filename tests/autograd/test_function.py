@@ -518,3 +518,46 @@ def test_found_d9_the_gradients_of_once_differentiable_share_a_node_with_an_edge
     assert found[0].grad_fn is found[1].grad_fn and found[2] is None
     assert [each.output_nr for each in found[:2]] == [0, 1]
     assert names(found[0].grad_fn) == ["torch::autograd::AccumulateGrad"] * 2 + ["None"]
+
+
+def test_found_f7_once_differentiable_switches_recording_off_for_one_call(torch):
+    inside = []
+    once = torch.autograd.function.once_differentiable
+
+    def backward(ctx, grad):
+        inside.append(torch.is_grad_enabled())
+        return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    y = function(torch, lambda ctx, x: x * 1, once(backward)).apply(x * 2) * 3
+    seen = []
+    x.register_hook(lambda grad: seen.append(torch.is_grad_enabled()))
+    torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert (inside, seen) == ([False], [True])
+
+
+def test_found_f7_the_mode_of_a_backward_that_is_called_alone_is_the_callers(torch):
+    seen = []
+
+    def backward(ctx, grad):
+        seen.append(torch.is_grad_enabled())
+        return grad * 1
+
+    x = torch.ones(2, requires_grad=True)
+    y = function(torch, lambda ctx, x: x * 1, backward).apply(x)
+    y.grad_fn.apply(torch.ones(2))
+    y.backward(torch.ones(2))
+    assert seen == [True, False]
+    assert torch.is_grad_enabled()
+
+
+def test_found_h10_a_hook_registered_while_the_node_runs_sees_no_gradients(torch):
+    seen = []
+
+    def backward(ctx, grad):
+        ctx.register_hook(lambda results, grads: seen.append((values(results[0]), len(grads))))
+        return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    function(torch, lambda ctx, x: x * 1, backward).apply(x).sum().backward()
+    assert seen == [([2.0, 2.0], 0)]

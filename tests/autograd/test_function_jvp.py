@@ -1,4 +1,4 @@
-"""D13, D14: `jvp` of custom functions, and what is asked of it."""
+"""D13, D14: `jvp` of custom functions, and what is required of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tangent(torch, tensor):
 
 
 def run(torch, forward, jvp, *args):
-    """Apply a function in a level; its first output's tangent as numbers, or the error."""
+    """Apply a function in a level; return its first output's tangent as numbers, or the error."""
     with forward_ad(torch).dual_level():
         given = [each() if callable(each) else each for each in args] or [dual(torch)]
         made = function(torch, forward, jvp=jvp)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from autograd_probe import error, function, names, values, warned
@@ -12,7 +14,7 @@ def ones(torch, *shape):
 
 
 def adding(torch):
-    """A function that writes its input in place."""
+    """Return a function that writes its input in place."""
 
     def forward(ctx, x):
         x.add_(1)
@@ -268,3 +270,45 @@ def test_found_e10_one_of_several_views_may_be_written_unrecorded(torch, marks):
     assert error(lambda: v * 2).startswith(
         "RuntimeError: Output 1 of Unbind is a view and its base"
     )
+
+
+def test_found_v10_views_that_a_function_returns_together_are_not_written(torch):
+    pair = function(torch, lambda ctx, x: (x[:1], x[1:]), lambda ctx, a, b: torch.cat([a, b]))
+    x = torch.ones(2, requires_grad=True) * 1
+    first, _ = pair.apply(x)
+    assert "is a view and is being modified inplace" in error(lambda: first.mul_(2))
+    assert "returns multiple views" in error(lambda: first.mul_(2))
+
+
+def test_found_f10_what_is_dirty_and_no_input_has_a_history(torch):
+    def forward(ctx, x):
+        y = x.detach().clone()
+        ctx.mark_dirty(y)
+        return y
+
+    x = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = function(torch, forward, lambda ctx, grad: grad * 3).apply(x)
+    assert y.requires_grad
+    y.sum().backward()
+    assert values(x.grad) == [3.0, 3.0]
+
+
+def test_found_f5_a_saved_output_knows_its_number(torch):
+    def forward(ctx, x):
+        a, b = x * 2, x * 3
+        ctx.save_for_backward(b, a)
+        return a, b
+
+    seen = []
+
+    def backward(ctx, ga, gb):
+        b, a = ctx.saved_tensors
+        seen.append((b.output_nr, a.output_nr, values(b), values(a)))
+        return ga * 2 + gb * 3
+
+    x = torch.ones(1, requires_grad=True)
+    a, b = function(torch, forward, backward).apply(x)
+    (a + b).sum().backward()
+    assert seen == [(1, 0, [3.0], [2.0])]

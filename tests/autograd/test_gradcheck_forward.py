@@ -42,7 +42,7 @@ def test_k10_forward_mode_is_checked_too(torch):
 
 
 def logged(torch, log):
-    """The identity, which notes the gradients and tangents that it is asked for."""
+    """The identity, which notes the gradients and tangents that it receives."""
 
     def backward(ctx, *grads):
         log.append(["backward", *map(values, grads)])

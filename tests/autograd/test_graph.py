@@ -282,7 +282,7 @@ def test_g16_float_of_a_float_tensor_is_the_same_tensor(torch):
 
 
 def probes(torch):
-    """Where the nodes without arithmetic are."""
+    """Return where the nodes without arithmetic are."""
     return torch._C._functions if hasattr(torch, "_C") else torch.autograd.probes
 
 

@@ -543,7 +543,7 @@ def test_found_w5_what_is_asked_for_on_the_way_is_the_gradient_before_its_hooks(
     found = torch.autograd.grad(second.sum(), [leaf, first, second], retain_graph=True)
     assert list(map(values, found)) == [[30.0, 30.0], [15.0, 15.0], [1.0, 1.0]]
     found = torch.autograd.grad(second.sum(), [first], retain_graph=True)
-    assert values(found[0]) == [30.0, 30.0]  # where the pass ends there
+    assert values(found[0]) == [30.0, 30.0]  # the pass ends there
     first.retain_grad()
     found = torch.autograd.grad(second.sum(), [leaf, first])
     assert values(found[1]) == [15.0, 15.0] and values(first.grad) == [30.0, 30.0]

@@ -117,7 +117,8 @@ def test_found_c7_an_optimizer_updates_each_parameter(torch):
             torch.full((length,), value).as_subclass(kind).requires_grad_() for value in (0.0, 1.0)
         )
         optimizer = torch.optim.SGD([a], lr=0.1)
-        optimizer.param_groups[0]["params"].append(b)  # as equal they would be refused
+        # If they counted as equal they would be refused.
+        optimizer.param_groups[0]["params"].append(b)
         for _ in range(3):
             optimizer.zero_grad()
             (a * 2 + b).sum().backward()

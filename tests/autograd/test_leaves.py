@@ -364,3 +364,35 @@ def test_found_e3_a_leaf_that_is_one_no_more_may_have_changed_its_shape(torch):
     b.detach_().t_()
     y.backward()
     assert b.grad is None
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_found_l2_under_create_graph_a_leaf_that_stops_to_require_grad_gets_none(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    w = torch.tensor(3.0, requires_grad=True)
+    y = x * w
+    x.requires_grad_(False)
+    torch.autograd.backward(y, create_graph=True)
+    assert x.grad is None
+    assert values(w.grad) == 2.0
+
+
+def test_found_l6_gradients_of_two_paths_are_added_in_the_grad_dtype(torch):
+    x = torch.ones(2, requires_grad=True)
+    x.grad_dtype = torch.float64
+    (x * 2 + x * 3).sum().backward()
+    assert (x.grad.dtype, values(x.grad)) == (torch.float64, [5.0, 5.0])
+
+
+def test_found_l2_leaves_that_claim_to_be_equal_have_gradients_of_their_own(torch):
+    class Named(torch.Tensor):
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return 7
+
+    a, b = (torch.tensor([v]).as_subclass(Named).requires_grad_() for v in (2.0, 3.0))
+    y = torch.Tensor.mul(a, b)
+    y.sum().backward()
+    assert (values(a.grad), values(b.grad)) == ([3.0], [2.0])

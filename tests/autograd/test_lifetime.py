@@ -11,7 +11,7 @@ from autograd_probe import no_collector, values
 
 
 def probe(torch):
-    """An identity function whose nodes can be watched."""
+    """Return an identity function whose nodes can be watched."""
 
     class Probe(torch.autograd.Function):
         @staticmethod
@@ -26,7 +26,7 @@ def probe(torch):
 
 
 def dies(make):
-    """Whether what `make()` returns a weak reference to is gone without the garbage collector."""
+    """Return whether the object of `make()`'s weak reference dies without the collector."""
     with no_collector():
         return make()() is None
 
@@ -112,7 +112,7 @@ def test_w1_dropping_the_last_output_frees_the_graph(torch, name, backward):
 
 
 def unreachable_of(torch):
-    """The objects of the library that only the collector could free, but not those of others."""
+    """Return the library's objects that only the collector could free."""
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         gc.collect()

@@ -430,3 +430,27 @@ def test_found_m2_what_they_make_with_numbers_and_normal_tensors_is(torch):
     t.grad = None
     (t * 2).sum().backward()
     assert t.grad.tolist() == [[2, 2], [2, 2]]
+
+
+def test_found_m2_a_block_of_set_grad_enabled_restores_what_was(torch):
+    with torch.no_grad():
+        with torch.set_grad_enabled(True):
+            assert torch.is_grad_enabled()
+        assert not torch.is_grad_enabled()
+        with torch.set_grad_enabled(False):
+            pass
+        assert not torch.is_grad_enabled()
+    with torch.set_grad_enabled(False):
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+def test_found_m1_a_block_may_be_entered_again_inside_itself(torch):
+    block = torch.no_grad()
+    with block:
+        with torch.enable_grad():
+            with block:
+                assert not torch.is_grad_enabled()
+            assert torch.is_grad_enabled()
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()

@@ -1,6 +1,6 @@
 """Anomaly mode looks at the forward pass too: the operation that makes the first NaN raises.
 
-PyTorch does not: `log(-1)` goes through there, and so does the NaN loss that it leads to.
+PyTorch's does not: there `log(-1)` passes, and so does the NaN loss that it leads to.
 """
 
 from __future__ import annotations

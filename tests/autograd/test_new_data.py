@@ -16,7 +16,7 @@ LAYOUT = (
 
 @contextmanager
 def always(torch):
-    """A block in which warnings that are given once are given each time."""
+    """Show warnings each time, even those that are usually shown once, during the block."""
     torch.set_warn_always(True)
     try:
         yield

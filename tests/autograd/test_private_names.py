@@ -1,4 +1,4 @@
-"""Names of `torch.autograd` that begin with an underscore and that programs use all the same."""
+"""Names of `torch.autograd` that begin with an underscore but that programs use."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from autograd_probe import error, function, warned
 
 
 def outer(events):
-    """The names of the events that are in no other."""
+    """Return the names of the events that are in no other."""
     return [event.name for event in events if event.cpu_parent is None]
 
 

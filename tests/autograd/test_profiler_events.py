@@ -12,7 +12,7 @@ from autograd_probe import error
 
 
 def small_program(torch):
-    """A small program, profiled with shapes."""
+    """Return a small program, profiled with shapes."""
     profiler = torch.autograd.profiler
     x, y = torch.ones(3, 4), torch.ones(2, 2)
     with profiler.profile(record_shapes=True) as p:
@@ -141,7 +141,7 @@ def test_q4_stacks_need_stacks(torch, tmp_path):
 
 
 def made(util, *events, **options):
-    """A list of events, each given as (name, thread, start, end, further arguments)."""
+    """Return a list of events, each given as (name, thread, start, end, further arguments)."""
     made = [
         util.FunctionEvent(nr, *each[:4], overload_name="", **(each[4] if len(each) > 4 else {}))
         for nr, each in enumerate(events)
@@ -150,7 +150,7 @@ def made(util, *events, **options):
 
 
 def tree(events):
-    """The id of each event with those of what it has inside."""
+    """Return the id of each event with those of the events inside it."""
     return {event.id: [child.id for child in event.cpu_children] for event in events}
 
 

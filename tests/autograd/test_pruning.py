@@ -6,7 +6,7 @@ from autograd_probe import error, function, values
 
 
 def gradients_seen(node):
-    """What the post-hook of a node sees, a list of lists with one entry for each run."""
+    """Return what the post-hook of a node sees, a list of lists with one entry for each run."""
     seen = []
     node.register_hook(lambda inputs, outputs: seen.append([values(each) for each in inputs]))
     return seen

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from autograd_probe import error, values
+from autograd_probe import error, function, values
 
 
 def nested(torch, depth):
-    """A function whose backward differentiates itself `depth` times more."""
+    """Return a function whose backward differentiates itself `depth` times more."""
 
     class Nested(torch.autograd.Function):
         @staticmethod
@@ -342,3 +342,37 @@ def test_r10_threads_read_the_same_gradient(torch):
     seen = []
     assert in_threads(4, lambda index: seen.append(x.grad)) == []
     assert all(each is x.grad for each in seen)
+
+
+def test_found_r2_a_deep_inner_pass_returns_what_it_was_asked_for(torch):
+    class Down(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, level):
+            ctx.level = level
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.level == 45:
+                return grad * 2, None
+            with torch.enable_grad():
+                leaf = torch.ones(1, requires_grad=True)
+                inner = Down.apply(leaf, ctx.level + 1)
+            return torch.autograd.grad(inner, leaf, grad)[0], None
+
+    x = torch.ones(1, requires_grad=True)
+    Down.apply(x, 0).backward(torch.ones(1))
+    assert values(x.grad) == [2.0]
+
+
+def test_found_r4_no_node_runs_while_callbacks_do(torch):
+    seen = []
+    engine = torch.autograd.Variable._execution_engine
+
+    def backward(ctx, grad):
+        engine.queue_callback(lambda: seen.append(torch._C._current_autograd_node()))
+        return grad
+
+    x = torch.ones(1, requires_grad=True)
+    function(torch, lambda ctx, x: x * 1, backward).apply(x).backward(torch.ones(1))
+    assert seen == [None]

@@ -15,7 +15,7 @@ MANY_THREADS = (
 
 
 def ask_in(tensor, question):
-    """Ask in the pass that reaches `tensor`; the answers come in the returned list."""
+    """Ask in the pass that reaches `tensor`; the returned list gets the answers."""
     answers = []
     tensor.register_hook(lambda grad: answers.append(question()))
     return answers
@@ -189,7 +189,7 @@ class Records(logging.Handler):
 
 @contextmanager
 def debugging():
-    """A block in which the logger of autograd graphs is set to DEBUG; gives its records."""
+    """Set the logger of autograd graphs to DEBUG in the block; return its records."""
     logger = logging.getLogger("torch.autograd.graph")
     records, level, propagate = Records(), logger.level, logger.propagate
     logger.addHandler(records)

@@ -1,10 +1,12 @@
-"""S7, S8, S12, S13: rarer sides of saved tensors."""
+"""S4, S7, S8, S11 to S13, S15, S18: rarer sides of saved tensors."""
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
-from autograd_probe import error, values
+from autograd_probe import error, function, values
 
 
 def test_s7_integer_outputs_are_checked_and_have_no_history(torch):
@@ -135,3 +137,108 @@ def test_s17_the_stack_of_hooks_can_be_asked(torch):
         assert not module._saved_tensors_hooks_is_enabled()
         assert module._saved_tensors_hooks_get_disabled_error_message() == "not here"
     assert module._saved_tensors_hooks_get_disabled_error_message() is None
+
+
+def test_found_s13_the_pack_hook_runs_without_recording_and_the_packed_value_is_let_go(torch):
+    seen = []
+    a = torch.ones(2, requires_grad=True)
+
+    def pack(tensor):
+        seen.append((torch.is_grad_enabled(), (tensor * 2).requires_grad))
+        return tensor.tolist()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, torch.tensor):
+        x = a * 2
+        y = x * x
+    assert seen == [(False, False)] * 2
+    alive = weakref.ref(x)
+    del x
+    assert alive() is None
+    y.sum().backward()
+    assert values(a.grad) == [8.0, 8.0]
+
+
+def test_found_s15_what_is_unpacked_for_a_constant_is_a_constant(torch):
+    other = torch.tensor(5.0, requires_grad=True)
+    a = torch.tensor(2.0, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: None, lambda nothing: other):
+        y = a * torch.tensor(3.0)
+    (found,) = torch.autograd.grad(y, a, create_graph=True)
+    assert values(found) == 5.0
+    assert not found.requires_grad
+
+
+def test_found_s4_a_saved_output_knows_its_number_and_shares_the_version(torch):
+    matrix = torch.tensor([[2.0, 0.0], [0.0, 3.0]], requires_grad=True)
+    node = torch.linalg.eigh(matrix)[0].grad_fn
+    assert (node._saved_eigenvalues.output_nr, node._saved_eigenvectors.output_nr) == (0, 1)
+    y = matrix.exp()
+    saved = y.grad_fn._saved_result
+    y.detach().add_(1)
+    assert (saved._version, y._version) == (1, 1)
+
+
+def test_found_s11_a_raw_saved_tensor_remembers_the_version_that_was_saved(torch):
+    a = torch.tensor(2.0, requires_grad=True)
+    x = a * 2
+    y = x * x
+    x.add_(1)
+    y.grad_fn._raw_saved_other
+    assert "modified by an inplace operation" in error(lambda: y.grad_fn._saved_other)
+    z = a.exp()
+    node = z.grad_fn
+    z.add_(1)
+    node._raw_saved_result
+    assert "modified by an inplace operation" in error(lambda: node._saved_result)
+
+
+def test_found_s8_a_version_may_be_set_to_zero_and_not_below(torch):
+    x = torch.ones(2)
+    x.add_(1)
+    set_version = torch._C._autograd._unsafe_set_version_counter
+    set_version((x,), (0,))
+    assert x._version == 0
+    assert error(lambda: set_version((x,), (-1,))) == (
+        "RuntimeError: Cannot set a version_counter to a value below 0: -1"
+    )
+
+
+def test_found_s15_both_hooks_must_be_callable(torch):
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    text = "TypeError: _push_saved_tensors_default_hooks(): incompatible function arguments."
+    assert text in error(hooks(lambda tensor: tensor, 3).__enter__)
+    assert text in error(hooks(3, lambda tensor: tensor).__enter__)
+    x = torch.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+
+
+def test_found_s18_hooks_that_were_pushed_by_hand_are_popped_one_by_one(torch):
+    x = torch.tensor([2.0], requires_grad=True)
+    push = torch._C._autograd._push_saved_tensors_default_hooks
+    pop = torch._C._autograd._pop_saved_tensors_default_hooks
+    seen = []
+    for name in "ab":
+        push(lambda t, name=name: seen.append(name) or t, lambda t: t)
+    x.exp()
+    pop()
+    x.exp()
+    pop()
+    x.exp()
+    assert seen == ["b", "a"]
+
+
+def test_found_s7_a_tensor_may_be_written_before_it_is_saved(torch):
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(factor)
+        return x * factor
+
+    factor = torch.ones(2)
+    factor.add_(1)
+    x = torch.ones(2, requires_grad=True)
+    times = function(torch, forward, lambda ctx, grad: (grad * ctx.saved_tensors[0], None))
+    times.apply(x, factor).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+    y = times.apply(x, factor)
+    factor.add_(1)
+    assert "is at version 2; expected version 1 instead" in error(y.sum().backward)

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.taper_only
 
 
 def lines_of(call) -> list[str]:
-    """The lines of the error of a second pass, without PyTorch's own."""
+    """Return the lines of the error of a second pass, without PyTorch's own."""
     with pytest.raises(RuntimeError) as caught:
         call()
     first, *rest = str(caught.value).split("\n")

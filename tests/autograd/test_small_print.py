@@ -1,6 +1,8 @@
-"""Arguments that do not fit, names that are only read, and words of warnings."""
+"""Arguments that do not fit, names that are only read, handles, and words of warnings."""
 
 from __future__ import annotations
+
+from collections import OrderedDict
 
 import pytest
 
@@ -104,3 +106,77 @@ def test_b4_a_list_in_the_place_of_a_tuple_is_deprecated(torch, index, told):
                 "UserWarning: Using a non-tuple sequence for multidimensional indexing is "
                 "deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead of "
             )
+
+
+def test_found_h1_a_block_of_a_handle_removes_the_hook(torch):
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    with x.register_hook(seen.append) as handle:
+        assert handle.id in x._backward_hooks
+        (x * 2).sum().backward()
+    (x * 2).sum().backward()
+    assert len(seen) == 1
+
+
+def test_found_h1_a_handle_can_be_pickled_with_its_hooks(torch):
+    hooks, more = OrderedDict(), OrderedDict()
+    handle = torch.utils.hooks.RemovableHandle(hooks, extra_dict=more)
+    hooks[handle.id] = more[handle.id] = print
+    other = torch.utils.hooks.RemovableHandle(OrderedDict())
+    other.__setstate__(handle.__getstate__())
+    assert other.id == handle.id
+    other.remove()
+    assert (len(hooks), len(more)) == (0, 0)
+
+
+def test_found_h8_the_handle_of_a_hook_on_several_tensors_can_be_pickled(torch):
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    handle = torch.autograd.graph.register_multi_grad_hook((x, x * 1), seen.append)
+    state = handle.__getstate__()
+    assert len(state) == 2
+    other = type(handle)(())
+    other.__setstate__(state)
+    other.remove()
+    (x * 1).sum().backward()
+    assert seen == []
+
+
+def test_found_h5_the_node_of_a_leaf_is_the_current_one_in_its_hooks(torch):
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+
+    def note(_):
+        seen.append(torch._C._current_autograd_node().name())
+
+    x.register_hook(note)
+    x.register_post_accumulate_grad_hook(note)
+    (x * 2).sum().backward()
+    assert seen == ["torch::autograd::AccumulateGrad"] * 2
+
+
+def test_found_h1_a_handle_of_an_old_pickle_has_two_parts(torch):
+    handle = torch.utils.hooks.RemovableHandle(OrderedDict())
+    handle.__setstate__((None, 3))
+    assert handle.id == 3
+    handle.remove()
+
+
+def test_found_r9_a_switch_is_set_when_it_is_made(torch):
+    switch, ask = torch.autograd.grad_mode.set_multithreading_enabled, torch._C
+    block = switch(False)
+    assert not ask._is_multithreading_enabled()
+    switch(True)
+    with block:
+        assert ask._is_multithreading_enabled()
+    assert ask._is_multithreading_enabled()
+
+
+def test_found_m7_view_replay_is_set_again_when_its_block_begins(torch):
+    ask = torch._C._is_view_replay_enabled
+    block = torch.autograd._force_original_view_tracking(True)
+    torch.autograd._force_original_view_tracking(False)
+    assert not ask()
+    with block:
+        assert ask()
+    assert not ask()

@@ -444,7 +444,7 @@ def test_v2_a_write_saved_as_result_is_checked(torch):
 
 @pytest.mark.taper_only
 def test_v4_a_function_that_returns_none_for_a_written_view_stops_only_that_part(torch):
-    # PyTorch 2.13 drops the gradient of the whole base here, also of what was not written.
+    # PyTorch 2.13 drops the gradient of the whole base here, even of the unwritten part.
     class Write(torch.autograd.Function):
         @staticmethod
         def forward(ctx, view, value):

@@ -1,8 +1,8 @@
 """Writes through views: the histories they leave, and their gradients of first and second order.
 
-What a write through a view means is said a second time without views: the elements that the view
-shows are found by applying the same views to the numbers 0, 1, 2, ..., and the write is done on
-the flattened tensor out of place.  Values and gradients of both programs must agree.
+The meaning of a write through a view is stated a second time without views: applying the same views
+to the numbers 0, 1, 2, ... finds the elements that the view shows, and the write is done on the
+flattened tensor out of place.  Values and gradients of both programs must agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CALM = settings(
 
 
 def tree(node):
-    """The names of a graph, nested; leaves are None or AccumulateGrad."""
+    """Return the names of a graph, nested; leaves are None or AccumulateGrad."""
     if node is None:
         return None
     following = [tree(each) for each, _ in node.next_functions]
@@ -202,7 +202,7 @@ WRITES = st.sampled_from(["mul_", "add_", "copy_", "sin_", "zero_"])
 
 
 def written(torch, shape, writes, functional):
-    """A program of writes through views: its result, its leaves, and its views at the end."""
+    """Run a program of writes through views; return its result, leaves and views at the end."""
     size = math.prod(shape)
     x = (torch.arange(float(size), dtype=torch.float64) * 0.3 + 0.5).reshape(shape)
     x.requires_grad_()
@@ -251,7 +251,7 @@ def test_writes_through_views_equal_writes_out_of_place(torch, shape, writes):
 
 
 def compare(torch, found, expected):
-    """Equal gradients; one that does not exist is zero."""
+    """Check that gradients are equal; one that does not exist is zero."""
     for one, other in zip(found, expected, strict=True):
         if one is None or other is None:
             for each in (one, other):
@@ -263,7 +263,7 @@ def compare(torch, found, expected):
 @given(chain=CHAINS, before=CHAINS)
 @CALM
 def test_a_view_follows_what_is_written_through_others(torch, chain, before):
-    """A view taken before a write, and its gradient, are those of one taken after it."""
+    """A view taken before a write equals one taken after it, gradient included."""
     x = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3).requires_grad_()
     base = x * 2.0
     early = through(base, before)

@@ -13,7 +13,7 @@ LEAF_VIEW = (
 
 
 def test_v4_a_result_saved_by_a_write_through_a_view_has_its_place_in_the_graph(torch):
-    """So that a pass over both orders runs every node once."""
+    """It has one, so that a pass over both orders runs every node once."""
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     base = x * 1
     part = base[:2]
@@ -149,3 +149,134 @@ def test_found_e14_retain_grad_of_a_view_whose_base_got_a_history_keeps_nothing(
     assert not view.retains_grad and not view.is_leaf
     (view * 2).sum().backward()
     assert view.grad is None and factor.grad.tolist() == [2, 0]
+
+
+def test_found_v4_a_view_gets_its_history_anew_once_for_each_write(torch):
+    w = torch.tensor(2.0, requires_grad=True)
+    base = torch.ones(3)
+    view = base[1:]
+    base.mul_(w)
+    with torch.no_grad():
+        assert view.requires_grad
+        node = view.grad_fn
+        assert not torch.is_grad_enabled()
+    assert view.grad_fn is node
+    base.mul_(w)
+    assert view.grad_fn is not node
+
+
+def test_found_v7_a_write_through_a_view_of_a_base_that_begins_inside_its_memory(torch):
+    w = torch.tensor(2.0, requires_grad=True)
+    base = torch.arange(6.0)[2:].detach()
+    view = base[1:2]
+    view.mul_(w)
+    (base * torch.tensor([1.0, 10.0, 100.0, 1000.0])).sum().backward()
+    assert values(w.grad) == 30.0
+    assert values(base) == [2.0, 6.0, 4.0, 5.0]
+
+
+def test_found_v7_the_node_of_a_written_base_has_its_place_in_the_order(torch):
+    w = torch.ones(2, requires_grad=True)
+    a = w * 1
+    a[0:1].mul_(2)
+    b = w * 3
+    assert b.grad_fn._sequence_nr() > a.grad_fn._sequence_nr()
+    ran = []
+    a.grad_fn.register_hook(lambda *grads: ran.append("a"))
+    b.grad_fn.register_hook(lambda *grads: ran.append("b"))
+    (a + b).sum().backward()
+    assert ran == ["b", "a"]
+
+
+def test_found_v7_a_written_base_is_freed_with_the_graph(torch):
+    w = torch.tensor(2.0, requires_grad=True)
+    x = torch.ones(3, requires_grad=True) * 1
+    x[1:].mul_(w)
+    x.sum().backward()
+    assert "second time" in error(x.sum().backward)
+
+
+def test_found_v4_a_written_view_is_made_anew_step_by_step_if_told_so(torch):
+    with torch.autograd._force_original_view_tracking(True):
+        w = torch.tensor(2.0, requires_grad=True)
+        base = torch.ones(2, 3)
+        view = base.t()[1:]
+        base.mul_(w)
+        assert view.grad_fn.name() == "SliceBackward0"
+        view.sum().backward()
+    assert values(w.grad) == 4.0
+
+
+def test_found_v10_a_view_of_a_view_made_without_grad_mode_may_not_be_written(torch):
+    x = torch.ones(3, requires_grad=True) * 1
+    with torch.no_grad():
+        v = x[1:]
+    u = v[1:]
+    assert "no_grad" in error(lambda: u.mul_(2))
+
+
+# --- writes of float32, which take a short way where nothing is recorded ----------------------
+
+WRITES = {
+    "mul_": lambda x, w: x.mul_(w),
+    "add_": lambda x, w: x.add_(w, alpha=2),
+    "addcmul_": lambda x, w: x.addcmul_(w, w),
+    "addcdiv_": lambda x, w: x.addcdiv_(w.detach(), w),
+    "lerp_": lambda x, w: x.lerp_(w, 0.25),
+    "pow_": lambda x, w: x.pow_(w),
+    "exp_": lambda x, w: x.mul_(w).exp_(),
+}
+GRADIENTS = {
+    "mul_": 2.0,
+    "add_": 2.0,
+    "addcmul_": 6.0,
+    "addcdiv_": -1 / 3,
+    "lerp_": 0.25,
+    "pow_": 5.545177,
+    "exp_": 806.85759,
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_found_v1_a_write_with_what_requires_grad_is_recorded(torch, name):
+    x = torch.full((2,), 2.0)
+    w = torch.tensor([3.0, 3.0], requires_grad=True)
+    assert WRITES[name](x, w) is x
+    assert x.requires_grad
+    x.sum().backward()
+    assert values(w.grad) == pytest.approx([GRADIENTS[name]] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_found_v1_a_leaf_that_requires_grad_is_not_written(torch, name):
+    x = torch.full((2,), 2.0, requires_grad=True)
+    text = (
+        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
+    )
+    assert error(lambda: WRITES[name](x, torch.ones(2))) == text
+    assert (values(x), x._version) == ([2.0, 2.0], 0)
+    with torch.no_grad():
+        WRITES[name](x, torch.ones(2))
+    assert x.requires_grad
+    assert x._version == (2 if name == "exp_" else 1)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_found_i4_an_inference_tensor_is_not_written_outside(torch, name):
+    with torch.inference_mode():
+        x = torch.full((2,), 2.0)
+    assert "Inplace update to inference tensor outside InferenceMode" in error(
+        lambda: WRITES[name](x, torch.ones(2))
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in WRITES if name != "exp_"])
+def test_found_v20_a_tensor_that_is_written_and_read_elsewhere_is_refused(torch, name):
+    whole = torch.arange(1.0, 5.0)
+    assert "some elements of the input tensor and the written-to tensor refer to a single" in error(
+        lambda: WRITES[name](whole[1:], whole[:-1])
+    )
+    assert "more than one element of the written-to tensor refers to a single" in error(
+        lambda: WRITES[name](torch.ones(1).expand(3), torch.ones(3))
+    )
+    assert values(whole) == [1.0, 2.0, 3.0, 4.0]

@@ -43,12 +43,12 @@ class Program:
         return self.python("-m", "taper", *line)
 
     def run(self, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """`taper run` on a program of this text."""
+        """Call `taper run` on a program of this text."""
         self.write("program.py", text)
         return self.taper("run", "program.py", *arguments)
 
     def output(self, text: str, *arguments: str) -> list[str]:
-        """The lines that a program of this text prints."""
+        """Return the lines that a program of this text prints."""
         done = self.run(text, *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
@@ -56,7 +56,7 @@ class Program:
 
 @pytest.fixture(autouse=True)
 def without_pytorch():
-    """Where the parity suite runs in the same process, its torch is put aside."""
+    """Put torch aside if the parity suite runs in the same process."""
     aside = {n: sys.modules.pop(n) for n in list(sys.modules) if n.partition(".")[0] in ALIASES}
     yield
     compat.uninstall()

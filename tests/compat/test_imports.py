@@ -73,7 +73,7 @@ def test_nothing_is_loaded_that_is_not_imported(program):
 
 
 def test_specifications_stay_their_own(program):
-    """An alias leaves no sign on the module: it can be pickled by name, reloaded, inspected."""
+    """An alias leaves no trace on the module: it can be pickled by name, reloaded, inspected."""
     assert program.output(
         """
         import inspect, torch, torch.nn

@@ -1,4 +1,4 @@
-"""The proxy can be installed and taken away, and refuses where it would come too late."""
+"""The proxy can be installed and removed, and is refused where it would come too late."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from taper import compat
 
 
 def ran(statements):
-    """The names that statements leave behind."""
+    """Return the names that statements leave behind."""
     names = {}
     exec(statements, names)
     return names
 
 
 def state():
-    """What the proxy may change."""
+    """Return what the proxy may change."""
     import multiprocessing.spawn as spawn
 
     return (

@@ -1,4 +1,4 @@
-"""A program under `taper run` is what it is under `python`."""
+"""A program under `taper run` behaves as under `python`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_tracebacks_are_those_of_python(program, kind):
     program.write("broken.py", "def (:\n")
     text = TRACEBACKS[kind]
     ours = program.run(text)
-    # Python itself does not know torch here: its line does nothing for the traceback.
+    # Python itself does not know torch here: its line adds nothing to the traceback.
     program.write("program.py", text.replace("import torch", "pass"))
     theirs = program.python("program.py")
     assert ours.stderr == theirs.stderr

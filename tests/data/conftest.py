@@ -28,7 +28,7 @@ def hard_limit():
 
 
 def pytest_collection_modifyitems(items):
-    """What a machine with few processors, or a newer Python, has to say about workers."""
+    """Adapt tests of workers to machines with few processors, and to newer Pythons."""
     here = Path(__file__).parent
     for item in items:
         if item.path.is_relative_to(here):

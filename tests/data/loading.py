@@ -1,4 +1,4 @@
-"""What tests of workers load: samples that a function computes, in processes that are forked."""
+"""What tests of workers load: samples that a function computes, in forked processes."""
 
 from taper.utils.data import DataLoader, Dataset
 

@@ -120,7 +120,7 @@ def test_iterable_data_sets():
 
 def test_wrong_length_is_told():
     loader = DataLoader(Counted(5, 3), 1)
-    assert lists(loader) == [[0], [1], [2], [3], [4]]  # nobody asked for the length
+    assert lists(loader) == [[0], [1], [2], [3], [4]]  # the length was not asked for
     assert len(loader) == 3
     text = r"^Length of IterableDataset .* was reported to be 3\(when accessing len\(dataloader\)\)"
     with pytest.warns(UserWarning, match=text) as caught:
@@ -257,7 +257,7 @@ def test_profiles_show_the_waiting():
     assert "aten::stack" in names
 
 
-# TensorDatasets are read by whole batches; nobody must notice.
+# TensorDatasets are read by whole batches, which must not be noticeable.
 
 
 def rows(count=7):

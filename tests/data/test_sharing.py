@@ -20,7 +20,7 @@ register(taper.Tensor, taper.nn.Parameter, taper.UntypedStorage)
 
 
 def through_pickle(value):
-    """As a queue of multiprocessing sends it, within one process."""
+    """Send a value as a queue of multiprocessing does, within one process."""
     return pickle.loads(ForkingPickler.dumps(value))
 
 

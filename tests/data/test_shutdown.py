@@ -1,7 +1,7 @@
-"""Workers end when they shall, however the loader ends, and nothing is left behind.
+"""Workers end when they must, however the loader ends, and nothing is left behind.
 
-Programs run in processes of their own and print the ids of their workers; the tests look whether
-these are gone, and whether shared memory is.
+Programs run in processes of their own and print the ids of their workers; the tests check that
+these are gone, and that shared memory is.
 """
 
 import os
@@ -89,7 +89,7 @@ def shared_names():
 
 
 def finish(process, workers, code=0):
-    """The program ends with this code, prints no error if it is 0, and leaves no worker."""
+    """Check that the program ends with this code, without an error if it is 0, or workers left."""
     try:
         # Not communicate(), which would lose what was read ahead with an earlier line.
         output, errors = process.stdout.read(), process.stderr.read()

@@ -80,7 +80,7 @@ def test_few_segments_are_kept_for_later(line):
 
 
 def test_segments_fit(line):
-    """A huge segment is not wasted on little, and a little one does not do for much."""
+    """A huge segment is not wasted on little data, and a small one is not used for much."""
     _, receiver, pool = line
     for count in (1_000_000, 20_000, 1_000_000, 2_000_000):
         assert sent(line, taper.zeros(count)).numel() == count

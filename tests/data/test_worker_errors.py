@@ -1,4 +1,4 @@
-"""What goes wrong in workers: errors, what cannot be sent, timeouts, deaths; as PyTorch's."""
+"""What goes wrong in workers: errors, unsendable values, timeouts, deaths; as PyTorch's."""
 
 import multiprocessing
 import os
@@ -177,7 +177,7 @@ def test_death_is_noticed_while_another_worker_is_waited_for():
     start = time.monotonic()
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         list(computed(function))
-    assert time.monotonic() - start < 40  # ending the one that sleeps takes five seconds
+    assert time.monotonic() - start < 40  # ending the sleeping one takes five seconds
 
 
 def test_death_between_two_batches_is_noticed():

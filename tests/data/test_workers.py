@@ -18,7 +18,7 @@ pytestmark = forked
 
 
 class Counting(IterableDataset):
-    """Ten times its number is what a worker begins with; each has one more element."""
+    """A worker's elements begin with ten times its number; each has one more than the last."""
 
     def __init__(self, count):
         self.count = count
@@ -289,7 +289,7 @@ def test_a_process_that_was_forked_keeps_its_batch():
 
 
 def test_thousands_of_batches_can_be_kept():
-    """More than a process may have files open."""
+    """More batches than a process may have open files."""
     batches = list(computed(lambda index: taper.full((5000,), index), 1500, num_workers=1))
     assert [int(each[0]) for each in batches] == list(range(1500))
 

@@ -1,4 +1,4 @@
-"""The base class, constraints and helpers: checks, errors, texts, what is loaded when."""
+"""The base class, constraints and helpers: checks, errors, texts, and when modules load."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def grid(low, high):
 
 
 def answers(distribution, name, *arguments):
-    """What a distribution says, or None if it does not know."""
+    """Return what a distribution says, or None if it does not know."""
     try:
         found = getattr(distribution, name)
         return found(*arguments) if callable(found) else found
@@ -211,7 +211,7 @@ def test_gradient_of_a_draw_is_that_of_finite_differences(text, a, b):
 def test_gradient_of_log_prob_is_that_of_finite_differences(text, a, b):
     taper.manual_seed(5)
     value = make(text, t=double, a=double(a), b=double(b)).sample((3,))
-    # The ends of a support that depends on a parameter are no place for differences.
+    # Differences are of no use at the ends of a support that depends on a parameter.
     assert_gradients(lambda a, b: make(text, t=double, a=a, b=b).log_prob(value).sum(), a, b)
 
 

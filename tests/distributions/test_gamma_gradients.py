@@ -1,7 +1,7 @@
 """How gamma and beta numbers move with their parameters, against the implicit function theorem.
 
 A number x with the cumulative probability F(x; a) = u moves by dx/da = -(dF/da) / (dF/dx).
-PyTorch's formulas, which are those here, are good to about three digits.
+PyTorch's formulas, which taper uses, are good to about three digits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BETAS = [(a, b, x) for a, b in SHAPES for x in PLACES if beta_log_density(a, b, 
 
 
 def by_differences(cumulative, log_density, parameter):
-    """-(dF/da) / f by a central difference of fourth order."""
+    """Return -(dF/da) / f by a central difference of fourth order."""
     h = 1e-3 * parameter
     values = [cumulative(parameter + step * h) for step in (-2, -1, 1, 2)]
     slope = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
@@ -56,7 +56,7 @@ def test_a_gamma_number_moves_as_its_probability_says(alpha, x):
 
 
 def beta_cumulative(a, b, x):
-    """The incomplete beta function by Gauss-Legendre quadrature in a smoothed variable."""
+    """Return the incomplete beta function by Gauss-Legendre quadrature in a smoothed variable."""
     nodes, weights = np.polynomial.legendre.leggauss(400)
     power = 4 / min(a, 1.0)  # y = s**power takes the pole at zero away
     s = (nodes + 1) / 2 * x ** (1 / power)
@@ -76,7 +76,7 @@ def test_a_beta_number_moves_as_its_probability_says(a, b, x):
 
 
 def test_regions_meet():
-    """No jump of more than the precision of the formulas where one gives way to the next."""
+    """Neighbouring regions differ by no more than the precision of the formulas."""
     alphas = torch.logspace(-2, 3, 200, dtype=torch.float64)
     for ratio in (0.2, 0.9, 1.1, 3.0):
         slopes = torch._standard_gamma_grad(alphas, alphas * ratio).numpy()

@@ -1,4 +1,4 @@
-"""Densities, moments and entropies: what must hold between them."""
+"""Densities, moments and entropies: the relations between them."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_change_of_volume_is_the_determinant_of_the_jacobian(transform, x):
     y = transform(x)
     change = transform.log_abs_det_jacobian(x, y)
     jacobian = taper.autograd.functional.jacobian(transform, x).reshape(-1, 3)
-    # Of a simplex or of a matrix, as many elements are free as there are inputs.
+    # A simplex or a matrix has as many free elements as there are inputs.
     if isinstance(transform.codomain, type(constraints.simplex)):
         jacobian = jacobian[:-1]
     elif isinstance(transform.codomain, type(constraints.corr_cholesky)):
@@ -105,7 +105,7 @@ def test_cached_transform_gives_the_same_values(transform, x):
 
 def test_cache_returns_the_very_value_it_came_from():
     sigmoid = SigmoidTransform(cache_size=1)
-    x = taper.tensor([200.0])  # which the inverse alone could not find again
+    x = taper.tensor([200.0])  # the inverse alone could not find it again
     y = sigmoid(x)
     assert sigmoid(x) is y
     assert sigmoid.inv(y) is x

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def archive(data: bytes, storages: dict[str, bytes] | None = None, **records: bytes) -> io.BytesIO:
-    """A zip archive with a pickle, storages by key and more records by name."""
+    """Return a zip archive with a pickle, storages by key and more records by name."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made:
         made.writestr("archive/data.pkl", data)
@@ -67,7 +67,7 @@ class _Pickler(pickle._Pickler):
 
 
 def pickled(value: Any) -> bytes:
-    """The pickle of a value with `Call`, `Name` and `Reference` in it."""
+    """Return the pickle of a value with `Call`, `Name` and `Reference` in it."""
     file = io.BytesIO()
     _Pickler(file, 2).dump(value)
     return file.getvalue()
@@ -82,7 +82,7 @@ def storage(key: Any = "0", location: Any = "cpu", numel: Any = 4, kind: str = "
 
 
 def tensor(size: Any = (4,), stride: Any = (1,), offset: Any = 0, flag: Any = False, **named: Any):
-    """The call that rebuilds a tensor on `storage(**named)`."""
+    """Return the call that rebuilds a tensor on `storage(**named)`."""
     return Call(REBUILD, storage(**named), offset, size, stride, flag, None)
 
 

@@ -3,8 +3,8 @@
     python tests/files/fuzz.py --count 100000 [--seed 1] [--keep folder]
 
 Runs in a process of its own: memory is limited to a little more than it has at the start, and a
-file that takes longer than ten seconds ends it.  A crash, a hang, an error of another kind than
-the documented ones or too much memory is a failure; `--keep` stores the file that did it.
+file that takes longer than ten seconds ends it.  A crash, a hang, an undocumented kind of error or
+too much memory is a failure; `--keep` stores the file that caused it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def values() -> list[Any]:
 
 
 def corpus() -> list[tuple[str, bytes]]:
-    """(format, content) of honest files."""
+    """Return (format, content) of honest files."""
     found = []
     for value in values():
         for is_new in (True, False):
@@ -116,7 +116,7 @@ def corpus() -> list[tuple[str, bytes]]:
 
 
 def damaged(rng: random.Random, content: bytes) -> bytes:
-    """Bytes changed, cut, repeated or replaced by numbers that matter."""
+    """Return bytes changed, cut, repeated or replaced by numbers that matter."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         place = rng.randrange(len(data) + 1)
@@ -144,13 +144,13 @@ def damaged(rng: random.Random, content: bytes) -> bytes:
 
 
 def tokens(pickle: bytes) -> list[bytes]:
-    """The opcodes of a pickle, each with its argument."""
+    """Return the opcodes of a pickle, each with its argument."""
     places = [place for _, _, place in pickletools.genops(pickle)] + [len(pickle)]
     return [pickle[a:b] for a, b in itertools.pairwise(places)]
 
 
 def token(rng: random.Random) -> bytes:
-    """A random opcode, mostly one that is understood."""
+    """Return a random opcode, mostly one that is understood."""
     number = rng.choice(NUMBERS)
     simple = b"()]}NRQabestu.\x81\x85\x86\x87\x88\x89\x8f"
     kind = rng.randrange(12)
@@ -173,7 +173,7 @@ def token(rng: random.Random) -> bytes:
 
 
 def rewritten(rng: random.Random, pickle: bytes) -> bytes:
-    """A pickle whose program was changed opcode by opcode."""
+    """Return a pickle whose program was changed opcode by opcode."""
     program = tokens(pickle)
     for _ in range(rng.choice((1, 1, 2, 4, 10))):
         place = rng.randrange(len(program) + 1)
@@ -193,7 +193,7 @@ def rewritten(rng: random.Random, pickle: bytes) -> bytes:
 
 
 def repacked(rng: random.Random, content: bytes) -> bytes:
-    """An archive with right checksums and a changed pickle, or changed records."""
+    """Return an archive with right checksums and a changed pickle, or changed records."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         records = [(name, archive.read(name)) for name in archive.namelist()]
     file = io.BytesIO()
@@ -211,7 +211,7 @@ def repacked(rng: random.Random, content: bytes) -> bytes:
 
 
 def old_rewritten(rng: random.Random, content: bytes) -> bytes:
-    """A file of the old format whose main pickle was changed."""
+    """Return a file of the old format whose main pickle was changed."""
     file = io.BytesIO(content)
     starts = []
     for _ in range(5):
@@ -270,7 +270,7 @@ def limit_memory() -> None:
 
 
 def run(count: int, seed: int, keep: Path | None) -> collections.Counter[str]:
-    """Load `count` mutated files; returns how they ended."""
+    """Load `count` mutated files; return how they ended."""
     seeds, outcomes, slowest = corpus(), collections.Counter[str](), 0.0
     allowed = [np.ndarray, np.dtype, np.empty(0).__reduce__()[0], np.float64(0).__reduce__()[0]]
     serialization.add_safe_globals(allowed)

@@ -1,10 +1,12 @@
-"""Files that take the place of others, and those that killed processes leave (files/atomic.py)."""
+"""Files that replace others, and those that killed processes leave (files/atomic.py)."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -48,7 +50,7 @@ def test_found_c10_two_saves_at_once_leave_each_other_alone(tmp_path):
 
 
 def test_found_c10_a_finished_file_is_held_until_it_is_renamed(tmp_path, monkeypatch):
-    """The file is closed before: somebody who saves just then must not take it for abandoned."""
+    """The file is closed before that: another process that saves must not take it for abandoned."""
     real = os.replace
 
     def replace(source, target):
@@ -86,3 +88,14 @@ def test_found_c10_without_locks_an_open_file_is_not_removed_by_the_system(tmp_p
         file.write(b"whole")
     assert os.listdir(tmp_path) == ["a"]
     assert not left.exists()
+
+
+def test_what_is_no_regular_file_is_written_directly(tmp_path):
+    path, got = tmp_path / "pipe", []
+    os.mkfifo(path)  # not /dev/null: a mistake would replace the machine's
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()), daemon=True)
+    reader.start()
+    taper.save(taper.ones(2), path)
+    reader.join(10)
+    assert taper.load(io.BytesIO(got[0])).tolist() == [1, 1]
+    assert path.is_fifo()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "O_DIRECT"), reason="only Linux 
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Pieces of two pages, so that small files have many."""
+    """Use pieces of two pages, so that small files have many."""
     monkeypatch.setattr(direct, "_PIECE", 8192)
     monkeypatch.setattr(direct, "WORTH_IT", 1)
 
@@ -55,7 +55,7 @@ def test_an_existing_file_is_refused(tmp_path):
 
 
 def saved_directly(monkeypatch, path, value):
-    """Save, and tell how many direct files there were."""
+    """Save, and return how many direct files there were."""
     made = []
 
     class Counted(direct.DirectFile):

@@ -1,4 +1,4 @@
-"""The reader of pickles executes nothing, believes nothing and does not grow beyond the file."""
+"""The reader of pickles executes nothing, trusts nothing and does not grow beyond the file."""
 
 from __future__ import annotations
 
@@ -577,7 +577,7 @@ def test_a_large_honest_pickle_is_fast():
 
 
 def test_a_hostile_key_does_not_crash_the_interpreter(tmp_path):
-    """Hashing a tuple nested a million deep overflows the C stack: it must never come to that."""
+    """Hashing a tuple nested a million deep overflows the C stack: that must never happen."""
     path = tmp_path / "deep.pt"
     path.write_bytes(opcodes(b"})" + b"\x85" * 10**6 + b"K\1s.").getvalue())
     program = (

@@ -1,4 +1,4 @@
-"""`load(weights_only=False)`: classes of plain data besides, and nothing that runs."""
+"""`load(weights_only=False)`: further classes of plain data, and nothing that runs."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_a_file_made_by_hand_is_read(path):
         (b"[]", 0, "expected an object"),
         (b"{}\0", 0, "invalid JSON"),
         (b'{"\xff":1}', 0, "invalid UTF-8"),
-        (b'{"a":1,"a":2}', 0, "stands twice"),
+        (b'{"a":1,"a":2}', 0, "occurs twice"),
         (b"[" * 5000, 0, "invalid JSON"),
         (b'{"a":' * 5000, 0, "invalid JSON"),
         (b"9" * 10_000, 0, "invalid JSON"),
@@ -207,3 +207,9 @@ def test_dtypes_that_taper_does_not_have_are_named(path, dtype):
 def test_bytes_that_are_no_truth_values_are_refused(path):
     with pytest.raises(RuntimeError, match="neither 0 nor 1"):
         files.load_safetensors(forge(path, {"a": tensor(0, 2, dtype="BOOL")}, b"\1\2"))
+
+
+@pytest.mark.parametrize("name", ["a", "ab", "abc", "abcdefgh"])
+def test_the_numbers_begin_at_a_multiple_of_eight(name, path):
+    header, elements = save({name: taper.ones(3)}, path)
+    assert (len(header) % 8, len(elements)) == (0, 12)

@@ -52,7 +52,7 @@ def test_archive_may_begin_inside_a_file():
 
 
 def test_large_records_use_the_wide_fields(monkeypatch):
-    """The 4 GiB limit lowered to 100 bytes: sizes and offsets beyond it."""
+    """The 4 GiB limit is lowered to 100 bytes: sizes and offsets exceed it."""
     monkeypatch.setattr(zip_writer, "CLASSIC_LIMIT", 100)
     entry = zip_writer.Entry(b"n", 0, 200, 300)
     assert entry.wide_fields() == struct.pack("<HHQQQ", 1, 24, 200, 200, 300)
@@ -110,7 +110,7 @@ def test_a_truncated_archive_is_refused():
 def test_a_name_that_stands_twice_is_refused():
     first, second = local(A, b"1"), local(A, b"2")
     directory = entry(A, b"1", 0) + entry(A, b"2", len(first))
-    refused(ended(first + second, directory, 2), "stands twice")
+    refused(ended(first + second, directory, 2), "occurs twice")
 
 
 def test_overlapping_records_are_refused():
@@ -203,7 +203,7 @@ def test_a_record_that_inflates_to_another_size_is_refused(declared):
 
 
 def test_inflating_stops_at_the_declared_size():
-    """A megabyte is declared, a gigabyte is there: no more than the megabyte is made."""
+    """A megabyte is declared, a gigabyte is there: no more than the megabyte is inflated."""
     tracemalloc = pytest.importorskip("tracemalloc")
     packed = deflated(bytes(1 << 28))
     tracemalloc.start()
@@ -230,3 +230,103 @@ def test_load_reads_a_deflated_checkpoint():
             new.writestr(name, old.read(name))
     packed.seek(0)
     assert taper.load(packed)["a"].shape == (1000,)
+
+
+# --- ends and extra fields that no usual program writes ----------------------------------------
+
+BODY = local(b"r/a", b"text")
+ENTRY = entry(b"r/a", b"text", 0)
+SIZE, START, WIDE = len(ENTRY), len(BODY), 0xFFFFFFFF
+
+
+def closed(count=1, size=SIZE, offset=START, disk=0, first=0, here=None, comment=b""):
+    here = count if here is None else here
+    numbers = (disk, first, here, count, size, offset, len(comment))
+    return struct.pack("<4s4H2IH", b"PK\5\6", *numbers) + comment
+
+
+def wide_end(disk=0, first=0, disks=1, here=1, count=1, offset=START, signature=b"PK\6\6"):
+    numbers = (44, 45, 45, disk, first, here, count, SIZE, offset)
+    end = struct.pack("<4sQHHIIQQQQ", signature, *numbers)
+    return end + struct.pack("<4sIQI", b"PK\6\7", 0, START + SIZE, disks)
+
+
+def contents(end: bytes, directory: bytes = ENTRY) -> bytes:
+    return ZipReader(io.BytesIO(BODY + directory + end)).read("r/a")
+
+
+@pytest.mark.parametrize("comment", [b"", b"x", b"PK\5\6", b"PK\5\6" + bytes(30), bytes(0xFFFF)])
+def test_an_archive_may_have_a_comment(comment):
+    assert contents(closed(comment=comment)) == b"text"
+
+
+@pytest.mark.parametrize("numbers", [{"disk": 1}, {"first": 1}, {"here": 0}, {"here": 2}])
+def test_an_archive_of_several_parts_is_refused(numbers):
+    with pytest.raises(RuntimeError, match="it has several parts"):
+        contents(closed(**numbers))
+
+
+def test_the_64_bit_end_counts_where_the_other_has_no_room():
+    assert contents(wide_end() + closed()) == b"text"
+    narrow = closed(count=0xFFFF, size=WIDE, offset=WIDE)
+    assert contents(wide_end() + narrow) == b"text"
+
+
+@pytest.mark.parametrize("numbers", [{"count": 2}, {"size": 5}, {"offset": 0}])
+def test_ends_that_contradict_each_other_are_refused(numbers):
+    with pytest.raises(RuntimeError, match="its two ends contradict each other"):
+        contents(wide_end() + closed(**numbers))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [{"disk": 1}, {"first": 1}, {"disks": 2}, {"here": 2}, {"count": 0}, {"signature": b"PK\6\0"}],
+)
+def test_a_broken_64_bit_end_is_refused(numbers):
+    with pytest.raises(RuntimeError, match="its 64-bit end is broken"):
+        contents(wide_end(**numbers) + closed())
+
+
+@pytest.mark.parametrize("offset", [START + 1, 10**6])
+def test_a_directory_that_is_elsewhere_is_refused(offset):
+    with pytest.raises(RuntimeError, match="a place outside of the file|its directory is broken"):
+        contents(closed(offset=offset))
+
+
+def extended(extra: bytes, comment: bytes = b"", disk: int = 0) -> bytes:
+    """The entry of the directory with sizes that only the extra fields tell."""
+    fixed = (20, 20, 0, 0, 0, 0, zlib.crc32(b"text"), WIDE, WIDE)
+    lengths = (3, len(extra), len(comment), disk, 0, 0, 0)
+    return struct.pack("<4s6H3I5H2I", b"PK\1\2", *fixed, *lengths) + b"r/a" + extra + comment
+
+
+SIZES = struct.pack("<HHQQ", 1, 16, 4, 4)
+
+
+@pytest.mark.parametrize("before", [b"", struct.pack("<HH5s", 7, 5, b"other")])
+@pytest.mark.parametrize("after", [b"", b"comment"])
+def test_extra_fields_may_come_before_the_sizes(before, after):
+    directory = extended(before + SIZES, after, disk=0xFFFF)
+    assert contents(closed(size=len(directory)), directory) == b"text"
+
+
+@pytest.mark.parametrize(
+    ("extra", "disk", "words"),
+    [
+        (b"", 0, "a size is missing"),
+        (SIZES[:-1], 0, "a size is missing"),
+        (struct.pack("<HHQ", 1, 8, 4), 0, "a size is missing"),
+        (struct.pack("<HHQQ", 2, 16, 4, 4), 0, "a size is missing"),
+        (SIZES, 1, "its directory is broken"),
+    ],
+)
+def test_entries_without_their_sizes_or_of_another_part_are_refused(extra, disk, words):
+    directory = extended(extra, disk=disk)
+    with pytest.raises(RuntimeError, match=words):
+        contents(closed(size=len(directory)), directory)
+
+
+@pytest.mark.parametrize("cut", [1, 10])
+def test_a_directory_that_ends_early_is_refused(cut):
+    with pytest.raises(RuntimeError, match="its directory is broken|its directory ended early"):
+        contents(closed(size=SIZE - cut), ENTRY[:-cut])

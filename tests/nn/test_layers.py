@@ -321,7 +321,7 @@ def test_repr_of_an_embedding_names_what_is_unusual():
 
 
 def test_linear_with_a_plain_weight():
-    """Tools that compute the weight put a tensor in the place of the parameter."""
+    """Tools that compute the weight put a tensor in place of the parameter."""
     layer = nn.Linear(2, 1)
     del layer.weight
     layer.weight = taper.ones(1, 2)

@@ -102,7 +102,7 @@ def test_local_response_norm_is_the_formula():
 
 
 def test_cross_map_norm_has_the_first_channel_in_every_window():
-    """As PyTorch's; with few channels there is no difference."""
+    """As in PyTorch; with few channels there is no difference."""
     x = taper.randn(2, 2, 2, 2)
     settings = (3, 0.3, 0.7, 2.0)
     close(nn.CrossMapLRN2d(*settings)(x), nn.LocalResponseNorm(*settings)(x))

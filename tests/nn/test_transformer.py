@@ -222,7 +222,7 @@ def test_padding_is_zero_in_inference_and_nothing_else_changes():
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("padding", [PADDING, [[True, False, False], [False] * 3]])
 def test_padding_stays_where_it_must(padding):
-    """Not asked for, or not at the end."""
+    """If padding is not asked for, or not at the end."""
     stack = encoder(enable_nested_tensor=padding is not PADDING).eval()
     with taper.no_grad():
         found = stack(taper.randn(2, 3, 4), src_key_padding_mask=taper.tensor(padding))

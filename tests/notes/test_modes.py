@@ -67,7 +67,8 @@ def test_e3_inference_tensors_are_restricted_and_clone_is_normal():
 def test_e3_the_modes_differ_in_cost():
     """Recording costs more than not recording.
 
-    The shortest of many turns, taken alternately, so that what else the machine does hits both.
+    Both are timed in turn, and the shortest times are compared, so that other load on the machine
+    affects both.
     """
     x = taper.ones(5, 5, requires_grad=True)
 

@@ -15,7 +15,7 @@ from taper.onnx.errors import OnnxExporterWarning, UnsupportedOperatorError
 
 
 def fields(data):
-    """(number, value) for each field of a protocol buffer; a value is an int or bytes."""
+    """Yield (number, value) for each field of a protocol buffer; a value is an int or bytes."""
     place, found = 0, []
 
     def number():
@@ -51,7 +51,7 @@ def the(data, number):
 
 
 def attributes(node):
-    """The integers, floats, texts and lists of integers of a node."""
+    """Return the integers, floats, texts and lists of integers of a node."""
     found = {}
     for each in every(node, 5):
         name, kind = the(each, 1).decode(), the(each, 20)

@@ -20,7 +20,7 @@ def away(array):
 
 
 def values(*args, **kwargs):
-    """Samples of one tensor and further arguments; large ones take the kernels' other path."""
+    """Return samples of one tensor and further arguments; large ones test the other path."""
 
     def make(rng):
         shapes = [(3, 4), (6,), (), (0,), (2, 0, 3)]

@@ -16,7 +16,7 @@ TRANSPOSED_DTYPES = ("float16", "int64")
 
 
 def fails(error: type[Exception], text: str, *shapes: Any, **settings: Any) -> Raises:
-    """A call with zeros of the first three shapes."""
+    """Return a call with zeros of the first three shapes."""
     arrays = [np.zeros(each) if isinstance(each, tuple) else each for each in shapes[:3]]
     return Raises(error, text, sample(*arrays, *shapes[3:], **settings))
 
@@ -26,7 +26,7 @@ def each(value: Any, rank: int) -> list[int]:
 
 
 def np_conv(x, w, b=None, stride=1, padding=0, dilation=1, groups=1) -> np.ndarray:
-    """Tap by tap; an input of one dimension less is one image."""
+    """Convolve tap by tap; an input with one dimension less is one image."""
     rank = w.ndim - 2
     if x.ndim == rank + 1:
         return np_conv(x[None], w, b, stride, padding, dilation, groups)[0]
@@ -60,7 +60,7 @@ def np_conv(x, w, b=None, stride=1, padding=0, dilation=1, groups=1) -> np.ndarr
 def np_conv_transpose(
     x, w, b=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> np.ndarray:
-    """Every place adds its taps to a larger result, which is cut to size."""
+    """Let every place add its taps to a larger result, which is cut to size."""
     rank = w.ndim - 2
     if x.ndim == rank + 1:
         given = (stride, padding, output_padding, groups, dilation)

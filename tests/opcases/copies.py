@@ -1,4 +1,4 @@
-"""Rows of the views that copy, of floating point numbers from within, and of coordinates."""
+"""Rows of the views that copy, of the parts of floating point numbers, and of coordinates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from op_case import OpCase, Raises, sample
 
 
 def calls(shape, *arguments, **keywords):
-    """One sample for each tuple of arguments."""
+    """Return one sample for each tuple of arguments."""
 
     def make(rng):
         given = arguments or ((),)

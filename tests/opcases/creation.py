@@ -1,4 +1,4 @@
-"""Rows of the functions that make tensors, and of the questions about them."""
+"""Rows of the functions that make tensors, and of questions about tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gra
 
 
 def row(name: str, *samples: Sample, errors: tuple[Raises, ...] = (), **claims: Any) -> OpCase:
-    """A row without gradients whose calls need no random numbers."""
+    """Return a row without gradients whose calls need no random numbers."""
     claims.setdefault("differentiable", False)
     claims.setdefault("dtypes", ("float32",))
     return OpCase(name, lambda rng: samples, errors=errors, **claims)

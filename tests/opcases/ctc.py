@@ -1,7 +1,7 @@
 """Rows of the CTC loss.
 
 Its gradient is meant for log-probabilities that come out of a softmax, and is no derivative without
-one: it is compared with PyTorch's and with differences in the tests of `nn.CTCLoss`.
+one: the tests of `nn.CTCLoss` compare it with PyTorch's and with differences.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def log_probs(rng, *shape):
 
 
 def collapsed(path, blank):
-    """What an alignment spells: runs become one label, blanks vanish."""
+    """Return what an alignment spells: runs become one label, blanks vanish."""
     return tuple(label for label, _ in itertools.groupby(path) if label != blank)
 
 
 def spelled(log_probs, target, blank):
-    """Minus the log of the sum over all alignments that spell the target, one by one."""
+    """Return minus the log of the sum over all alignments that spell the target, one by one."""
     steps, classes = log_probs.shape
     total = 0.0
     for path in itertools.product(range(classes), repeat=steps):

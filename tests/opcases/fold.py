@@ -58,7 +58,7 @@ def folds(rng: np.random.Generator) -> list[Sample]:
 
 
 def np_fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The adjoint of `unfold`, by the windows of a picture of numbers."""
+    """Return the adjoint of `unfold`, by the windows of a picture of numbers."""
     if x.ndim == 2:
         return np_fold(x[None], output_size, kernel_size, dilation, padding, stride)[0]
     height, width = pair(output_size)

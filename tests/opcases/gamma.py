@@ -11,14 +11,14 @@ FLIPPED = np.asfortranarray(SHAPES)
 
 
 def gamma_places(rng):
-    """Every region of the gradient: small numbers, near and far from a large mean, between."""
+    """Return places in every region of the gradient: small ones, near and far from the mean."""
     alpha = np.repeat([0.1, 0.9, 3.0, 7.9, 8.1, 50.0], 6).reshape(6, 6)
     ratio = np.array([0.02, 0.5, 0.95, 1.05, 2.0, 5.0])
     return [sample(alpha, alpha * ratio), sample(np.zeros((0, 3)), np.zeros((0, 3)))]
 
 
 def beta_places(rng):
-    """Every region: near zero, near one, near and far from the mean of large ones, between."""
+    """Return places in every region: near zero and one, near and far from a large mean."""
     alpha, beta = (each.ravel() for each in np.meshgrid(*[[0.2, 1.0, 5.0, 8.0, 60.0]] * 2))
     mean = alpha / (alpha + beta)
     spread = np.sqrt(alpha * beta / (alpha + beta + 1.0)) / (alpha + beta)

@@ -8,7 +8,7 @@ from op_case import Fixed, OpCase, Raises, sample
 
 
 def places(rng, *shape):
-    """Coordinates that lie inside and outside, away from the borders between elements."""
+    """Return coordinates inside and outside, away from the borders between elements."""
     near = rng.integers(-9, 9, shape) * 0.2
     return near + rng.uniform(0.02, 0.05, shape)
 

@@ -18,7 +18,7 @@ def _is_shape(value: object) -> bool:
 
 
 def rows(name: str, *given: tuple, **claims: object) -> OpCase:
-    """Entries of a call: a tuple alone in a list is the shape of a float tensor."""
+    """Return entries of a call: a tuple alone in a list is the shape of a float tensor."""
 
     def samples(rng: np.random.Generator):
         found = []

@@ -1,4 +1,4 @@
-"""Rows of what makes larger tensors out of smaller ones, or puts elements in another order."""
+"""Rows of operators that join tensors, or put elements in another order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def several(name: str, *shapes: object, **claims: object) -> OpCase:
 
 
 def spread(name: str, *shapes: object, **claims: object) -> OpCase:
-    """The same for an operator that takes the tensors one by one."""
+    """Return the same for an operator that takes the tensors one by one."""
 
     def samples(rng: np.random.Generator):
         found = []

@@ -211,7 +211,7 @@ def np_hash(x, dim=None, keepdim=False):
 
 
 def slices(rng: np.random.Generator) -> list[Sample]:
-    """The tensor and its slice are one: a view of everything that `as_strided` could see."""
+    """Return a slice that is the tensor: a view of everything that `as_strided` could see."""
     whole = rng.standard_normal((3, 4))
     return [sample(whole, whole, 0, 0, 3), sample(whole, whole, 1, None, None)]
 

@@ -26,7 +26,7 @@ def zeros(*shape: int) -> np.ndarray:
 
 
 def regular(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Matrices that are far from singular."""
+    """Return matrices that are far from singular."""
     found = rng.standard_normal(shape)
     return found + 2 * np.eye(*shape[-2:])
 

@@ -29,7 +29,7 @@ INT = np.eye(3, dtype=np.int64)
 
 
 def systems(*calls: Any, make: Any = regular, **options: Any) -> Any:
-    """Samples of a square matrix and a right side."""
+    """Return samples of a square matrix and a right side."""
     return lambda rng: [
         Sample((make(rng, A), rng.standard_normal(B)), {**options, **(more[0] if more else {})})
         for A, B, *more in calls
@@ -205,7 +205,7 @@ def triangles(rng: np.random.Generator) -> list[Sample]:
 
 
 def larger(rng: np.random.Generator) -> list[Sample]:
-    """Beyond what is solved in one piece."""
+    """Return systems that are too large to be solved in one piece."""
     A = np.tril(rng.standard_normal((2, 150, 150))) * 0.05 + np.eye(150)
     return [Sample((A, rng.standard_normal((2, 150, 3))), {"upper": False})]
 

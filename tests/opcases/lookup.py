@@ -43,7 +43,7 @@ def bags(rng: np.random.Generator) -> list[Sample]:
 
 
 def np_bags(input, weight, offsets=None, mode="mean", **options):
-    """Bag by bag."""
+    """Compute bag by bag."""
     if offsets is None:
         parts = list(input)
     else:

@@ -16,7 +16,7 @@ Make = Callable[[np.random.Generator], list[Sample]]
 
 
 def reduced(make: Make) -> Make:
-    """Every sample with every reduction."""
+    """Return every sample with every reduction."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
         return [
@@ -56,7 +56,7 @@ def signs(rng: np.random.Generator, *shape: int) -> Fixed:
 
 
 def pairs(*keywords: dict[str, Any]) -> Make:
-    """Pairs of tensors, both differentiable and with a fixed target."""
+    """Return pairs of tensors, both differentiable and with a fixed target."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
         normal = rng.standard_normal
@@ -208,7 +208,7 @@ def divergences(rng: np.random.Generator) -> list[Sample]:
 
 
 def classes(rng: np.random.Generator, log: bool) -> list[Sample]:
-    """Inputs of every shape with class indices, weights and ignored targets."""
+    """Return inputs of every shape with class indices, weights and ignored targets."""
 
     def scores(*shape: int) -> np.ndarray:
         found = rng.standard_normal(shape)
@@ -297,7 +297,7 @@ CATEGORICAL = [
 
 
 def spread(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Numbers whose differences stay away from margins of halves."""
+    """Return numbers whose differences stay away from margins of halves."""
     count = int(np.prod(shape))
     return np.asarray(rng.permutation(count).reshape(shape) * 0.37 - 0.6)
 

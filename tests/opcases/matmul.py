@@ -19,7 +19,7 @@ def fails(error: type[Exception], text: str, *args: Any, **kwargs: Any) -> Raise
 
 
 def of_shapes(*calls: Any, **options: Any):
-    """Samples of tensors of the given shapes; a dict at the end of a call is keywords."""
+    """Return samples of tensors of the given shapes; a dict at the end of a call is keywords."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
         found = []
@@ -290,7 +290,7 @@ CONTRACTED = "contracted dimensions need to match, but first has size 2 in dim 0
 
 def chains(rng: np.random.Generator) -> list[Sample]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecated, says PyTorch, once in a process
+        warnings.simplefilter("ignore")  # PyTorch calls it deprecated, once in a process
         taper.chain_matmul(taper.ones(1, 1))
     shapes = (
         [(2, 3)],

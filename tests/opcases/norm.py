@@ -253,7 +253,7 @@ NORMS = [
         "nn.functional.local_response_norm",
         responses,
         forward_dtypes=("float16", "int32", "int64", "bool", "complex128"),
-        differentiable=False,  # other nodes than PyTorch's; gradients are in test_norm.py
+        differentiable=False,  # its nodes differ from PyTorch's; gradients are in test_norm.py
         errors=(fails(ValueError, "Expected 3D or higher dimensionality", zeros(2, 3), 3),),
     ),
 ]

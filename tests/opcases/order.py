@@ -15,13 +15,13 @@ NO_LENGTH = "Expected reduction dim 0 to have non-zero size"
 
 
 def distinct(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Different numbers, far enough apart for differences and for every dtype."""
+    """Return different numbers, far enough apart for differences and for every dtype."""
     count = int(np.prod(shape))
     return np.asarray(rng.permutation(count).reshape(shape) + 1.0)
 
 
 def of_shapes(*calls: Any) -> Any:
-    """Samples of one tensor: its shape, further arguments, keywords as a dict at the end."""
+    """Return samples of one tensor: its shape, further arguments, keywords as a dict at the end."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
         found = []

@@ -15,7 +15,7 @@ SHAPES = [((3, 4), (3, 4)), ((3, 4), (4,)), ((2, 1), (1, 3)), ((), (3,)), ((), (
 
 
 def pairs(low=0.5, high=3.0, numbers=(2, 2.5), apart=0.0):
-    """Samples of two tensors, also broadcast, 0-d and empty, and of a tensor and a number.
+    """Return samples of two tensors, also broadcast, 0-d, empty, and of a tensor and a number.
 
     `apart` keeps the elements of a pair away from each other.
     """
@@ -67,7 +67,7 @@ def sums(rng):
 
 
 def np_sum(sign):
-    """x + alpha y; bytes wrap around, and bool is a logical or."""
+    """Return x + alpha y; bytes wrap around, and bool is a logical or."""
 
     def reference(x, y, alpha=1):
         total = np.asarray(x) * 1.0 + sign * alpha * (y * 1)
@@ -601,7 +601,7 @@ BASIC = [*SUMS, *PRODUCTS, *POWERS, *EXTREMES, *CLAMPS, *BLENDS, *WHOLE_NUMBERS]
 
 
 def renamed(name, original):
-    """The row of another name of an operator."""
+    """Return the row of another name of an operator."""
     row = next(case for case in BASIC if case.name == original)
     inplace = f"{name}_" if row.inplace else None
     return OpCase(**{**row.__dict__, "name": name, "inplace": inplace, "errors": ()})
@@ -617,7 +617,7 @@ ALIASES = [
 
 
 def of_floats(samples):
-    """The samples whose result can be written into their first tensor."""
+    """Return the samples whose result can be written into their first tensor."""
 
     def make(rng):
         return [

@@ -8,13 +8,13 @@ from op_case import Fixed, OpCase, Raises, sample
 
 
 def apart(rng, *shape):
-    """Values that are far from each other, so that no maximum is near a tie."""
+    """Return values that are far from each other, so that no maximum is near a tie."""
     count = int(np.prod(shape))
     return (rng.permutation(count).reshape(shape) - count / 2) * 0.25 + 0.1
 
 
 def row(name, *calls, **claims):
-    """A row whose samples are given as (shape, further arguments, keywords)."""
+    """Return a row whose samples are given as (shape, further arguments, keywords)."""
 
     def samples(rng):
         found = []
@@ -179,7 +179,7 @@ ADAPTIVE = [
 
 
 def fractional(rng, rank, shape, *args, **kwargs):
-    """A sample with given random numbers, so that every library places the windows alike."""
+    """Return a sample with given random numbers, so that every library places the windows alike."""
     batch = shape[0] if len(shape) == rank + 2 else 1
     numbers = rng.random((batch, shape[-rank - 1], rank))
     return sample(apart(rng, *shape), *args, _random_samples=Fixed(numbers), **kwargs)
@@ -210,7 +210,7 @@ FRACTIONAL = [
 
 
 def unpooled(rng, shape, wanted, *args, **kwargs):
-    """A sample whose indices are different from each other in each plane."""
+    """Return a sample whose indices are different from each other in each plane."""
     planes = int(np.prod(shape[: -len(wanted)]))
     count, size = int(np.prod(shape[-len(wanted) :])), int(np.prod(wanted))
     indices = np.stack([rng.permutation(size)[:count] for _ in range(planes)])

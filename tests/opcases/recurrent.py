@@ -14,7 +14,7 @@ def logistic(x):
 
 
 def step(kind, x, state, w_ih, w_hh, b_ih=0, b_hh=0):
-    """One step from the definition."""
+    """Return one step from the definition."""
     a, b = x @ w_ih.T + b_ih, state[0] @ w_hh.T + b_hh
     if kind == "lstm":
         i, f, g, o = np.split(a + b, 4, axis=-1)
@@ -28,7 +28,7 @@ def step(kind, x, state, w_ih, w_hh, b_ih=0, b_hh=0):
 
 
 def one_by_one(kind, rows, state, weights, reverse):
-    """A layer, one sequence of the batch at a time."""
+    """Run a layer on one sequence of the batch at a time."""
     outputs = np.zeros((len(rows), weights[1].shape[1]))
     for place in reversed(range(len(rows))) if reverse else range(len(rows)):
         state = step(kind, rows[place], state, *weights)
@@ -37,7 +37,7 @@ def one_by_one(kind, rows, state, weights, reverse):
 
 
 def network(kind, sequences, hx, params, has_biases, num_layers, directions):
-    """The outputs of the sequences, (layers, batch, width) of the last states."""
+    """Return the outputs of the sequences, and (layers, batch, width) of the last states."""
     count = 4 if has_biases else 2
     last = [np.zeros(each.shape) for each in hx]
     for layer in range(num_layers):

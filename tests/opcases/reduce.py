@@ -23,7 +23,7 @@ Samples = Callable[[np.random.Generator], list[Sample]]
 
 
 def of_shapes(*calls: Any) -> Samples:
-    """Samples of one normal tensor: its shape, further arguments, keywords as a dict at the end."""
+    """Return samples of one normal tensor: its shape, arguments, keywords as a dict at the end."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
         found = []
@@ -67,7 +67,7 @@ def np_mean(array: np.ndarray, axis: Any, keepdims: bool) -> Any:
 
 
 def np_axis(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A NumPy reduction with PyTorch's argument names; an empty `dim` means all."""
+    """Return a NumPy reduction with PyTorch's argument names; an empty `dim` means all."""
 
     def reference(array: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
         axis = tuple(dim) if isinstance(dim, list | tuple) else dim
@@ -274,7 +274,7 @@ COMPLEX_INPUT = np.ones(2, np.complex128)
 
 
 def extremum(name: str, reference: Callable[..., Any]) -> list[OpCase]:
-    """The forms of max and min."""
+    """Return the forms of max and min."""
     return [
         row(
             f"Tensor.{name}",

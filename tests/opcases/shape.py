@@ -12,7 +12,7 @@ KINDS = ("float16", "bfloat16", "int64", "bool")
 
 
 def calls(*given: Any):
-    """Samples: the first entry of each is the shape of a tensor, the rest are arguments."""
+    """Return samples: the first entry of each is the shape of a tensor, the rest are arguments."""
 
     def samples(rng: np.random.Generator) -> list[Sample]:
         found = []

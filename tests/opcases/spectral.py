@@ -29,7 +29,7 @@ def signals(rng: np.random.Generator) -> list[Sample]:
 
 
 def np_stft(x, n_fft, hop_length=None, win_length=None, window=None, **options):
-    """By the definition: a piece, times the window, transformed; complex signals as a whole."""
+    """Transform by the definition: a piece times the window; complex signals as a whole."""
     hop = hop_length or n_fft // 4
     length = len(window)
     wide = np.zeros(n_fft, window.dtype)

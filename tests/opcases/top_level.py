@@ -7,12 +7,12 @@ import numpy as np
 from op_case import Fixed, OpCase, Raises, Sample, sample
 
 NONE, MEAN, SUM = 0, 1, 2
-EVERY = (NONE, MEAN, SUM, 7)  # what is no known number means none
+EVERY = (NONE, MEAN, SUM, 7)  # an unknown number means none
 PLACES = np.array([0.0, 1.0, 1.5, 3.5, 4.0])
 
 
 def apart(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Numbers that stay on their side of the corners of margins."""
+    """Return numbers that stay on their side of the corners of margins."""
     signs = np.where(rng.random(shape) < 0.5, -1.0, 1.0)
     return signs * (0.2 + rng.random(shape) * 0.5)
 

@@ -14,7 +14,7 @@ SHAPES = [(3, 4), (5,), (), (0,), (2, 0, 3)]
 
 
 def values(low, high, shapes=SHAPES, away_from=()):
-    """Samples of one tensor with elements between two numbers, away from some."""
+    """Return samples of one tensor with elements between two numbers, away from some."""
 
     def make(rng):
         found = []
@@ -33,7 +33,7 @@ def fails(error, text, dtype, *more, **kwargs):
 
 
 def unary(name, low=-2.0, high=2.0, reference=None, away_from=(), **options):
-    """A row with in-place method and `out=`, for floating point and whole numbers."""
+    """Return a row with in-place method and `out=`, for floating point and whole numbers."""
     settings = {
         "reference": reference or getattr(np, name, None),
         "forward_dtypes": (*LOW, *WHOLE),
@@ -312,7 +312,7 @@ BASIC = [*ARITHMETIC, *TRIGONOMETRY, *ROUNDING, *SPECIAL, *COMPLEX]
 
 
 def renamed(name, original):
-    """The row of another name of an operator."""
+    """Return the row of another name of an operator."""
     row = next(case for case in BASIC if case.name == original)
     inplace = f"{name}_" if row.inplace else None
     settings = {**row.__dict__, "name": name, "inplace": inplace, "errors": ()}

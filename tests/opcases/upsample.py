@@ -8,7 +8,7 @@ from op_case import OpCase, Raises, sample
 
 
 def pictures(*calls):
-    """Samples given as (shape, keywords)."""
+    """Return samples given as (shape, keywords)."""
     return lambda rng: [sample(rng.standard_normal(shape), **kwargs) for shape, kwargs in calls]
 
 

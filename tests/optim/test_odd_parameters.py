@@ -1,4 +1,4 @@
-"""Steps on parameters that share memory with their gradient, or show theirs conjugated."""
+"""Steps on parameters that share memory with their gradient, or show their memory conjugated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OVERLAP = "some elements of the input tensor and the written-to tensor refer to 
 
 
 def overlapping(length=4):
-    """A parameter whose gradient lies one element before it."""
+    """Return a parameter whose gradient lies one element before it."""
     memory = taper.arange(1.0, length + 2)
     param = memory[1:].detach().requires_grad_()
     param.grad = memory[:-1]

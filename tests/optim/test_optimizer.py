@@ -291,7 +291,7 @@ def test_copies_and_pickles_go_on():
 
 
 class Around(taper.optim.Optimizer):
-    """Around another one, without a call of `super().__init__`, as many programs have it."""
+    """Wraps another optimizer without calling `super().__init__`, as many programs do."""
 
     def __init__(self, inner):
         self.inner, self.param_groups = inner, inner.param_groups

@@ -1,4 +1,4 @@
-"""Small parameters that are updated together: nobody may notice but by the clock."""
+"""Small parameters that are updated together: only the clock may show the difference."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(name, each_step=lambda params, optimizer, step: None, without=lambda ste
 
 
 def alone(monkeypatch, *args, **kwargs):
-    """The same run, with no packs."""
+    """Do the same run without packs."""
     with monkeypatch.context() as patched:
         patched.setattr(packs, "SMALL", -1)
         params, optimizer = run(*args, **kwargs)
@@ -124,7 +124,7 @@ def load(params, optimizer, step):
 
 
 def transpose_state(params, optimizer, step):
-    """States in another layout, as they may come from a file."""
+    """Give states another layout, as they may have when they come from a file."""
     if step == 3:
         for state in optimizer.state.values():
             for name, value in state.items():

@@ -1,4 +1,4 @@
-"""Schedulers that go on from another epoch, or get tensors; NAdam and LBFGS; PyTorch's numbers."""
+"""Schedulers that continue from another epoch, or get tensors; NAdam, LBFGS; PyTorch's numbers."""
 
 from __future__ import annotations
 

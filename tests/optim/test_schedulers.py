@@ -108,7 +108,7 @@ def test_rates(kind, options, expected):
 def test_closed_form_agrees_with_steps(kind, options, expected):
     scheduler = getattr(lr_scheduler, kind)(optimizer_of(1.0), **options)
     scheduler.optimizer.step()
-    if kind == "CosineAnnealingWarmRestarts":  # the epoch is meant to be given
+    if kind == "CosineAnnealingWarmRestarts":  # its epoch is meant to be given
         scheduler.step(5)
     else:
         with pytest.warns(UserWarning, match="^The epoch parameter in `scheduler.step"):

@@ -277,7 +277,7 @@ def test_differentiable_step_on_a_leaf_is_refused():
 
 
 def test_steps_of_numbers_become_tensors():
-    """States written before the count was a tensor."""
+    """States from before the count was a tensor are accepted."""
     param = nn.Parameter(taper.ones(1))
     optimizer = optim.Adam([param])
     param.grad = taper.ones(1)
@@ -344,7 +344,7 @@ def test_refusals(make, error, text):
 
 
 def test_a_large_parameter_is_updated_in_pieces_that_stay_in_the_cache():
-    """Every element once, also where memory lies in columns and a state is not in use."""
+    """Every element once, even where memory lies in columns and a state is not in use."""
     for order in "CF":
         param = np.zeros((3, update.BLOCK), order=order)
         sizes = []
@@ -408,3 +408,64 @@ def test_pieces_of_a_large_parameter_are_updated_like_small_ones(kind):
 def test_a_negative_rate_is_refused(kind):
     with pytest.raises(ValueError, match="Invalid learning rate: -1"):
         kind([nn.Parameter(taper.ones(1))], lr=-1)
+
+
+# What PyTorch's version of the parameter is after two steps.
+VERSIONS = [
+    ("SGD", {"momentum": 0.9, "weight_decay": 0.1}, 2),
+    ("Adam", {"weight_decay": 0.1}, 2),
+    ("AdamW", {"weight_decay": 0.1}, 4),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}, 6),
+    ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}, 4),
+    ("ASGD", {"weight_decay": 0.1}, 4),
+]
+
+
+@pytest.mark.parametrize("size", [3, 40_000])
+@pytest.mark.parametrize(("kind", "options", "version"), VERSIONS)
+def test_writes_of_a_step_are_counted(kind, options, version, size):
+    param = nn.Parameter(taper.ones(size))
+    optimizer = getattr(optim, kind)([param], lr=0.1, **options)
+    for _ in range(2):
+        param.grad = taper.ones(size)
+        optimizer.step()
+    assert (param._version, param.grad._version) == (version, 0)
+    states = [value for value in optimizer.state[param].values() if value.numel() == size]
+    assert all(value._version == 2 for value in states)
+
+
+@pytest.mark.parametrize(
+    ("beta", "values", "mean"),
+    [
+        (
+            0.9,
+            [0.70458984375, 1.705078125, 3.294921875, 3.705078125, 4.703125],
+            [0.06610107421875, 0.462890625, -0.1982421875, 1.255859375, 1.5205078125],
+        ),
+        (
+            0.3,
+            [0.6689453125, 1.6689453125, 3.33203125, 3.66796875, 4.66796875],
+            [0.294189453125, 2.060546875, -0.8828125, 5.58984375, 6.76953125],
+        ),
+    ],
+)
+def test_half_precision_writes_the_states_and_leaves_the_gradient_alone(beta, values, mean):
+    param = nn.Parameter(taper.tensor([1.0, 2.0, 3.0, 4.0, 5.0], dtype=taper.float16))
+    optimizer = optim.Adam([param], lr=0.1, betas=(beta, 0.999))
+    for step in range(3):
+        grad = [each * (step + 1.37) for each in (0.1, 0.7, -0.3, 1.9, 2.3)]
+        param.grad = taper.tensor(grad, dtype=taper.float16)
+        given = param.grad.tolist()
+        optimizer.step()
+        assert param.grad.tolist() == given
+    assert param.tolist() == values
+    assert optimizer.state[param]["exp_avg"].tolist() == mean
+
+
+def test_a_rule_on_whole_matrices_leaves_a_gradient_in_half_precision_alone():
+    param = nn.Parameter(taper.eye(2, dtype=taper.bfloat16))
+    optimizer = optim.Muon([param], lr=0.1, momentum=0.5)
+    param.grad = taper.tensor([[2.0, 1.0], [0.5, 4.0]], dtype=taper.bfloat16)
+    optimizer.step()
+    assert param.grad.tolist() == [[2.0, 1.0], [0.5, 4.0]]
+    assert optimizer.state[param]["momentum_buffer"].tolist() == [[1.0, 0.5], [0.25, 2.0]]

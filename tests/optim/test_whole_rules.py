@@ -239,7 +239,7 @@ def test_lbfgs_leaves_nothing_for_the_collector():
 
 
 def function_at(step):
-    """A function of a step with its minimum at 3."""
+    """Return a function of a step with its minimum at 3."""
     return Point(step, float((step - 3) ** 2), None, taper.tensor(2.0 * float(step - 3)))
 
 
@@ -262,7 +262,7 @@ def test_search_finds_a_good_step(first):
 
 
 def test_search_gives_up():
-    """A function that only falls: the last point is as good as any."""
+    """For a function that only falls the last point is as good as any."""
     search = StrongWolfe(
         lambda step: Point(step, -float(step), None, taper.tensor(-1.0)),
         Point(0.0, 0.0, None, taper.tensor(-1.0)),
@@ -283,7 +283,7 @@ def test_search_gives_up():
     ],
 )
 def test_radam_from_the_step_on_at_which_the_variance_is_bounded(beta2, expected):
-    """The first five steps are without the mean square; with 0.5 all are.  PyTorch's numbers."""
+    """The first five steps do without the mean square; with 0.5 all do.  PyTorch's numbers."""
     param = nn.Parameter(taper.tensor([1.0], dtype=taper.float64))
     optimizer = optim.RAdam([param], lr=0.1, betas=(0.8, beta2))
     found = []

@@ -13,7 +13,7 @@ import taper.nn
 
 
 def seen(value):
-    """What can be seen of a value, in the same form for both libraries."""
+    """Return what can be seen of a value, in the same form for both libraries."""
     if isinstance(value, (real_torch.Tensor, taper.Tensor)):
         return {
             "values": value.detach().flatten().tolist(),

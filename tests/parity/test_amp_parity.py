@@ -22,7 +22,7 @@ from op_templates import CASES, Call, as_numpy, case_id, outputs_of, samples_of
 
 FOLDER = Path(__file__).parents[1] / "amp"
 
-# PyTorch's forward mode compiles its decompositions with something it has deprecated itself.
+# PyTorch's forward mode compiles its decompositions with something that it has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script")
 
 
@@ -108,7 +108,7 @@ _DIFFERENT = {
     "special.i1": "has a gradient in bfloat16",
     "special.i1e": "has a gradient in bfloat16",
 }
-# Mixtures of dtypes that both refuse, in other words.
+# Mixtures of dtypes that both refuse, with different words.
 _REFUSED_OTHERWISE = {
     "binomial",
     "embedding_bag",
@@ -174,7 +174,7 @@ def assert_close(found, expected, bound, what):
 
 
 def assert_same_names(ours, theirs, what):
-    """The same nodes in the same places: the casts stand where PyTorch's stand."""
+    """Assert the same nodes in the same places: the casts stand where PyTorch's stand."""
     pairs, seen = [(ours, theirs)], set()
     while pairs:
         one, other = pairs.pop()
@@ -264,7 +264,7 @@ def gradients_inside(package, case, sample, enabled):
 
 
 def is_rounded(plain, inside):
-    """Whether a gradient was computed in bfloat16."""
+    """Return whether a gradient was computed in bfloat16."""
     if plain is None or not plain.size or not np.isfinite(plain).all():
         return None
     return bool(np.abs(inside - plain).max() > 3e-5 * max(1e-3, np.abs(plain).max()))
@@ -309,7 +309,7 @@ def convolutional(package):
 
 
 def trained(package, model, shape, lower, scaled, steps=20):
-    """The losses of some steps, the scale at the end, and the dtypes on the way."""
+    """Return the losses of some steps, the scale at the end, and the dtypes on the way."""
     package.manual_seed(5)
     network = model(package)
     optimizer = package.optim.AdamW(network.parameters(), lr=3e-3)
@@ -345,7 +345,7 @@ def test_training(model, shape, lower, scaled):
 
 
 def as_in_nanogpt(package, dtype):
-    """The way of nanoGPT and many others, with names for CUDA that are there without it."""
+    """Train in the way of nanoGPT and many others, with names for CUDA that exist without it."""
     kinds = {"float32": "float32", "bfloat16": "bfloat16", "float16": "float16"}
     device_type = "cpu"
     context = package.amp.autocast(device_type=device_type, dtype=getattr(package, kinds[dtype]))

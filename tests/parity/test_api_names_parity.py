@@ -23,7 +23,7 @@ def test_the_list_of_names_is_fresh():
     assert (TOOLS / "api_names.txt").read_text() == module.render(), "run: tools/oracle_names.py"
 
 
-# Packages of taper's own, and names that PyTorch has elsewhere.
+# taper's own packages, and names that PyTorch has elsewhere.
 OWN = ("taper.files", "taper.vision", "taper.viz")
 ELSEWHERE = {
     "taper": {"annotations"},  # of `from __future__`
@@ -34,7 +34,7 @@ ELSEWHERE = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in SHOWN if not name.startswith(OWN)])
 def test_no_helper_is_public(name):
-    """Every public name is PyTorch's; modules are there because somebody imported them."""
+    """Every public name is PyTorch's; modules are there because they were imported."""
     ours = importlib.import_module(name)
     theirs = importlib.import_module(name.replace("taper", torch.__name__, 1))
     names = [each for each in public_names(ours) if not isinstance(getattr(ours, each), ModuleType)]

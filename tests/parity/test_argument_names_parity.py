@@ -1,8 +1,8 @@
-"""Arguments by name: what PyTorch takes under a name, taper takes, too.
+"""Arguments by name: whatever PyTorch takes under a name, taper takes, too.
 
 Every row of the operators is called as function, as method and in place, with its arguments given
-by the names they have in taper, and with NumPy's names for dimensions.  taper may take more: it
-does not know which overload an argument belongs to.
+by their names in taper, and with NumPy's names for dimensions.  taper may take more: it does not
+know which overload an argument belongs to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_NAME = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def forms(case: OpCase) -> Iterator[tuple[str, int]]:
-    """The names of the functions of a row, and where the arguments with a name start."""
+    """Yield the names of the functions of a row, and where the arguments with a name start."""
     last = case.name.rpartition(".")[2]
     if case.name.startswith("Tensor."):
         yield case.name, 1
@@ -38,7 +38,7 @@ def forms(case: OpCase) -> Iterator[tuple[str, int]]:
 def takes(
     package: Any, case: OpCase, sample: Sample, name: str, start: int, names: dict[int, str]
 ) -> bool:
-    """Whether a call works with the arguments from `start` on under these names."""
+    """Return whether a call works with the arguments from `start` on under these names."""
     call = Call(package, case, sample, "float32")
     named = {names[position]: value for position, value in enumerate(call.args[start:], start)}
     try:
@@ -49,7 +49,7 @@ def takes(
 
 
 def names_of(function: Callable[..., Any], sample: Sample) -> dict[int, str]:
-    """The names of the positional arguments of a sample."""
+    """Return the names of the positional arguments of a sample."""
     parameters = list(inspect.signature(function).parameters.values())
     given = parameters[: len(sample.args)]
     if len(given) < len(sample.args) or any(each.kind in NO_NAME for each in given):
@@ -58,7 +58,7 @@ def names_of(function: Callable[..., Any], sample: Sample) -> dict[int, str]:
 
 
 def calls(case: OpCase) -> Iterator[tuple[str, int, Sample, dict[int, str]]]:
-    """The function, the first argument that is given by name, the sample, the names."""
+    """Yield the function, the first argument that is given by name, the sample, the names."""
     for name, first in forms(case):
         for sample in samples_of(case)[:4]:
             names = names_of(resolve(taper, name), sample)

@@ -162,7 +162,7 @@ def several(
     separate=False,
     **options,
 ):
-    """`same`: "all" or "key and value" are one tensor; a batch of 0 is none."""
+    """Run several heads; `same`: "all" or "key and value" are one tensor; a batch of 0 is none."""
     stack = (batch,) if batch else ()
     query = make(rows, *stack, width)
     key = query if same == "all" else make(columns, *stack, key_width)

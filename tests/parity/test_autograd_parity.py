@@ -1,7 +1,7 @@
 """Autograd on both: the tests of `tests/autograd` on PyTorch, and programs compared step by step.
 
-The first part makes sure that what the tests expect of taper is what PyTorch does.  The second runs
-the same small programs with both libraries and compares what can be seen: values, gradients, node
+The first part makes sure that the tests expect of taper what PyTorch does.  The second runs the
+same small programs with both libraries and compares everything visible: values, gradients, node
 names, warnings, and errors by type and first line.
 """
 
@@ -20,7 +20,7 @@ import taper
 
 FOLDER = Path(__file__).parents[1] / "autograd"
 
-# PyTorch's forward mode compiles its decompositions with something it has deprecated itself.
+# PyTorch's forward mode compiles its decompositions with something that it has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script")
 
 
@@ -55,7 +55,7 @@ for _path in sorted(FOLDER.glob("test_*.py")):
 
 
 def seen(value):
-    """What can be seen of a value, in the same form for both libraries."""
+    """Return what can be seen of a value, in the same form for both libraries."""
     if isinstance(value, (real_torch.Tensor, taper.Tensor)):
         try:
             node = value.grad_fn
@@ -74,7 +74,7 @@ def seen(value):
 
 
 def chain(node, depth=3):
-    """The names of the nodes behind one, some levels deep."""
+    """Return the names of the nodes behind one, some levels deep."""
     if depth == 0 or node is None:
         return []
     found = []
@@ -96,12 +96,12 @@ def observed(program, torch):
 
 
 def first_words(warning):
-    """What PyTorch says, without where in its code; taper adds the user's line on a second line."""
+    """Return what PyTorch says, without the place in its code; taper adds the user's line below."""
     return str(warning).split("\n")[0].split(" (Triggered")[0]
 
 
 def difference(one, other, path="result"):
-    """Where two observations differ, and how; empty if they do not, up to rounding."""
+    """Return where two observations differ, and how; empty if they do not, up to rounding."""
     if isinstance(one, dict) and isinstance(other, dict):
         one, other = sorted(one.items()), sorted(other.items())
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
@@ -119,7 +119,7 @@ def difference(one, other, path="result"):
 
 
 def two_layers(torch):
-    """A step of a small network."""
+    """Return a step of a small network."""
     w1 = torch.arange(12.0).view(3, 4).div(10).requires_grad_()
     w2 = torch.arange(8.0).view(4, 2).sub(3).div(7).requires_grad_()
     x = torch.tensor([[1.0, -1.0, 2.0], [0.5, 0.0, -2.0]])
@@ -299,7 +299,7 @@ BINARY = {
     "mm": lambda a, b: a @ b,
 }
 WRITES = {
-    # Clones, because PyTorch's result depends on the order of reading and writing otherwise.
+    # Clones, because otherwise PyTorch's result depends on the order of reading and writing.
     "add_": lambda a, b: a.add_(b.clone()),
     "mul_": lambda a, b: a.mul_(b.clone()),
     "copy_": lambda a, b: a.copy_(b),
@@ -316,7 +316,7 @@ WRITES = {
 
 
 def random_program(seed):
-    """A program of views, writes and arithmetic on 3x3 tensors, each result of which is seen."""
+    """Return a program of views, writes and arithmetic on 3x3 tensors, with all its results."""
     plan = random.Random(seed)
     steps = []
     for _ in range(plan.randint(4, 10)):
@@ -332,7 +332,7 @@ def random_program(seed):
             a = tensors[int(first * len(tensors))]
             b = tensors[int(second * len(tensors))]
             try:
-                # PyTorch takes a view that it has not brought up to date for a leaf.
+                # PyTorch takes a view whose history is out of date for a leaf.
                 a.grad_fn
                 with torch.set_grad_enabled(number != silent):
                     result = kind[name](a, b) if kind is not UNARY else kind[name](a)

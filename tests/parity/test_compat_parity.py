@@ -281,7 +281,7 @@ torch.functional.einsum("i->", torch.ones(2))
 
 
 def outcome(question: str, library: types.ModuleType) -> tuple[str, list[str]]:
-    """The answer or the error, and the warnings, in the words of PyTorch."""
+    """Return the answer or the error, and the warnings, in the words of PyTorch."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
@@ -442,7 +442,7 @@ def test_the_version_is_that_of_the_oracle():
 
 
 def test_every_module_of_pytorch_is_there_or_explained():
-    """Of the public modules that `torch` has as attributes."""
+    """This holds for the public modules that `torch` has as attributes."""
     modules = {
         name
         for name in dir(torch)

@@ -183,7 +183,7 @@ def test_second_gradients_of_what_is_needed(wanted):
         results.append((type(node).__name__, saved, edges, [*first, *found]))
     assert results[0][:3] == results[1][:3]
     for one, other in zip(results[0][3], results[1][3], strict=True):
-        if one is None or other is None:  # PyTorch says None or zeros as it comes
+        if one is None or other is None:  # PyTorch gives None or zeros at random
             assert all(each is None or not each.abs().sum() for each in (one, other))
         else:
             close(one, other)
@@ -214,7 +214,7 @@ def test_channels_last_stays(rank, dtype, transposed):
 
 @pytest.mark.parametrize("kernel", [(4, 2), (4, 3), (1, 2)], ids=str)
 def test_padding_of_one_side(kernel):
-    """`same` with an even kernel: what is uneven is padded before, with a warning."""
+    """`same` with an even kernel: the odd place is padded in front, with a warning."""
     results = []
     for library in (taper, torch):
         x = library.from_numpy(normal(2, 3, 8, 8)).requires_grad_()

@@ -1,8 +1,8 @@
 """`utils.data` against PyTorch: same seeds, same order, batches, worker seeds, errors, warnings.
 
-A case is an expression, evaluated once with each package; what it gives, raises and warns of must
-be the same.  Traces of workers name other files, so of their errors the first and the last line
-are compared.
+A case is an expression, evaluated once with each package; results, errors and warnings must be the
+same.  Traces of workers name other files, so only the first and the last line of their errors are
+compared.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Ending:
 
 
 def names_of(package):
-    """What the expressions may name."""
+    """Return what the expressions may name."""
     data = package.utils.data
 
     class Count(data.IterableDataset):
@@ -130,7 +130,7 @@ def names_of(package):
         return function(), package.rand(2)
 
     def state(function, seed=3):
-        """What comes of a function of a generator, and what the generator gives after it."""
+        """Return the result of a function of a generator, and what the generator gives next."""
         given = generator(seed)
         return function(given), package.rand(3, generator=given)
 
@@ -170,7 +170,7 @@ def first_and_last(error):
 
 
 def plain(value, package):
-    """A value as something that compares equal for both packages."""
+    """Return a value as something that compares equal for both packages."""
     if isinstance(value, package.Tensor):
         return "tensor", str(value.dtype), tuple(value.shape), value.tolist(), value.requires_grad
     if isinstance(value, dict):
@@ -184,7 +184,7 @@ def plain(value, package):
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_collections():
-    """What is there from the start needs no look each time."""
+    """Freeze the objects that exist from the start, which need not be collected each time."""
     gc.collect()
     gc.freeze()
     yield
@@ -193,7 +193,8 @@ def quick_collections():
 
 def outcome(package, expression):
     if "loader" in expression or "num_workers" in expression:
-        # A pass of PyTorch that a process forked later collects would close what is not its own.
+        # A pass of PyTorch's that is collected in a later forked process would close what is not
+        # its own.
         gc.collect()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -472,7 +473,7 @@ def test_with_workers(expression):
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_all_sizes(shuffle, workers):
-    """Lengths, batch sizes and prefetching against each other."""
+    """Lengths, batch sizes and prefetching in all combinations."""
     for count, size in itertools.product((1, 7), (1, 3, None)):
         for drop in (False, True) if size else (False,):
             options = f"{size}, shuffle={shuffle}, drop_last={drop}, num_workers={workers}"

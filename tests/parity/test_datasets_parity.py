@@ -67,7 +67,7 @@ def root(tmp_path_factory) -> str:
 
 
 def small(module: ModuleType, name: str) -> type:
-    """A CIFAR class of a package that accepts files with any sum."""
+    """Return a CIFAR class of a package that accepts files with any sum."""
     base = getattr(module, name)
     lists = {
         "train_list": [[each, None] for each, _ in base.train_list[:2]],

@@ -14,7 +14,7 @@ device = importlib.import_module("taper.device")
 
 
 def outcome(function, *arguments, **keywords):
-    """The type and repr of the result, or the type and the text of the error."""
+    """Return the type and repr of the result, or the type and the text of the error."""
     try:
         result = function(*arguments, **keywords)
     except (RuntimeError, TypeError, ValueError, IndexError) as error:

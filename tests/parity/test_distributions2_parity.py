@@ -120,7 +120,7 @@ ROWS = [
 PROGRAMS = [
     (name, program, row)
     for name, program, row in programs(ROWS)
-    # Their gradients are errors: of a concentration, and in PyTorch of several Wishart matrices.
+    # Their gradients raise: that of a concentration, and in PyTorch of several Wishart matrices.
     if not name.startswith(("cdf of Gamma(t", "cdf of InverseGamma(t", "cdf of Chi2(t"))
     and not name.startswith(("rsample of Wishart(t", "expanded rsample of Wishart(t"))
 ]
@@ -460,7 +460,7 @@ def test_the_same_pairs_are_registered():
 
 
 def registered(package, make):
-    """Two registered pairs that both fit, and none is more special in both arguments."""
+    """Return two registered pairs that both fit, and none is more special in both arguments."""
     D = package.distributions
     first, second = type("First", (D.Normal,), {}), type("Second", (D.Normal,), {})
     D.register_kl(first, D.Normal)(lambda p, q: "by the first")

@@ -13,7 +13,7 @@ NUMBERS = (True, 3, 2.5, 1.5j)
 
 
 def outcome(function, *arguments):
-    """The repr of the result, or the type and the text of the error."""
+    """Return the repr of the result, or the type and the text of the error."""
     try:
         return repr(function(*arguments))
     except (RuntimeError, TypeError, ValueError) as error:

@@ -11,16 +11,16 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 import taper
 
-# That import forbids to set flags of backends, which other tests do.
+# That import forbids setting flags of backends, which other tests do.
 torch.backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
 
-# What is not compared: methods that Python finds on C types only, and names that are left out.
+# Not compared: methods that Python finds on C types only, and names that are left out.
 _REFLECTED = ("__r", "jiterator", "_chunk_cat")
 # Texts that differ: PyTorch lists overloads, or reports a check of its own C++ code.
 _OTHER_WORDS = {"linspace", "logspace", "narrow_copy"}
 
 
-# PyTorch makes the output larger within its storage, and then it overlaps.
+# PyTorch enlarges the output within its storage, and then it overlaps.
 _RESIZED = ("gather", 7)
 
 
@@ -62,7 +62,7 @@ def as_taper(value: Any, known: dict[Any, Any]) -> Any:
 
 
 def function_of(op: Any) -> Any:
-    """The function of taper that an entry means; one that is written for the tests is kept."""
+    """Return the function of taper that an entry means; one written for the tests is kept."""
     found = op.op
     if isinstance(found, types.FunctionType) and found.__module__.startswith("torch.testing"):
         names = {**found.__globals__, "torch": taper, "F": taper.nn.functional}
@@ -96,7 +96,7 @@ def test_found_m1_m4_m5_wrong_calls_are_refused_as_by_pytorch(op, number, wrong)
     mine = as_taper(args, known), as_taper(kwargs, known)
     kind, text = outcome(op.op, args, kwargs)
     found_kind, found_text = outcome(function_of(op), *mine)
-    if op.name == "narrow_copy":  # PyTorch checks with what is meant for its own errors
+    if op.name == "narrow_copy":  # PyTorch checks it with a text meant for its own errors
         kind, found_kind = "Error", "Error" if found_kind != "nothing" else found_kind
     assert found_kind == kind
     if op.name not in _OTHER_WORDS:

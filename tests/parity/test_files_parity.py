@@ -22,7 +22,7 @@ DTYPES = [*DTYPES.split(), "complex64", "complex128"]
 
 
 def described(value, package):
-    """A value as something that compares equal for both packages."""
+    """Return a value as something that compares equal for both packages."""
     if value is package.Tensor:
         return "Tensor"
     if isinstance(value, package.Tensor):
@@ -49,7 +49,7 @@ def described(value, package):
 
 
 def everything(package, kinds=DTYPES):
-    """One object with all that a checkpoint of plain data may hold."""
+    """Return one object with all that a checkpoint of plain data may hold."""
     base = package.arange(10.0)
     package.manual_seed(3)
     model = package.nn.Sequential(package.nn.Linear(2, 3), package.nn.BatchNorm1d(3))
@@ -112,7 +112,7 @@ def test_mapped_files_are_read_by_both(tmp_path, writer):
 
 
 def test_pytorch_finds_storages_without_reading_headers(tmp_path):
-    """It computes where a record lies; that holds only if every offset is as it writes it."""
+    """PyTorch computes where a record lies, which works only if every offset is as it writes it."""
     path = saved(taper, everything(taper), tmp_path / "all.pt")
     with torch_config.patch("load.calculate_storage_offsets", True):
         theirs = torch.load(path, mmap=True)
@@ -243,7 +243,7 @@ ORDERED = Name("collections", "OrderedDict")
 
 
 def outcome(package, content: bytes, **options):
-    """(what was loaded, or the type of the error and what it says; warnings)."""
+    """Return (what was loaded, or the error's type and text; warnings)."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

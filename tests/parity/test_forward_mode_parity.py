@@ -41,7 +41,7 @@ BINARY = {
     "div": lambda a, b: a.contiguous() / (b.contiguous() * b.contiguous() + 1),
 }
 WRITES = {
-    # Clones, because PyTorch's result depends on the order of reading and writing otherwise.
+    # Clones, because otherwise PyTorch's result depends on the order of reading and writing.
     "add_": lambda a, b: a.add_(b.clone()),
     "mul_": lambda a, b: a.mul_(b.clone()),
     "copy_": lambda a, b: a.copy_(b.clone()),

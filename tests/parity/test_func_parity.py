@@ -129,7 +129,7 @@ COMPOSITIONS = {
 
 
 def outer_gradient(torch, F, f):
-    """A result of a transform that is itself part of an ordinary graph."""
+    """Return a result of a transform that is itself part of an ordinary graph."""
     x = torch.tensor(X, requires_grad=True)
     w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     inner = F.grad(lambda y: f(y * w))(x)

@@ -1,4 +1,4 @@
-"""Where a grid is the identity the last bit decides the gradient: the same cells as PyTorch."""
+"""At the identity grid the last bit decides the gradient: the same cells as PyTorch."""
 
 from __future__ import annotations
 

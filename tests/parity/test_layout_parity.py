@@ -19,7 +19,7 @@ EXCEPT = ("_weight_norm_interface", "ctc_loss", "nn.functional.ctc_loss")
 
 
 def random_strides(rng, shape):
-    """Strides of a random kind: permuted, with gaps, expanded, a memory format; and an offset."""
+    """Return random strides (permuted, gaps, expanded, a memory format), and an offset."""
     ndim = len(shape)
     kind = rng.choice(["permuted", "gaps", "expanded", "last", "last", "reversed", "rows", "ones"])
     order = list(range(ndim))[::-1]  # innermost first
@@ -43,7 +43,7 @@ def random_strides(rng, shape):
 
 
 def strided_tensor(package, rng, shape, dtype):
-    """Ones in a random layout."""
+    """Return ones in a random layout."""
     strides, offset = random_strides(rng, shape)
     memory = package.ones(1 + offset + extent(shape, strides), dtype=getattr(package, dtype))
     return memory.as_strided(shape, strides, offset)
@@ -75,7 +75,7 @@ class StridedCall(Call):
 
 
 def layout_of(package, tensor):
-    """What of a layout matters: steps over more than one element, and the memory formats."""
+    """Return what of a layout matters: steps over more than one element, and the memory formats."""
     steps = [step for step, length in zip(tensor.stride(), tensor.shape, strict=True) if length > 1]
     formats = [package.contiguous_format]
     formats += [package.channels_last] if tensor.dim() == 4 else []
@@ -99,7 +99,7 @@ def backward(package, outputs):
 
 
 def results(call, package):
-    """The outputs of a call; None where it fails, which other tests compare."""
+    """Return the outputs of a call; None if it fails, which other tests compare."""
     package.manual_seed(3)
     try:
         return outputs_of(call())
@@ -124,7 +124,7 @@ def test_found_e1_layouts_of_results_and_leaf_gradients(case):
             try:
                 backward(torch, expected)
             except RuntimeError:
-                continue  # PyTorch's backward asks for contiguous tensors here
+                continue  # PyTorch's backward requires contiguous tensors here
             backward(taper, found)
             grads = [[each.grad for each in call.leaves] for call in (ours, theirs)]
             assert_same_layouts(*grads, f"gradients of {what}")

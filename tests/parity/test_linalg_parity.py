@@ -36,7 +36,7 @@ def outputs(result):
 
 
 def run(program, dtype):
-    """Inputs and outputs of both packages."""
+    """Return inputs and outputs of both packages."""
     arrays = inputs_of(program, "complex" in dtype)
     found = []
     for package in (taper, torch):
@@ -170,7 +170,7 @@ def test_tangents(program, dtype):
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("name", ["linalg.cholesky", "cholesky_inverse"])
 def test_complex_cholesky_gradient_of_any_matrix(name, upper):
-    """Also the parts of the gradient that no Hermitian change of the matrix reaches."""
+    """This includes the parts of the gradient that no Hermitian change of the matrix reaches."""
     rng = np.random.default_rng(3)
     matrix, weight = rng.normal(size=(2, 2, 3, 3)) + 1j * rng.normal(size=(2, 2, 3, 3))
     if name == "linalg.cholesky":

@@ -1,6 +1,7 @@
 """A row for every module: the same constructor, seed and inputs on taper and on PyTorch.
 
-Rows of simple modules are in `test_nn_parity`; here are the others, and the check that none lacks.
+Rows of simple modules are in `test_nn_parity`; here are the others, and the check that none is
+missing.
 """
 
 from __future__ import annotations
@@ -264,7 +265,7 @@ SETTLED = [each for each in ROWS if "RNNBase" not in each.text and "CellBase" no
 
 
 def made(library, text):
-    """The module, and what its making warned of."""
+    """Return the module, and what its making warned of."""
     library.manual_seed(42)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -283,7 +284,7 @@ def is_floating(value):
 
 
 def run(library, module, given, call):
-    """The outputs and the gradients of inputs and parameters under fixed cotangents."""
+    """Return the outputs and the gradients of inputs and parameters under fixed cotangents."""
     inputs = [
         library.tensor(np.asarray(each), requires_grad=is_floating(each) and "Loss(" not in call)
         for each in given
@@ -305,7 +306,7 @@ def run(library, module, given, call):
 
 def node_names(case, outputs):
     if case.text.startswith(("nn.RNN(", "nn.GRU(")):
-        return None  # a whole layer is one operator here, and PyTorch's steps of it are many
+        return None  # a whole layer is one operator here; PyTorch has many steps
     return [type(each.grad_fn).__name__ if each.requires_grad else None for each in outputs]
 
 

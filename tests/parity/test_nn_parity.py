@@ -25,7 +25,7 @@ def tensor(library, values, requires_grad=False):
 
 
 def floats(*shape):
-    """Values apart from each other and from the corners of activations."""
+    """Return values apart from each other and from the corners of activations."""
     random = np.random.default_rng(sum(shape) + 7 * len(shape))
     return (random.normal(size=shape) * 2).astype(np.float32)
 
@@ -229,7 +229,7 @@ def differentiable(value):
 
 
 def run(library, module, inputs, differentiate_all):
-    """The output, and the gradients of inputs and parameters under a fixed cotangent."""
+    """Return the output, and the gradients of inputs and parameters under a fixed cotangent."""
     given = [
         tensor(library, value, differentiable(value) and (differentiate_all or nr == 0))
         for nr, value in enumerate(inputs)
@@ -291,7 +291,7 @@ CLASSES_HERE = [
 
 
 def shown(signature):
-    """Of a function that is a default, as `relu` of Transformer, the name."""
+    """Return the name of a function that is a default, as `relu` of Transformer."""
     parameters = signature.parameters.values()
     return [(p.name, p.kind, getattr(p.default, "__name__", p.default)) for p in parameters]
 
@@ -313,7 +313,7 @@ def test_methods_have_the_same_names(name):
 
 @pytest.mark.parametrize("name", nn.functional.__all__)
 def test_function_takes_the_same_arguments(name):
-    """Names and order; builtin functions of PyTorch have no signature to compare with."""
+    """This compares names and order; builtin functions of PyTorch have no signature."""
     try:
         theirs = inspect.signature(getattr(torch.nn.functional, name))
     except ValueError:

@@ -1,7 +1,7 @@
 """Parametrizations and norms of `nn.utils`, the same programs on taper and on PyTorch.
 
-Compared are values, gradients, graphs, keys of states, hooks, `repr`, errors and warnings; pruning
-and the small tools are in `test_nn_utils_tools_parity`.
+The tests compare values, gradients, graphs, keys of states, hooks, `repr`, errors and warnings;
+pruning and the small tools are in `test_nn_utils_tools_parity`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def assert_programs(programs):
 
 
 def kinds(torch):
-    """Parametrizations of all sorts, also wrong ones."""
+    """Return parametrizations of all sorts, wrong ones included."""
     nn = torch.nn
 
     def kind(name, forward, right_inverse=None):
@@ -62,7 +62,7 @@ def kinds(torch):
 
 
 def note_errors(torch, log, module):
-    """A module after a call that may have failed, without random numbers."""
+    """Note a module after a call that may have failed, without random numbers."""
     log([*module._parameters], [*module._buffers], [*module._modules], [*module.state_dict()])
     log(type(module).__name__)
 

@@ -11,7 +11,7 @@ import taper
 import taper.nn
 from node_names import NODE_NAMES, operands
 
-# What PyTorch keeps depends on the kernel that it has chosen for this processor.
+# What PyTorch keeps depends on the kernel that it chose for this processor.
 KERNELS_OF_PYTORCH = {"F.scaled_dot_product_attention(b[None],b[None],b[None])"}
 
 # Eigenvectors and singular vectors have the sign that the LAPACK at hand gives them.
@@ -25,7 +25,7 @@ def evaluated(library, expression):
 
 
 def names_along(node):
-    """The names of the nodes, depth first, each node once."""
+    """Return the names of the nodes, depth first, each node once."""
     seen, stack, found = set(), [node], []
     while stack:
         node = stack.pop()
@@ -38,7 +38,7 @@ def names_along(node):
 
 
 def described(value):
-    """A saved value in a form that can be compared across the libraries."""
+    """Return a saved value in a form that can be compared across the libraries."""
     if isinstance(value, (torch.Tensor, taper.Tensor)):
         return ["tensor", str(value.dtype), list(value.shape), value.detach().flatten().tolist()]
     if isinstance(value, (tuple, list)):

@@ -15,7 +15,7 @@ ABSOLUTE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "complex64": 1e-
 
 
 def attempt(call):
-    """The result of a call, or its exception; warnings as a list of texts."""
+    """Return the result of a call, or its exception; warnings as a list of texts."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -57,7 +57,7 @@ def assert_same_error(ours, theirs, what):
 
 
 def _essence(text):
-    """The first line of an error: what programs match on."""
+    """Return the first line of an error: what programs match on."""
     return text.split("\n")[0].split(" Exception raised from")[0]
 
 

@@ -40,14 +40,14 @@ def values_of(tensors):
 
 
 def assert_same(ours, theirs, rtol=1e-6):
-    """Equal to `rtol` relative to the largest element: small ones are differences of large ones."""
+    """Assert equality to `rtol` of the largest element: small ones are differences of others."""
     for our, their in zip(values_of(ours), values_of(theirs), strict=True):
         scale = np.abs(their).max(initial=1.0)
         np.testing.assert_allclose(our, their, rtol=0, atol=rtol * scale)
 
 
 def run(library, kind, options, dtype="float32", steps=STEPS, shapes=SHAPES):
-    """Some steps; in one of them a parameter has no gradient."""
+    """Take some steps; in one of them a parameter has no gradient."""
     params = tensors_of(library, dtype, shapes)
     made = {name: value(library) if callable(value) else value for name, value in options.items()}
     optimizer = getattr(library.optim, kind)(params, **made)
@@ -60,7 +60,7 @@ def run(library, kind, options, dtype="float32", steps=STEPS, shapes=SHAPES):
 
 
 def assert_same_run(kind, options, dtype="float32", shapes=SHAPES, rtol=1e-6):
-    """Parameters, versions, repr, groups, and the states with their names, order and dtypes."""
+    """Compare parameters, versions, repr, groups, and the states with names, order and dtypes."""
     ours, our_optimizer = run(taper, kind, options, dtype, shapes=shapes)
     theirs, their_optimizer = run(torch, kind, options, dtype, shapes=shapes)
     assert_same(ours, theirs, rtol)
@@ -224,7 +224,7 @@ def test_twenty_steps(kind, options):
     assert_same_run(kind, options, rtol=2e-6 if coarse else 1e-6)
 
 
-# NAdam's product of momenta is a float32 in PyTorch, also for float64 parameters.
+# NAdam's product of momenta is float32 in PyTorch, even for float64 parameters.
 DOUBLE = {"NAdam": 1e-8}
 
 
@@ -470,7 +470,7 @@ def test_lbfgs_of_complex_and_unused_parameters():
 
 
 def moved(state, library):
-    """A state of one library in the tensors of the other."""
+    """Return a state of one library in the tensors of the other."""
     entries = {
         number: {
             name: library.tensor(np.asarray(value.tolist(), np.float32).reshape(value.shape))

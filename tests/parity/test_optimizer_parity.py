@@ -14,7 +14,7 @@ import taper
 
 
 def outcome(action):
-    """What it gives or raises, and its warnings."""
+    """Return what it gives or raises, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -36,7 +36,7 @@ def weights(lib, count=1):
 
 
 def stepped(lib, kind, **options):
-    """What a step on a parameter with a gradient leads to."""
+    """Return what a step on a parameter with a gradient leads to."""
     param = weight(lib, 2, 2, grad=True)
     getattr(lib.optim, kind)([param], **options).step()
     return param.tolist()
@@ -116,7 +116,7 @@ def test_refused_ways_of_running(kind):
         ours = outcome(lambda options=options: stepped(taper, kind, **options))
         theirs = outcome(lambda options=options: stepped(torch, kind, **options))
         assert ours[0][0] == theirs[0][0], options
-        # A leaf in place: taper adds the name of the line that did it.
+        # For a leaf written in place taper adds the line that did it.
         assert ours[0][1].split("\n")[0] == theirs[0][1].split("\n")[0], options
 
 
@@ -160,7 +160,7 @@ def replaced_dictionaries(lib):
 
 
 def loaded(lib, change):
-    """An Adam after a step, loaded with its own state after a change."""
+    """Return an Adam after a step, loaded with its own state after a change."""
     param = weight(lib, grad=True)
     optimizer = lib.optim.Adam([param])
     optimizer.step()
@@ -208,7 +208,7 @@ def copies(lib):
 
 
 def old_states(lib):
-    """States and groups as versions before wrote them: numbers for steps, options missing."""
+    """Return states and groups of earlier versions: numbers for steps, options missing."""
     found = []
     for kind in DIFFERENTIABLE:
         param = weight(lib, grad=True)

@@ -66,7 +66,7 @@ def assert_same_text(array, **arguments):
 
 @pytest.fixture(autouse=True)
 def same_options():
-    """Both libraries start and end with the options of the default profile."""
+    """Start and end both libraries with the options of the default profile."""
     yield
     torch.set_printoptions(profile="default")
     printing.set_printoptions(profile="default")

@@ -28,7 +28,7 @@ ATEN = {
 
 
 def test_operators_are_called_as_pytorch_calls_them():
-    """One that fails belongs into a table of `profiling.names`."""
+    """One that fails needs an entry in a table of `profiling.names`."""
     load_all()
     shown = [operator_name(op, "plain") for op in registry.values()]
     shown += [operator_name(op, "inplace") for op in registry.values() if op.inplace]
@@ -147,7 +147,7 @@ NAMES = ["aten::mul", "a", "aten::to", "n" * 51, "n" * 52, "n" * 70, "Optimizer.
 
 
 def some_events(rng: random.Random, stacks: bool) -> list[tuple]:
-    """Arguments for events; stacks and counts of operations never together.
+    """Return arguments for events; stacks and counts of operations never together.
 
     PyTorch shows these two under each other's title.
     """
@@ -174,7 +174,7 @@ def some_events(rng: random.Random, stacks: bool) -> list[tuple]:
 
 
 def shown(util, arguments, options):
-    """All that can be seen of a list of events."""
+    """Return all that can be seen of a list of events."""
     events = util.EventList([util.FunctionEvent(*a, **k) for a, k in arguments], **options)
     events._build_tree()
     sums = events.key_averages()
@@ -237,7 +237,7 @@ def test_schedules(plan):
 
 
 def cycles(library, plan, count):
-    """What is called when a cycle ends, and what is left at the end."""
+    """Return what is called when a cycle ends, and what is left at the end."""
     seen = []
 
     def short(profiler):
@@ -257,7 +257,7 @@ def cycles(library, plan, count):
 @pytest.mark.parametrize("count", range(1, 9))
 def test_cycles(count):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that events are cleared is said once in a process
+        warnings.simplefilter("ignore")  # the note that events are cleared comes once in a process
         found = [
             [cycles(library, library.profiler.schedule(**plan), count) for library in BOTH]
             for plan in (

@@ -1,9 +1,9 @@
 """Random programs with hooks, modes, custom functions, checkpoints and writes, on both libraries.
 
-Each step of a program is drawn from a seed that both runs share.  Compared after each step are the
-tensor it was about (values, flags, node, version), the gradients of the leaves, and what hooks saw;
-an error counts as what it says.  Left out is what PyTorch leaves undefined or half done: writes
-to leaves that fail after they have written, writes to inference tensors, overlapping views.
+Each step of a program is drawn from a seed that both runs share.  After each step the tests compare
+the tensor it was about (values, flags, node, version), the gradients of the leaves, and what hooks
+saw; an error is compared by its text.  What PyTorch leaves undefined or half done is left out:
+writes to leaves that fail after they have written, writes to inference tensors, overlapping views.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLOCKS, PROGRAMS = 20, 40
 
 
 def custom_functions(torch, events):
-    """Functions of the user's: plain, with two outputs, in place, saving its output, identity."""
+    """Return functions: plain, with two outputs, in place, saving its output, identity."""
 
     class Scale(torch.autograd.Function):
         @staticmethod
@@ -84,7 +84,7 @@ def custom_functions(torch, events):
 
 
 def matrix(tensor):
-    """A tensor of any shape as one of shape (2, 3)."""
+    """Return a tensor of any shape as one of shape (2, 3)."""
     if tensor.shape == (2, 3):
         return tensor
     return tensor.reshape(2, 3) if tensor.numel() == 6 else tensor.reshape(-1)[:1].expand(2, 3)
@@ -210,7 +210,7 @@ class Program:
         block = kinds[int(self.draw.random() * len(kinds))]
         kind, which = self.draw.random(), self.draw.random()
         a, b = self.pick(), self.pick()
-        a.grad_fn  # PyTorch takes a view that it has not brought up to date for a leaf.
+        a.grad_fn  # PyTorch takes a view whose history is out of date for a leaf.
         with block():
             return self.seen(self.do(kind, which, a, b))
 

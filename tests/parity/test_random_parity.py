@@ -1,7 +1,7 @@
 """Random numbers against PyTorch: the same streams for the same seeds, whatever is drawn.
 
-Each case draws the same thing from both libraries and compares the numbers bit by bit and the
-generators' states byte by byte, so that what follows agrees as well.
+Each case draws the same from both libraries and compares the numbers bit by bit and the generators'
+states byte by byte, so that later numbers agree as well.
 """
 
 import itertools
@@ -28,7 +28,7 @@ SEEDS = [0, 1, 42, 2**31, 2**32 - 1, 2**32 + 7, -1]
 
 
 def bits(values):
-    """A number for each bit pattern, so that nan equals nan and -0.0 differs from 0.0."""
+    """Return a number for each bit pattern, so that nan equals nan and -0.0 differs from 0.0."""
     if isinstance(values, torch.Tensor):
         if values.dtype is torch.bfloat16:
             return values.view(torch.int16).numpy().view(np.uint16)
@@ -70,7 +70,7 @@ class Pair:
 
 
 def numpy_of(tensor):
-    """The tensor's elements as an array with the same strides."""
+    """Return the tensor's elements as an array with the same strides."""
     if tensor.dtype is torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
@@ -167,7 +167,7 @@ RANGES = [
 
 
 def outcome(function):
-    """The bits of the result, or the error, and the warnings."""
+    """Return the bits of the result, or the error, and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -30,7 +30,7 @@ def nodes_of(outputs):
 
 
 def recorded(package, case, sample, dtype, chosen):
-    """What is saved, what hooks see in a pass, and how a second pass ends."""
+    """Return what is saved, what hooks see in a pass, and how a second pass ends."""
     call = Call(package, case, sample, dtype, True)
     for place, leaf in enumerate(call.leaves):
         leaf.requires_grad_(bool(chosen >> place & 1))
@@ -62,7 +62,7 @@ def defined(grads):
 
 
 def choices(count):
-    """All subsets of few inputs; of many all of them, and each alone."""
+    """Return all subsets of a few inputs; for many inputs all of them, and each alone."""
     return range(1, 2**count) if count < 4 else [2**count - 1, *(1 << nr for nr in range(count))]
 
 

@@ -13,7 +13,7 @@ from taper.ops.recurrent import layers as recurrent
 
 
 def run(torch, make, kind, inputs=3, hidden=4, shape=(5, 2), hx=False, packed=None, **options):
-    """A network on made input; its parameters count as leaves."""
+    """Return a network on made input; its parameters count as leaves."""
     dtype = getattr(torch, make.dtype)
     network = getattr(torch.nn, kind)(inputs, hidden, dtype=dtype, **options)
     make.leaves += list(network.parameters())
@@ -94,7 +94,7 @@ def test_other_dtypes(kind, dtype):
     program = program_of(kind, {"hx": True})
     # The gradient of oneDNN's kernel for 16 bits ends the process on some processors.
     low = kind == "LSTM" and dtype != "complex128"
-    # PyTorch rounds each step, and ours are rounded at the end.
+    # PyTorch rounds each step; taper rounds at the end.
     assert_same(pytorch, without_gradient if low else program, dtype, graph=False, factor=4)
 
 
@@ -118,7 +118,7 @@ def test_projections(options, dtype):
 
 
 class _Warm:
-    """A maker for a first run, after which PyTorch has warned of projections for good."""
+    """A maker for a first run, after which PyTorch has given its warning of projections."""
 
     def __init__(self):
         self.dtype, self.leaves = "float32", []
@@ -200,7 +200,7 @@ def test_a_cell_with_relu():
 
 
 def wrong(kind, *shapes, options=None, dtype="float32"):
-    """A network of 3 inputs and 4 units on an input and states of given shapes."""
+    """Return a network of 3 inputs and 4 units on an input and states of given shapes."""
 
     def program(torch, make):
         network = getattr(torch.nn, kind)(3, 4, **(options or {}))

@@ -15,7 +15,7 @@ import taper
 
 
 def optimizer_of(library, kind="SGD", as_tensor=False):
-    """Two groups, of rates 0.1 and 0.5."""
+    """Return two groups, of rates 0.1 and 0.5."""
     groups = [
         {
             "params": [library.nn.Parameter(library.ones(1))],
@@ -151,7 +151,7 @@ def test_epochs(name, way):
 @pytest.mark.filterwarnings(EARLY)
 @pytest.mark.parametrize("name", MAKERS)
 def test_state_goes_on(name):
-    """A fresh scheduler with the state of another goes on with the same rates."""
+    """A fresh scheduler with the state of another continues with the same rates."""
     results = []
     for library in (taper, torch):
         optimizer = optimizer_of(library)
@@ -228,7 +228,7 @@ def with_scheduler(lib, name, *args, **kwargs):
 
 
 def combined(lib, name, *parts):
-    """A SequentialLR or ChainedScheduler of schedulers with optimizers of their own."""
+    """Return a SequentialLR or ChainedScheduler of schedulers with optimizers of their own."""
     schedulers = lib.optim.lr_scheduler
     made = [getattr(schedulers, part)(optimizer_of(lib)) for part in parts]
     if name == "ChainedScheduler":

@@ -19,7 +19,7 @@ POLYNOMIALS = [each for each in dir(pytorch.special) if "_polynomial_" in each]
 TWO_TENSORS = ["gammainc", "gammaincc"]
 WITH_NUMBERS = ["xlog1py", "xlogy", "zeta", *POLYNOMIALS]
 POINTS = [-7.5, -2.3, -0.6, -1e-3, 1e-5, 0.1, 0.45, 0.7, 0.95, 1.3, 2.7, 6.0, 9.5, 40.0]
-# Where PyTorch itself is off, by 1e-7 for Bessel functions about 6, by 1e-6 for Ai about -2.
+# Where PyTorch itself is off: by 1e-7 for Bessel functions near 6, by 1e-6 for Ai near -2.
 INEXACT = {"airy_ai": 2000.0, **dict.fromkeys(("bessel_j0", "bessel_j1", "bessel_y0"), 200.0)}
 EDGES = [0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0, 30.0, -30.0, 1e-30, 150.0]
 

@@ -1,4 +1,4 @@
-"""Appendix C on PyTorch: what `tests/test_subgradients.py` expects of taper is what it does."""
+"""Appendix C on PyTorch: it does what `tests/test_subgradients.py` expects of taper."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_averaged_model(way):
 
 
 def integers(lib, maker, **options):
-    """How integer buffers are averaged: rounded towards zero."""
+    """Average integer buffers, which are rounded towards zero."""
     module = lib.nn.Module()
     module.register_buffer("count", lib.tensor([0, 7]))
     module.register_buffer("value", lib.tensor(1.0, dtype=lib.float64))
@@ -157,7 +157,7 @@ def test_names_and_signatures():
 
 
 def swapped(lib, change=lambda lib, state, params: None, kind="Adam", step=True, body=None):
-    """Swap other parameters and a changed state into an optimizer; what all are afterwards."""
+    """Swap other parameters and a changed state into an optimizer; return all of them."""
     own = [lib.nn.Parameter(lib.ones(2) * number) for number in (1, 2)]
     other = {name: lib.nn.Parameter(lib.zeros(2)) for name in "ab"}
     for param in (*own, *other.values()):

@@ -1,7 +1,7 @@
 """Making, asking and converting tensors: each expression gives the same in both packages.
 
-`tensor_expressions.txt` holds one expression a line, after statements that end in `;;`.  Compared
-are values, dtypes, shapes, strides, flags, errors with their text, and warnings.
+`tensor_expressions.txt` holds an expression in each line, after statements that end in `;;`.  The
+tests compare values, dtypes, shapes, strides, flags, errors with their text, and warnings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXPRESSIONS = [
     for line in Path(__file__).with_name("tensor_expressions.txt").read_text().splitlines()
     if line and not line.startswith("#")
 ]
-# Given once in a process, perhaps to another test.
+# Given once in a process, perhaps in another test.
 ONCE = (
     "Converting a tensor with requires_grad=True",
     "Creating a tensor from a list of numpy",
@@ -36,7 +36,7 @@ ONCE = (
 
 
 def described(package, value):
-    """A result as text."""
+    """Return a result as text."""
     if isinstance(value, package.Tensor):
         place = f"{tuple(value.shape)} {value.stride()} {value.storage_offset()}"
         return f"{value!r} {value.dtype} {place} {value.requires_grad} {value.is_leaf}"
@@ -48,7 +48,7 @@ def described(package, value):
 
 
 def outcome(package, line):
-    """What an expression gives in a package: result or error, and the warnings."""
+    """Return what an expression gives in a package: result or error, and the warnings."""
     names = {"torch": package, "np": np, "copy": copy, "pickle": pickle, "array": array}
     names.update(nan=float("nan"), inf=float("inf"))
     *statements, expression = line.split(";;")

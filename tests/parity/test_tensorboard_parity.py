@@ -42,7 +42,7 @@ def read(path):
 
 
 def events_of(folder):
-    """{subfolder: events}, without times, and pictures as their pixels."""
+    """Return {subfolder: events}, without times, and pictures as their pixels."""
     found = {}
     for path in sorted(folder.rglob("events.out.tfevents.*")):
         events = found.setdefault(str(path.parent.relative_to(folder)), [])
@@ -56,7 +56,7 @@ def events_of(folder):
                     pixels.append((image.mode, np.array(image).tolist()))
                     value.image.encoded_image_string = b""
                 if value.metadata.plugin_data.plugin_name == "hparams":
-                    # The order of a map is anybody's: the text form sorts it.
+                    # The order of a map is undefined: the text form sorts it.
                     content = HParamsPluginData.FromString(value.metadata.plugin_data.content)
                     pixels.append(text_format.MessageToString(content))
                     value.metadata.plugin_data.content = b""
@@ -65,7 +65,7 @@ def events_of(folder):
 
 
 def run(program, tmp_path, **options):
-    """What both packages write for a program of (package, writer)."""
+    """Return what both packages write for a program of (package, writer)."""
     for name, (package, tensorboard) in PACKAGES.items():
         with tensorboard.SummaryWriter(tmp_path / name, **options) as writer:
             program(package, writer)
@@ -235,7 +235,7 @@ def is_data(event, name):
 
 
 def test_accumulator_reads_everything(tmp_path):
-    """TensorBoard's own reader, which checks lengths and checksums."""
+    """TensorBoard's own reader checks lengths and checksums."""
 
     def program(package, writer):
         for step in range(3):
@@ -269,7 +269,7 @@ def test_accumulator_reads_everything(tmp_path):
 
 
 def test_half_precision_tensors_are_read_back(tmp_path):
-    """PyTorch writes the bits of float32 there, which nobody can read."""
+    """PyTorch writes the bits of float32 there, which no reader can use."""
     values = taper.tensor([1.5, -2.0])
     with ours.SummaryWriter(tmp_path) as writer:
         writer.add_tensor("half", values.half())

@@ -21,7 +21,7 @@ VALUES = [0, 1, -1, 2, 3, 1.5, 1e-6, 1 + 1e-6, 1 + 1e-3, 100, 127, -128, 255, NA
 
 
 def outcome(function):
-    """What a function returns, or the error that it raises, and its warnings."""
+    """Return what a function returns, or the error that it raises, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -196,7 +196,7 @@ OPTIONS = [
 
 
 def made(package, shape, dtype, options):
-    """All there is to know of a made tensor, and the next random number."""
+    """Return everything about a made tensor, and the next random number."""
     package.manual_seed(3)
     dtype = getattr(package, dtype)
     if "memory_format" in options:
@@ -211,7 +211,7 @@ def made(package, shape, dtype, options):
 
 
 def lacks_a_kernel(dtype, options):
-    """PyTorch has no masked_fill for the wide unsigned dtypes; taper has."""
+    """Return whether PyTorch lacks masked_fill, as for wide unsigned dtypes; taper has it."""
     return dtype in ("uint16", "uint32", "uint64") and "exclude_zero" in options
 
 

@@ -78,7 +78,7 @@ def test_loss_curves_are_equal(model, optimizer):
 
 
 def output_of(path, package):
-    """What an example prints when its `torch` is the given package."""
+    """Return what an example prints when its `torch` is the given package."""
     saved = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "taper"}
     if package is torch:
         for name in saved:

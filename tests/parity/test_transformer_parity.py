@@ -15,7 +15,7 @@ from both_packages import assert_same
 
 @pytest.fixture(autouse=True, scope="module")
 def said_before():
-    """The warning that both give once in a process: who gives it first depends on the order."""
+    """Give the warning that comes once in a process, which depends on the order of tests."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for package in (taper, pytorch):
@@ -30,7 +30,7 @@ PADDINGS = (None, "bool", "float")
 
 
 def mask_of(torch, kind, rows, columns):
-    """An attention mask for 2 samples and 2 heads; every row keeps a key."""
+    """Return an attention mask for 2 samples and 2 heads; every row keeps a key."""
     if kind is None:
         return None
     causal = torch.full((rows, columns), -math.inf).triu(1)
@@ -46,7 +46,7 @@ def mask_of(torch, kind, rows, columns):
 
 
 def padding_of(torch, kind, length):
-    """The last place of the first of two samples is padding."""
+    """Return a mask in which the last place of the first of two samples is padding."""
     if kind is None:
         return None
     mask = torch.zeros(2, length, dtype=torch.bool)
@@ -55,7 +55,7 @@ def padding_of(torch, kind, length):
 
 
 def built(make, module, training):
-    """The module in a mode, its parameters among those whose gradients are compared."""
+    """Return the module in a mode, its parameters among those whose gradients are compared."""
     make.leaves.extend(module.parameters())
     return module.train(training)
 
@@ -163,7 +163,7 @@ def test_stack(stack, settings, mask):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.__name__)
 def test_stack_without_gradients(stack, settings, mask):
-    """PyTorch goes another way then; what it gives is the same, with zeros for padding."""
+    """PyTorch goes another way then; the results are the same, with zeros for padding."""
     for padding in PADDINGS:
 
         def program(torch, make, padding=padding):
@@ -254,7 +254,7 @@ def test_switch_of_inference():
 
 
 def recorder(torch, calls):
-    """A layer that notes what it is called with."""
+    """Return a layer that notes what it is called with."""
 
     class Layer(torch.nn.Module):
         def __init__(self):

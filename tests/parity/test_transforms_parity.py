@@ -1,6 +1,6 @@
 """Transforms against torchvision: values, random numbers, texts, errors, warnings and gradients.
 
-`transform_expressions.txt` holds one expression a line, run on both after the same seed.
+`transform_expressions.txt` holds an expression in each line, run on both after the same seed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The second interface of transforms against torchvision.
 
-`transform_v2_expressions.txt` holds one expression a line, run on both after the same seed.
+`transform_v2_expressions.txt` holds an expression in each line, run on both after the same seed.
 """
 
 from __future__ import annotations

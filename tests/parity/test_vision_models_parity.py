@@ -26,7 +26,7 @@ def vision_of(package):
 
 
 def on_both(make, seed=3):
-    """What `make(package, vision)` returns on both after the same seed; and the next number."""
+    """Return `make(package, vision)` on both after the same seed, and the next number."""
     found = []
     for package, vision in PACKAGES:
         package.manual_seed(seed)
@@ -191,7 +191,7 @@ NETWORKS = {
 
 
 def run(package, model, images):
-    """Output and gradients of all parameters, the graph is that of the output."""
+    """Return output and gradients of all parameters; the graph is that of the output."""
     package.manual_seed(11)
     output = model(package.from_numpy(images.copy()))
     model.zero_grad()
@@ -208,7 +208,7 @@ def test_same_outputs_and_gradients(name):
     theirs, ours = on_both(NETWORKS[name])
     assert_same_state(theirs, ours)
     assert repr(ours) == repr(theirs)
-    # Normal numbers differ in the last bit, and batches of few values make much of it.
+    # Normal numbers differ in the last bit, which batches of few values amplify.
     state = {key: array_of(value) for key, value in theirs.state_dict().items()}
     ours.load_state_dict({key: taper.from_numpy(value) for key, value in state.items()})
     images = np.random.default_rng(0).standard_normal((3, 3, 32, 32))

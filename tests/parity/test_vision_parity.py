@@ -184,7 +184,7 @@ def lines(text):
 
 
 def run(library, expression, requires_grad=False):
-    """The result or the exception of an expression, its warnings, and its random tensors."""
+    """Return the result or error of an expression, its warnings, and its random tensors."""
     rng = np.random.default_rng(zlib.crc32(expression.encode()))
     leaves = []
 
@@ -225,7 +225,7 @@ def assert_same_tensor(ours, theirs, tolerance=1e-5):
 
 
 def nodes(node):
-    """Names and saved attributes along the first edges."""
+    """Return names and saved attributes along the first edges."""
     found = []
     while node is not None:
         saved = {name: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}

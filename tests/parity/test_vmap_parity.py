@@ -288,7 +288,7 @@ def batch_norm_in_vmap(torch):
 @pytest.mark.parametrize("call", WRONG)
 def test_wrong_calls(call):
     found, expected = observed(WRONG[call], taper), observed(WRONG[call], real_torch)
-    # Beyond PyTorch's text, taper's errors may name lines of the user's.
+    # taper's errors may name lines of the user's below PyTorch's text.
     assert isinstance(expected, str) == isinstance(found, str), (found, expected)
     assert found == expected or str(found).startswith(str(expected)), f"\n{found}\n{expected}"
 

@@ -1,7 +1,7 @@
-"""torchvision as an oracle, also where its compiled operators do not fit the installed PyTorch.
+"""torchvision as an oracle, even if its compiled operators do not fit the installed PyTorch.
 
-`load()` gives the package.  Operators that are missing are declared, so that its Python part
-imports; calling one of them would fail.
+`load()` returns the package.  Missing operators are declared, so that its Python part can be
+imported; calling one of them would fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _declared: list[torch.library.Library] = []
 
 
 def load() -> ModuleType:
-    """The package torchvision."""
+    """Return the package torchvision."""
     while True:
         try:
             return importlib.import_module("torchvision")

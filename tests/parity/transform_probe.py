@@ -1,7 +1,6 @@
 """Runs one expression about transforms on taper and on torchvision, and compares.
 
-Bytes may differ by one in few places: where a value lies between two, the last bit of a sum
-decides.
+Bytes may differ by one in a few places: if a value lies between two, the last bit of a sum decides.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MOST_ROUNDED = 0.01
 
 
 def names(package: ModuleType, transforms: ModuleType) -> dict[str, Any]:
-    """What an expression may use, of one of the packages."""
+    """Return what an expression may use, from one of the packages."""
 
     def array(shape, seed):
         return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
@@ -66,7 +65,7 @@ THEIRS = names(torch, THEIR_TRANSFORMS)
 
 
 def observed(line: str, scope: dict[str, Any]) -> tuple[Any, list[tuple[type, str]]]:
-    """The result of an expression or its error as a text, and its warnings."""
+    """Return the result of an expression or its error as a text, and its warnings."""
     scope["torch"].manual_seed(0)
     random.seed(0)
     with warnings.catch_warnings(record=True) as caught:
@@ -79,7 +78,7 @@ def observed(line: str, scope: dict[str, Any]) -> tuple[Any, list[tuple[type, st
 
 
 def plain(value: Any) -> Any:
-    """A result in terms that both packages share."""
+    """Return a result in terms that both packages share."""
     if isinstance(value, torch.Tensor | taper.Tensor):
         return "tensor", str(value.dtype), tuple(value.shape), value.detach().numpy()
     if isinstance(value, Image.Image):
@@ -106,7 +105,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         if theirs.dtype.kind == "f":
             # Places of a grid are rounded to float32: both libraries are off by up to 1.6e-5 from
-            # what float64 gives, and which way depends on the processor.
+            # the float64 result, and the direction depends on the processor.
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-5)
         else:
             apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
@@ -119,7 +118,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 
 def lines_of(name: str) -> list[str]:
-    """The expressions in a file beside this one."""
+    """Return the expressions in a file beside this one."""
     lines = Path(__file__).with_name(name).read_text().splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 

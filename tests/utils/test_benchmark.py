@@ -1,4 +1,4 @@
-"""`utils.benchmark`: times that can be believed, and tables of them."""
+"""`utils.benchmark`: reliable times, and tables of them."""
 
 from __future__ import annotations
 

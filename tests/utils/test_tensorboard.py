@@ -1,4 +1,4 @@
-"""`taper.utils.tensorboard`: the files, read back with a decoder of their own."""
+"""`taper.utils.tensorboard`: the files, read back with an independent decoder."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_boxes_in_another_size(writer):
 
 
 def test_figures(writer, monkeypatch):
-    """Without Matplotlib: modules that behave as those parts of it that are used."""
+    """Without Matplotlib: the modules imitate the parts of it that are used."""
     closed = []
 
     class Canvas:

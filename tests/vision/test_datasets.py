@@ -24,7 +24,7 @@ RAW = [name.removesuffix(".gz") for name, _ in datasets.MNIST.resources]
 
 
 def idx(array: np.ndarray) -> bytes:
-    """The bytes of an IDX file."""
+    """Return the bytes of an IDX file."""
     header = bytes([0, 0, CODES[array.dtype.name], array.ndim])
     sizes = b"".join(struct.pack(">I", size) for size in array.shape)
     return header + sizes + array.astype(array.dtype.newbyteorder(">")).tobytes()
@@ -191,7 +191,7 @@ def test_idx_of_all_element_types(tmp_path, dtype):
 
 
 def python2_batch(pixels: np.ndarray, labels: list[int], key: bytes = b"labels") -> bytes:
-    """The pickle that Python 2 writes for `{key: labels, 'data': pixels}`, protocol 2."""
+    """Return the pickle that Python 2 writes for `{key: labels, 'data': pixels}`, protocol 2."""
 
     def text(value: bytes) -> bytes:
         if len(value) < 256:
@@ -222,7 +222,7 @@ def photographs(count: int, seed: int = 0) -> tuple[np.ndarray, list[int]]:
 
 
 class SmallCifar(datasets.CIFAR10):
-    """CIFAR10 of files whose sums nobody knows."""
+    """CIFAR10 with files of unknown sums."""
 
     tgz_md5 = None
     train_list: ClassVar = [["data_batch_1", None], ["data_batch_2", None]]
@@ -301,7 +301,7 @@ def test_archive_with_another_sum_is_not_opened(tmp_path):
 
 
 class Evil:
-    """What a pickle of an attacker would call."""
+    """What an attacker's pickle would call."""
 
     def __reduce__(self):
         return (print, ("executed",))
@@ -334,7 +334,7 @@ def test_truncated_batch(batches, tmp_path, end):
 
 
 def test_batches_are_data_for_fuzzing_too(batches, tmp_path):
-    """Any byte changed: the file is read or refused, nothing else happens."""
+    """If any byte is changed, the file is read or refused, and nothing else happens."""
     path = batches / "data_batch_1"
     whole = path.read_bytes()
     head = whole.index(b"T" + struct.pack("<I", 4 * 3072))

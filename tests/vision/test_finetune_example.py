@@ -33,5 +33,5 @@ def test_example_writes_a_checkpoint_and_trains_the_last_layer_only(tmp_path):
     assert "frozen without gradient: True" in output
     losses = [float(each) for each in re.findall(r"loss (\d+\.\d+)", output)]
     assert len(losses) == 2 and losses[1] < losses[0]
-    # Now the checkpoint is there.
+    # Now the checkpoint exists.
     assert "no checkpoint found" not in run(tmp_path, *tiny[:-1], "1")

@@ -69,7 +69,7 @@ DRAWS = ("kaiming_uniform_", "kaiming_normal_", "uniform_", "normal_", "trunc_no
 
 @pytest.fixture
 def without_draws(monkeypatch):
-    """Weights stay uninitialised memory, which is free until it is touched."""
+    """Leave weights as uninitialised memory, which is free until it is touched."""
     for name in (*DRAWS, "xavier_uniform_"):
         monkeypatch.setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
 
@@ -91,7 +91,7 @@ def test_every_model_has_recorded_facts():
 @pytest.mark.parametrize("name", FACTS)
 def test_weights_know_the_number_of_parameters(name):
     counts = {each.meta["num_params"] for each in models.get_model_weights(name)}
-    # The files of GoogLeNet are counted without its helpers, those for larger pictures differ.
+    # The files of GoogLeNet are counted without its helpers; those for larger pictures differ.
     if name == "googlenet":
         assert counts == {6624904}
     else:

@@ -1,4 +1,4 @@
-"""Transforms: what must hold without torchvision at hand.  Numbers come from torchvision 0.28."""
+"""Transforms: what must hold without torchvision.  Numbers come from torchvision 0.28."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_wrong_arguments_are_refused(make, message):
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
-    """A program in a process of its own, which finds the same package."""
+    """Run a program in a process of its own, which finds the same package."""
     environment = {**os.environ, "PYTHONPATH": str(Path(taper.__file__).parent.parent)}
     return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment

@@ -59,7 +59,7 @@ def test_formats_of_boxes():
     assert ops.box_convert(BOXES, "xyxy", "cxcywh")[3].tolist() == [25.0, 25.5, 10.0, 11.0]
     with pytest.raises(ValueError, match="for given in_fmt x and out_fmt y"):
         ops.box_convert(BOXES, "x", "y")
-    with pytest.raises(NotImplementedError, match="no boxes that are turned"):
+    with pytest.raises(NotImplementedError, match="no rotated boxes"):
         ops.box_area(BOXES, "xywhr")
 
 

@@ -13,7 +13,7 @@ from taper.vision.models import ResNet18_Weights, ResNet50_Weights, SqueezeNet1_
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """An empty folder of the hub; returns where checkpoints belong."""
+    """Make an empty folder of the hub; return where checkpoints belong."""
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     folder = tmp_path / "hub" / "checkpoints"
     folder.mkdir(parents=True)
@@ -21,7 +21,7 @@ def hub(tmp_path, monkeypatch):
 
 
 def stored(hub, weights, model):
-    """A file of a model's state under the name of weights."""
+    """Return a file of a model's state under the name of weights."""
     taper.save(model.state_dict(), hub / weights.url.rpartition("/")[2])
     return model.state_dict()
 

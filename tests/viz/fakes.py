@@ -1,4 +1,4 @@
-"""Stand-ins for tensors and backward nodes, with nothing but the attributes that pictures read."""
+"""Stand-ins for tensors and backward nodes, with only the attributes that pictures read."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class FakeNode:
 
 
 def node(name: str, /, *inputs: Any, **attributes: Any) -> Any:
-    """A node of a class of that name, whose inputs are nodes or None."""
+    """Return a node of a class of that name, whose inputs are nodes or None."""
     return type(name, (FakeNode,), {})(*inputs, **attributes)
 
 
 def leaf(*shape: int) -> tuple[FakeTensor, Any]:
-    """A leaf that requires grad, and its accumulator."""
+    """Return a leaf that requires grad, and its accumulator."""
     tensor = FakeTensor(*shape)
     return tensor, node("AccumulateGrad", variable=tensor)
 
 
 def chain(length: int) -> FakeTensor:
-    """The result of `length` operations one after the other."""
+    """Return the result of `length` operations one after the other."""
     step = type("AddBackward0", (FakeNode,), {})
     _, last = leaf(2)
     for _ in range(length):

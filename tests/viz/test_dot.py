@@ -26,7 +26,7 @@ _STATEMENT = re.compile(
 
 
 def parsed(source: str) -> tuple[dict[int, dict[str, str]], list[tuple[int, int, dict[str, str]]]]:
-    """Boxes and arrows of a DOT text; fails on what is not in the part of the language we use."""
+    """Return boxes and arrows of a DOT text; fail on anything outside the part that we use."""
     lines = source.split("\n")
     assert lines[0] == "digraph {"
     assert lines[-2:] == ["}", ""]

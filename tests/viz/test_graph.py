@@ -12,7 +12,7 @@ from viz.fakes import FakeNode, FakeTensor, chain, leaf, node
 
 
 def described(graph: Graph) -> set[tuple[str, str, str]]:
-    """Edges as (tail, head, kind), vertices by name or shape."""
+    """Return edges as (tail, head, kind), vertices by name or shape."""
 
     def text(index: int) -> str:
         vertex = graph.vertices[index]
@@ -217,7 +217,7 @@ def test_values_live_as_long_as_the_graph() -> None:
     class ExpBackward0(FakeNode):
         @property
         def _saved_result(self) -> FakeTensor:
-            return FakeTensor(3)  # a new object at every reading, as saved results are
+            return FakeTensor(3)  # a new object at every reading, like saved results
 
     first = ExpBackward0()
     graph = Graph(FakeTensor(1, grad_fn=ExpBackward0(first)), saved=True)

@@ -16,7 +16,7 @@ Edge = tuple[int, int]
 
 
 def sides(layout: Layout, sizes: list[Size], box: int) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of a box."""
+    """Return left, top, right and bottom of a box."""
     (x, y), (width, height) = layout.centres[box], sizes[box]
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
@@ -105,7 +105,7 @@ def test_crossings_are_removed() -> None:
 
 
 def crossings(layout: Layout) -> int:
-    """Pairs of lines between the same two ranks that cross."""
+    """Return pairs of lines between the same two ranks that cross."""
     pieces: dict[Edge, set[Size]] = {}
     for route in layout.routes:
         for (x, y), (next_x, next_y) in pairwise(route):

@@ -33,7 +33,7 @@ def drawn(
 
 
 def frames(picture: ElementTree.Element) -> list[tuple[float, float, float, float]]:
-    """Left, top, right, bottom of each box."""
+    """Return left, top, right, bottom of each box."""
     result = []
     for rect in picture.iter(f"{NAMESPACE}rect"):
         if "x" in rect.attrib:

@@ -1,6 +1,6 @@
-"""`torch._C`: the private names that programs and tests reach.
+"""`torch._C`: the private names that programs and tests use.
 
-Owns nothing: what it shows lives elsewhere, under a better name.  Loaded when it is first used.
+Owns nothing: everything here lives elsewhere, under a better name.  Loaded on first use.
 """
 
 from __future__ import annotations

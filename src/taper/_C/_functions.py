@@ -8,7 +8,7 @@ from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.probes import DelayedError, Error, UndefinedGrad, UndefinedGradBackward
 from taper.autograd.views import CopySlices
 from taper.opdef import registry
-from taper.opdef.nodes import node_class_of
+from taper.opdef.backward import node_class
 from taper.ops.on_demand import load_all
 
 __all__ = [
@@ -22,10 +22,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The node class `name`, such as `MulBackward0`, of the operator table."""
+    """Return the node class `name`, such as `MulBackward0`, of the operator table."""
     if not name.startswith("_"):
         load_all()
         for entry in registry.values():
             if entry.node_name == name:
-                return node_class_of(entry)
+                return node_class(entry)
     raise AttributeError(f"module 'taper._C._functions' has no attribute {name!r}")

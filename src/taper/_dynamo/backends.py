@@ -1,4 +1,4 @@
-"""The names of PyTorch's compiler backends: a program may name them, and none of them runs."""
+"""The names of PyTorch's compiler backends: a program may name them, but none of them runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEBUG = """
 
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
-    """The names that `taper.compile` takes for `backend`; all of them run programs as they are.
+    """Return the names that `taper.compile` takes for `backend`; all run programs unchanged.
 
     >>> import taper
     >>> taper.compiler.list_backends()
@@ -30,7 +30,7 @@ def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")
 
 
 def looked_up(backend: Any) -> Any:
-    """The backend itself, if there is one of that name."""
+    """Return the backend itself, if there is one of that name."""
     if isinstance(backend, str) and backend not in list_backends(None):
         raise InvalidBackend(backend)
     return backend

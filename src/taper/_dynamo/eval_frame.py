@@ -1,6 +1,6 @@
-"""Compiled functions and modules, which run what they were made of.
+"""Compiled functions and modules, which run the plain ones.
 
-Owns `OptimizedModule`, whose name, keys and manners programs and checkpoints know.
+Owns `OptimizedModule`, whose name and keys programs and checkpoints know.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OptimizedModule(Module):
         return self._orig_mod(*args, **kwargs)
 
     def get_compiler_config(self) -> None:
-        """None: nothing is compiled."""
+        """Return None: nothing is compiled."""
 
     @property
     def training(self) -> bool:
@@ -54,7 +54,7 @@ class OptimizedModule(Module):
         state = self.__dict__
         if name == "_orig_mod":
             return state["_modules"]["_orig_mod"]
-        if name in state["_buffers"]:  # of `register_buffer`, which is the wrapper's own
+        if name in state["_buffers"]:  # `register_buffer` is the wrapper's own
             return state["_buffers"][name]
         return getattr(self._orig_mod, name)
 
@@ -80,7 +80,7 @@ class OptimizedModule(Module):
 
 
 def optimized(model: Any) -> Any:
-    """What `compile` makes of a module, a function, a method or another callable."""
+    """Return what `compile` makes of a module, a function, a method or another callable."""
     if isinstance(model, Module) and not isinstance(model, OptimizedModule):
         return OptimizedModule(model)
     if isinstance(model, type):
@@ -91,7 +91,7 @@ def optimized(model: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function, module or class, never to be compiled; without one a decorator."""
+    """Return the function, module or class, never compiled; a decorator if there is none."""
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, type):

@@ -1,4 +1,4 @@
-"""`taper._inductor`: PyTorch's code generator, which is not there; only its switches are."""
+"""`taper._inductor`: PyTorch's code generator, which is missing; it has only the switches."""
 
 from taper._inductor import config
 

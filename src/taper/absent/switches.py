@@ -1,4 +1,4 @@
-"""Modules and objects whose attributes are switches: they keep what is assigned, if it fits.
+"""Modules and objects whose attributes are switches: they keep what is assigned, if it is valid.
 
 Owns: the check of what is assigned.  Knows no switch.
 """
@@ -15,7 +15,7 @@ PRECISIONS = ("none", "ieee", "tf32", "bf16")
 
 
 def of_bool(function: str) -> Callable[[Any], None]:
-    """A check for True or False; PyTorch's message names the `function` that would set it."""
+    """Return a check for True or False; PyTorch's message names the `function` that sets it."""
 
     def check(value: Any) -> None:
         if not isinstance(value, bool):
@@ -25,7 +25,7 @@ def of_bool(function: str) -> Callable[[Any], None]:
 
 
 def of_precision(backend: str) -> Callable[[Any], None]:
-    """A check for the name of a precision that a backend has."""
+    """Return a check for the name of a precision that a backend has."""
 
     def check(value: Any) -> None:
         if value not in PRECISIONS:

@@ -1,6 +1,6 @@
 """`taper.amp`: automatic mixed precision, as PyTorch's on the CPU.
 
-`autocast` lets operators choose their dtypes, `GradScaler` keeps small gradients of float16 from
+`autocast` lets operators choose their dtypes; `GradScaler` keeps small float16 gradients from
 vanishing.
 """
 

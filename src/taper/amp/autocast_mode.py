@@ -1,4 +1,4 @@
-"""Blocks and functions that run with autocast, and custom functions that know of it."""
+"""Blocks and functions that run with autocast, and custom functions that take part in it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,17 @@ class _Before:
 
 
 class autocast:
-    """A block or function in which operators choose the dtype of their floating-point tensors.
+    """Let operators choose the dtype of their floating-point tensors, in a block or function.
 
-    Products and convolutions run in `dtype`, bfloat16 unless said; what loses too much by that, as
-    losses, runs in float32.  Weights are copied once, until the outermost block ends, unless
-    `cache_enabled=False`.  Call `backward` after the block: the gradients follow the dtypes of the
+    Products and convolutions run in `dtype`; operators that would lose too much by that, such as
+    losses, run in float32.  Call `backward` after the block: gradients get the dtypes of the
     forward pass by themselves.
+
+    Args:
+        device_type: "cpu" (or another type of device, which has no effect here).
+        dtype: bfloat16, the default, or float16.
+        enabled: whether autocast is on in the block.
+        cache_enabled: keep the cast copies of weights until the outermost block ends.
 
     >>> import taper
     >>> x, weight = taper.ones(1, 2), taper.ones(3, 2, requires_grad=True)
@@ -146,7 +151,7 @@ class autocast:
 
 
 def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
-    """The floating-point tensors in a value in another dtype; float64 stays."""
+    """Return a value with its floating-point tensors in another dtype; float64 stays."""
     if isinstance(value, Tensor):
         eligible = value.is_floating_point() and value.device.type == device_type
         return value.to(dtype) if eligible and value.dtype is not dtypes.float64 else value
@@ -168,8 +173,11 @@ def custom_fwd(
 ) -> Any:
     """Decorate `forward` of a custom function, so that `custom_bwd` knows how it ran.
 
-    With `cast_inputs`, inside an autocast block the floating-point tensors arrive in that dtype and
-    autocast is off in `forward`.
+    Args:
+        fwd: the function.
+        device_type: "cpu" or another type of device.
+        cast_inputs: a dtype: in an autocast block floating-point tensors arrive in it, and autocast
+            is off in `forward`.
 
     >>> import taper
     >>> class Product(taper.autograd.Function):
@@ -210,9 +218,13 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorate `backward` of a custom function: autocast is as it was in `forward`.
+    """Decorate `backward` of a custom function: autocast is set as it was in `forward`.
 
-    `forward` is decorated with `custom_fwd`.
+    `forward` must be decorated with `custom_fwd`.
+
+    Args:
+        bwd: the function.
+        device_type: "cpu" or another type of device.
 
     >>> import taper
     >>> class Product(taper.autograd.Function):

@@ -1,18 +1,18 @@
 """What autocast does to an operator: in which dtype it sees its floating-point tensors.
 
-Owns: the three lists of PyTorch's for the CPU, and the casts.  Functions on a list take a detour
-(`autograd.detours`) while some thread has autocast on; no other function is touched, and none
-while it is off.
+Owns: PyTorch's lists for the CPU, and the casts.  Functions on a list take a detour
+(`autograd.detours`) while some thread has autocast on; no other function is touched, and none while
+autocast is off.
 
 LOWER_PRECISION  products and convolutions run in the dtype of the block, bfloat16 or float16
 SINGLE           losses, transforms and factorisations, of which many lack a kernel for
                  half precision, run in float32
-WIDEST           what joins tensors runs in the widest dtype among them
-ROUNDED          what is no product by itself but made of some in PyTorch returns the dtype of the
-                 block
+WIDEST           functions that join tensors run in the widest dtype among them
+ROUNDED          functions that PyTorch makes of products return the dtype of the block
 
-Everything else runs on the tensors as they are.  float64 is never cast.  While a function of a
-list runs, autocast is off for what it calls itself.  The in-place and `out=` forms are on no list.
+Everything else runs on the tensors unchanged.  float64 is never cast.  While a function of a list
+runs, autocast is off for the functions that it calls.  The in-place and `out=` forms are on no
+list.
 """
 
 from __future__ import annotations
@@ -185,8 +185,9 @@ SINGLE: tuple[Any, ...] = (
 )
 WIDEST: tuple[Any, ...] = (cat_along, index_copy, stack)
 ROUNDED: tuple[Any, ...] = (affine_grid_generator, pseudo_inverse)
-# Batched tensors of `vmap` are left to what computes with the whole batch, which may be on a list.
-# But these see them cast, and those as they are.
+# Under `vmap` a function gets its batched tensors uncast: it calls functions on the whole batch,
+# which may be on a list themselves.  Two sets are exceptions: for CAST_IN_BATCHES the tensors are
+# cast first; PLAIN_IN_BATCHES computes with the tensors uncast.
 CAST_IN_BATCHES = frozenset((
     cholesky, cholesky_inverse, cholesky_solve, fractional_by_samples, geqrf, linalg_tensorsolve,
     lu_solve, nanquantile, numbered_kl_div, numbered_margin_ranking_loss,
@@ -207,7 +208,7 @@ _SINGLE = np.dtype(np.float32)
 
 
 def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
-    """A tensor as an operator sees it."""
+    """Return a tensor as an operator sees it."""
     array = tensor._array
     if array.dtype is dtype.numpy or array.dtype is _DOUBLE or not tensor.dtype.is_floating_point:
         return tensor
@@ -227,14 +228,14 @@ def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
 
 
 def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
-    """The copy of a weight that the outermost block keeps; it has a history also in `no_grad`."""
+    """Return the weight's copy that the outermost block keeps; it has history even in `no_grad`."""
     cache: dict[int, tuple[Tensor, Tensor]] = state.autocast_settings.cache
     known = cache.get(id(weight))
     if known is None:
         mode = state.mode
         state.mode = mode & ~NO_GRAD
         try:
-            # With the weight, so that no other object has its identity while the block lasts.
+            # Kept with the weight, so that no other object gets its identity while the block lasts.
             known = cache[id(weight)] = weight, as_type(weight, dtype)
         finally:
             state.mode = mode
@@ -242,7 +243,7 @@ def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
 
 
 def _widest(values: list[Any], lower: dtypes.dtype) -> dtypes.dtype:
-    """The dtype for tensors that are joined."""
+    """Return the dtype for tensors that are joined."""
     found = lower
     for each in values:
         array = each._array
@@ -256,7 +257,7 @@ def _widest(values: list[Any], lower: dtypes.dtype) -> dtypes.dtype:
 
 
 def _tensors(values: Any) -> list[Tensor]:
-    """The tensors among arguments, and in lists among them."""
+    """Return the tensors among arguments, and in lists among them."""
     found = []
     for each in values:
         if isinstance(each, Tensor):
@@ -275,7 +276,7 @@ def _cast_argument(value: Any, dtype: dtypes.dtype, state: State) -> Any:
 
 
 def _in_order(function: Any, names: Any) -> list[str]:
-    """Keywords in the order of declaration."""
+    """Return keywords in the order of declaration."""
     code = detours.original_of(function).__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return sorted(names, key=lambda name: known.index(name) if name in known else -1)
@@ -287,7 +288,7 @@ Choice = Callable[[list[Tensor], dtypes.dtype], dtypes.dtype]
 
 
 def _casting(function: Any, choose: Choice) -> detours.Handler:
-    """What a function of a list runs through; `choose` says in which dtype."""
+    """Return the handler of a function on a list; `choose` says in which dtype it runs."""
 
     def cast(run: Any, /, *args: Any, **kwargs: Any) -> Any:
         state = local.state
@@ -304,7 +305,7 @@ def _casting(function: Any, choose: Choice) -> detours.Handler:
             return run(*args, **kwargs)
         dtype = choose(tensors, lower)
         given = [*args]
-        # As PyTorch, which casts the last argument first: the order of the nodes shows it.
+        # PyTorch casts the last argument first: the order of the nodes shows it.
         for name in reversed(_in_order(function, kwargs) if len(kwargs) > 1 else [*kwargs]):
             kwargs[name] = _cast_argument(kwargs[name], dtype, state)
         for nr in reversed(range(len(given))):
@@ -315,7 +316,7 @@ def _casting(function: Any, choose: Choice) -> detours.Handler:
 
 
 def _are_batched(tensors: list[Tensor]) -> bool:
-    """Whether some tensor stands for the examples of a `vmap`."""
+    """Return whether some tensor stands for the examples of a `vmap`."""
     return any([hasattr(each, "_whole") for each in tensors])
 
 
@@ -333,12 +334,12 @@ def _without_autocast(run: Any, args: Any, kwargs: Any, state: State) -> Any:
 
 
 def _passing(run: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """What the in-place form of a function of a list runs through."""
+    """Run the in-place form of a function on a list, with autocast off."""
     return _without_autocast(run, args, kwargs, local.state)
 
 
 def _rounding(run: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """What a function runs through whose result has the dtype of the block, but no cast shows."""
+    """Run a function whose result is rounded to the dtype of the block."""
     state = local.state
     lower, result = state.autocast, _without_autocast(run, args, kwargs, state)
     if lower is None or not isinstance(result, Tensor) or result._array.dtype is _DOUBLE:
@@ -352,7 +353,7 @@ def _rounding(run: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _single_in_volumes(tensors: list[Tensor], lower: dtypes.dtype) -> dtypes.dtype:
-    """The mean that PyTorch takes with `avg_pool2d` or, in four dimensions, `avg_pool3d`."""
+    """Return the mean that PyTorch takes with `avg_pool2d` or, in four dimensions, `avg_pool3d`."""
     return dtypes.float32 if tensors[0].ndim > 3 else tensors[0].dtype
 
 
@@ -381,5 +382,5 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Let them run as they are."""
+    """Let the functions of the lists run directly again."""
     detours.leave("autocast")

@@ -1,4 +1,4 @@
-"""Scaling of the loss, so that small gradients of float16 do not vanish.
+"""Scaling of the loss, so that small float16 gradients do not vanish.
 
 Owns: `GradScaler`, and the two functions on tensors that it is made of.
 """
@@ -56,7 +56,7 @@ def _check_number(name: str, tensor: Tensor) -> None:
 def _amp_foreach_non_finite_check_and_unscale_(
     self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
 ) -> None:
-    """Multiply tensors by `inv_scale` in place; `found_inf` becomes 1 if some value is not finite.
+    """Multiply tensors by `inv_scale` in place; `found_inf` becomes 1 if a value is not finite.
 
     >>> import taper
     >>> grads, found = [taper.tensor([2.0, 4.0])], taper.zeros(1)
@@ -76,7 +76,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
     factor = inv_scale._array.reshape(())
     for each in self:
         array = each._array
-        # Whether a value was finite is asked before it is scaled, in float32 at least.
+        # A value is checked before it is scaled, in float32 at least.
         wide = array.astype(np.float32) if each.dtype in _HALF else array
         if not np.isfinite(wide).all():
             found_inf._array[...] = 1
@@ -94,7 +94,7 @@ def _amp_update_scale_(
     scale_backoff_factor: float,
     growth_interval: int,
 ) -> Tensor:
-    """Shrink a scale if something was infinite, else let it grow after `growth_interval` times.
+    """Shrink a scale if something was infinite, else let it grow every `growth_interval` calls.
 
     >>> import taper
     >>> scale, tracker = taper.tensor(4.0), taper.tensor(0, dtype=taper.int32)
@@ -139,10 +139,19 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales the loss up and the gradients down; skips steps whose gradients are not finite.
+    """Scale the loss up and the gradients down, and skip steps whose gradients are not finite.
 
-    The scale shrinks by `backoff_factor` after a step that was skipped and grows by `growth_factor`
-    after `growth_interval` steps in a row that were not.
+    For each step call `scaler.scale(loss).backward()`, `scaler.step(optimizer)` and
+    `scaler.update()`.
+
+    Args:
+        device: the type of device.
+        init_scale: the first scale.
+        growth_factor: the scale grows by it after `growth_interval` steps in a row that were not
+            skipped.
+        backoff_factor: the scale shrinks by it after a skipped step.
+        growth_interval: the number of steps.
+        enabled: if False, `scale` returns the loss unchanged and `step` only steps.
 
     >>> import taper
     >>> weight = taper.ones(2, requires_grad=True)
@@ -210,7 +219,7 @@ class GradScaler:
     @overload
     def scale(self, outputs: Iterable[Tensor]) -> Iterable[Tensor]: ...
     def scale(self, outputs: Any) -> Any:
-        """A loss, or an iterable of losses, times the scale."""
+        """Return a loss, or an iterable of losses, times the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -227,7 +236,7 @@ class GradScaler:
     def _unscale_grads_(
         self, optimizer: Optimizer, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
     ) -> dict[Any, Tensor]:
-        """Divide all gradients by the scale; whether one was not finite, by device."""
+        """Divide all gradients by the scale; return by device whether one was not finite."""
         grads = [
             param.grad
             for group in optimizer.param_groups
@@ -243,7 +252,7 @@ class GradScaler:
         return {_CPU: found}
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide the gradients of an optimizer by the scale, to look at them or clip them."""
+        """Divide the gradients of an optimizer by the scale, to inspect or clip them."""
         if not self._enabled:
             return
         scale, _ = self._check_scale_growth_tracker("unscale_")
@@ -267,9 +276,14 @@ class GradScaler:
         return None if sum(each.item() for each in found) else optimizer.step(*args, **kwargs)
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step` on the unscaled gradients, unless one of them is not finite.
+        """Call `optimizer.step` on the unscaled gradients, unless one of them is not finite.
 
-        Returns what it returns.  Gradients that `unscale_` has not divided are divided here.
+        Gradients that `unscale_` has not divided yet are divided first.
+
+        Args:
+            optimizer: the optimizer; further arguments go to its `step`.
+
+        Returns: what `optimizer.step` returns, or None if the step was skipped.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -294,7 +308,7 @@ class GradScaler:
     def _step_that_unscales(
         self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]
     ) -> Any:
-        """The step of an optimizer that divides its gradients itself (`fused=True`)."""
+        """Return the step of an optimizer that divides its gradients itself (`fused=True`)."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warn_user(_PASSES_ITSELF, FutureWarning)
             return optimizer.step(*args, **dict(kwargs, grad_scaler=self))
@@ -314,7 +328,7 @@ class GradScaler:
             del optimizer.grad_scale, optimizer.found_inf
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Tensor]:
-        """Look whether all gradients are finite, and leave them as they are."""
+        """Check whether all gradients are finite, and leave them unchanged."""
         one, zero = (full((), value, dtype=dtypes.float32) for value in (1.0, 0.0))
         found = self._unscale_grads_(optimizer, one, zero, True)
         self._per_optimizer_states[optimizer]["found_inf_per_device"] = found
@@ -326,7 +340,11 @@ class GradScaler:
     # --- the scale ---------------------------------------------------------------------------
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapt the scale to what the steps since the last update have found, or set it."""
+        """Adapt the scale to what the steps since the last update have found.
+
+        Args:
+            new_scale: set the scale to this number or tensor instead.
+        """
         if not self._enabled:
             return
         scale, tracker = self._check_scale_growth_tracker("update")
@@ -364,33 +382,33 @@ class GradScaler:
         return self._scale
 
     def get_scale(self) -> float:
-        """The scale as a number; 1 if the scaler is disabled."""
+        """Return the scale as a number; 1 if the scaler is disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """By what the scale grows."""
+        """Return the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Choose by what the scale grows."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the scale shrinks."""
+        """Return the factor by which the scale shrinks."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Choose by what the scale shrinks."""
+        """Set the factor by which the scale shrinks."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many steps in a row the scale grows."""
+        """Return the number of steps in a row after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Choose after how many steps in a row the scale grows."""
+        """Set the number of steps in a row after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -401,13 +419,13 @@ class GradScaler:
         return int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Whether the scaler does anything."""
+        """Return whether the scaler does anything."""
         return self._enabled
 
     # --- keeping it --------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """All numbers of the scaler, empty if it is disabled."""
+        """Return all numbers of the scaler, empty if it is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -419,7 +437,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` has given."""
+        """Restore what `state_dict` returned."""
         if not self._enabled:
             return
         if not state_dict:
@@ -445,7 +463,7 @@ class GradScaler:
                     "A GradScaler instance may only be pickled at the beginning of an iteration, "
                     "or at the end after scaler.update()."
                 )
-            # Tensors are made again by the next `scale`.
+            # The next `scale` makes the tensors again.
             state["_init_scale"] = self.get_scale()
             state["_init_growth_tracker"] = self._get_growth_tracker()
             state["_scale"] = state["_growth_tracker"] = None

@@ -1,7 +1,7 @@
 """Whether autocast is on: for each device type, on this thread.
 
-Owns: the settings of a thread and PyTorch's functions that ask and set them.  What is cast is in
-`casts`, which is loaded when autocast is first switched on: its lists name half of the library.
+Owns: the settings of a thread and PyTorch's functions that ask and set them.  `casts` says what is
+cast; it is loaded when autocast is first switched on, since its lists name half of the library.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ FIRST_DTYPES = {
 class Settings:
     """What one thread has set.
 
-    Whether autocast is on for the CPU is no field: then `state.autocast` is the dtype.
+    Whether autocast is on for the CPU is no field here: if it is, `state.autocast` is the dtype.
     """
 
     __slots__ = ("cache", "cache_enabled", "dtypes", "enabled", "entered", "nesting", "suspended")
 
     def __init__(self) -> None:
-        self.enabled: set[str] = set()  # types of devices beside the CPU
+        self.enabled: set[str] = set()  # types of devices other than the CPU
         self.dtypes = dict(FIRST_DTYPES)
         self.cache_enabled = True
-        self.cache: dict[Any, Any] = {}  # by identity: weights, and their copies
-        self.nesting = 0  # of blocks
-        self.suspended = 0  # functions that run, for which autocast is off
+        self.cache: dict[Any, Any] = {}  # by identity: weights and their copies
+        self.nesting = 0  # the number of open blocks
+        self.suspended = 0  # the number of running functions for which autocast is off
         self.entered: dict[Any, list[Any]] = {}  # blocks, and what was set before them
 
 
 def settings() -> Settings:
-    """Those of this thread."""
+    """Return the settings of this thread."""
     state = local.state
     if state.autocast_settings is None:
         state.autocast_settings = Settings()
@@ -62,16 +62,16 @@ def settings() -> Settings:
 # Threads that have autocast on for the CPU; while there is one, functions are on a detour.
 _lock = new_lock()
 _active: weakref.WeakSet[State] = weakref.WeakSet()
-_detoured = False  # at least one function is on a detour, or may be
+_detoured = False  # whether a function is, or may be, on a detour
 
 
 def _switch_cpu(on: bool) -> None:
-    """Switch autocast on the CPU; Ctrl-C may come at any time, then it is called again."""
+    """Switch autocast on the CPU; after Ctrl-C it is called again."""
     global _detoured
     state, found = local.state, settings()
     state.autocast = found.dtypes["cpu"] if on else None
     if found.suspended:
-        return  # the block around the function that runs goes on
+        return  # the block around the running function is still open: keep the detours
     with _lock:
         (_active.add if on else _active.discard)(state)
         wanted = bool(len(_active))
@@ -88,7 +88,7 @@ def _switch_cpu(on: bool) -> None:
 
 
 def _type_of(function: str, device_type: Any) -> str:
-    """The type that a device string names."""
+    """Return the type that a device string names."""
     if not isinstance(device_type, str):
         kind = "torch.device" if isinstance(device_type, device) else type(device_type).__name__
         raise TypeError(
@@ -107,7 +107,7 @@ def _known_type(function: str, device_type: Any) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a type of device.
+    """Return whether there is autocast for a type of device.
 
     >>> import taper
     >>> taper.amp.is_autocast_available("cpu"), taper.amp.is_autocast_available("meta")
@@ -120,7 +120,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on in this thread for a type of device.
+    """Return whether autocast is on in this thread for a type of device.
 
     >>> import taper
     >>> with taper.autocast("cpu"):
@@ -132,7 +132,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
-    """Switch autocast, `set_autocast_enabled(device_type, enabled)`; alone, `enabled` is for CUDA.
+    """Switch autocast on or off for `device_type`; with `enabled` alone, for CUDA.
 
     >>> import taper
     >>> taper.set_autocast_enabled("cpu", True)
@@ -163,7 +163,7 @@ def _check_enabled(enabled: Any, position: int) -> None:
 
 
 def switch(device_type: str, on: bool) -> None:
-    """`set_autocast_enabled` for a type that is known."""
+    """Do `set_autocast_enabled` for a valid type."""
     if device_type == "cpu":
         _switch_cpu(on)
     elif on:
@@ -176,7 +176,7 @@ def switch(device_type: str, on: bool) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
-    """The dtype that autocast uses, or would use, for a type of device.
+    """Return the dtype that autocast uses, or would use, for a type of device.
 
     >>> import taper
     >>> taper.get_autocast_dtype("cpu"), taper.get_autocast_dtype("cuda")
@@ -217,7 +217,7 @@ def _check_dtype(dtype: Any) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether the copies of weights are kept until the outermost block ends.
+    """Return whether the copies of weights are kept until the outermost block ends.
 
     >>> import taper
     >>> taper.is_autocast_cache_enabled()
@@ -245,7 +245,7 @@ def clear_autocast_cache() -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """Tell that a block begins; returns how many are open.
+    """Count a block that begins; return how many are open.
 
     >>> import taper
     >>> taper.autocast_increment_nesting(), taper.autocast_decrement_nesting()
@@ -256,7 +256,7 @@ def autocast_increment_nesting() -> int:
 
 
 def autocast_decrement_nesting() -> int:
-    """Tell that a block ends; returns how many are still open.
+    """Count a block that ends; return how many are still open.
 
     >>> import taper
     >>> taper.autocast_increment_nesting(), taper.autocast_decrement_nesting()
@@ -267,7 +267,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def check_block(enabled: Any, dtype: Any, cache_enabled: Any) -> None:
-    """Raise where a block would set what cannot be set."""
+    """Raise if a block asks for a setting that does not exist."""
     _check_enabled(enabled, 2)
     _check_dtype(dtype)
     _bool(cache_enabled)
@@ -297,7 +297,7 @@ _EXAMPLES = {
 
 
 def _older_functions(prefix: str, device_type: str) -> dict[str, Any]:
-    """`is_autocast_cpu_enabled` and the like."""
+    """Make `is_autocast_cpu_enabled` and the like."""
 
     def is_enabled() -> bool:
         _warn(f"is_autocast_{prefix}_enabled()", f"is_autocast_enabled('{device_type}')")
@@ -338,7 +338,7 @@ def _older_functions(prefix: str, device_type: str) -> dict[str, Any]:
     return found
 
 
-# What the loop below makes, for who reads or checks the types.
+# What the loop below makes, for readers and type checkers.
 is_autocast_cpu_enabled: Callable[[], bool]
 is_autocast_ipu_enabled: Callable[[], bool]
 is_autocast_xla_enabled: Callable[[], bool]
@@ -356,5 +356,5 @@ set_autocast_xla_dtype: Callable[[dtypes.dtype], None]
 
 for _prefix, _device_type in (("cpu", "cpu"), ("gpu", "cuda"), ("ipu", "ipu"), ("xla", "xla")):
     _made = _older_functions(_prefix, _device_type)
-    # Of "gpu", PyTorch has the functions for the dtype only.
+    # For "gpu" PyTorch has only the functions for the dtype.
     globals().update({k: v for k, v in _made.items() if not k.endswith("gpu_enabled")})

@@ -78,5 +78,5 @@ def _airy(x: ndarray) -> ndarray:
 
 
 def airy_ai(x: ndarray) -> ndarray:
-    """The Airy function Ai: the solution of y'' = x y that goes to zero."""
+    """Return the Airy function Ai: the solution of y'' = x y that goes to zero."""
     return in_double(_airy, x)

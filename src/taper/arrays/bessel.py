@@ -91,9 +91,9 @@ def _near(series: tuple[ndarray, ...], x: ndarray) -> ndarray:
 
 
 def _waves(x: ndarray, order: int) -> tuple[ndarray, ndarray]:
-    """J and Y of x from 8 on.
+    """Return J and Y of x from 8 on.
 
-    cos(x - pi/4) is (cos x + sin x) / sqrt 2: the difference would be rounded.
+    cos(x - pi/4) is computed as (cos x + sin x) / sqrt 2: the difference would be rounded.
     """
     large = np.maximum(x, _SPLIT)
     variable = 128 / (large * large) - 1
@@ -135,22 +135,22 @@ def _y1(x: ndarray) -> ndarray:
 
 
 def bessel_j0(x: ndarray) -> ndarray:
-    """The Bessel function of the first kind of order 0."""
+    """Return the Bessel function of the first kind of order 0."""
     return in_double(_j0, x)
 
 
 def bessel_j1(x: ndarray) -> ndarray:
-    """The Bessel function of the first kind of order 1."""
+    """Return the Bessel function of the first kind of order 1."""
     return in_double(_j1, x)
 
 
 def bessel_y0(x: ndarray) -> ndarray:
-    """The Bessel function of the second kind of order 0."""
+    """Return the Bessel function of the second kind of order 0."""
     return in_double(_y0, x)
 
 
 def bessel_y1(x: ndarray) -> ndarray:
-    """The Bessel function of the second kind of order 1."""
+    """Return the Bessel function of the second kind of order 1."""
     return in_double(_y1, x)
 
 
@@ -294,42 +294,42 @@ def _k1(x: ndarray) -> ndarray:
 
 
 def modified_bessel_i0(x: ndarray) -> ndarray:
-    """The modified Bessel function of the first kind of order 0."""
+    """Return the modified Bessel function of the first kind of order 0."""
     return in_double(_i0, x)
 
 
 def modified_bessel_i1(x: ndarray) -> ndarray:
-    """The modified Bessel function of the first kind of order 1."""
+    """Return the modified Bessel function of the first kind of order 1."""
     return in_double(_i1, x)
 
 
 def scaled_modified_bessel_i0(x: ndarray) -> ndarray:
-    """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
+    """Return exp(-|x|) times the modified Bessel function of the first kind of order 0."""
     return in_double(_i0e, x)
 
 
 def scaled_modified_bessel_i1(x: ndarray) -> ndarray:
-    """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
+    """Return exp(-|x|) times the modified Bessel function of the first kind of order 1."""
     return in_double(_i1e, x)
 
 
 def modified_bessel_k0(x: ndarray) -> ndarray:
-    """The modified Bessel function of the second kind of order 0."""
+    """Return the modified Bessel function of the second kind of order 0."""
     return in_double(_k0, x)
 
 
 def modified_bessel_k1(x: ndarray) -> ndarray:
-    """The modified Bessel function of the second kind of order 1."""
+    """Return the modified Bessel function of the second kind of order 1."""
     return in_double(_k1, x)
 
 
 def scaled_modified_bessel_k0(x: ndarray) -> ndarray:
-    """exp(x) times the modified Bessel function of the second kind of order 0."""
+    """Return exp(x) times the modified Bessel function of the second kind of order 0."""
     return in_double(_k0e, x)
 
 
 def scaled_modified_bessel_k1(x: ndarray) -> ndarray:
-    """exp(x) times the modified Bessel function of the second kind of order 1."""
+    """Return exp(x) times the modified Bessel function of the second kind of order 1."""
     return in_double(_k1e, x)
 
 
@@ -342,5 +342,5 @@ def _spherical_j0(x: ndarray) -> ndarray:
 
 
 def spherical_bessel_j0(x: ndarray) -> ndarray:
-    """The spherical Bessel function of the first kind of order 0: sin(x) / x."""
+    """Return the spherical Bessel function of the first kind of order 0: sin(x) / x."""
     return in_double(_spherical_j0, x)

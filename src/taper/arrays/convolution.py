@@ -3,15 +3,14 @@
 A convolution is the product of the weight, as a matrix, with the windows of the input, each a
 column.  Windows of one output row share most of their input rows with those of the next.  So the
 columns of a block are laid out as (input row, channel, inner tap, image, inner place): the windows
-of an output row are then `kernel[0]` neighbouring rows of it, a view.  Only the taps along the
-inner dimensions are copied, a third of all for a kernel of 3x3.  Where a row has few places the
-products would be too small: a dimension of length 1 is put in front, and all taps are copied.
+of an output row are then `kernel[0]` neighbouring rows of the block, a view.  Only the taps along
+the inner dimensions are copied, a third of all taps for a kernel of 3x3.  Where a row has few
+places the products would be too small: then a dimension of length 1 is put in front, and all taps
+are copied.  Weights have the shape (groups, outputs of a group, inputs of a group, *kernel)
+throughout.
 
-Weights have the shape (groups, outputs of a group, inputs of a group, *kernel) throughout.
-
-Measured on one thread against PyTorch's, the time of which is 1: im2col of whole images 1.1 to
-2.4, this 1.1 to 1.9.  A direct multiply-add over the taps of a depthwise kernel took twice as long
-as this does.
+Measured on one thread relative to PyTorch's time: im2col of whole images 1.1 to 2.4, this 1.1 to
+1.9.  A direct multiply-add over the taps of a depthwise kernel took twice as long as this.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from numpy import ndarray
 from taper.arrays.native import native, onednn
 from taper.arrays.strides import Shape, strided
 
-BLOCK = 1 << 19  # elements of columns in a block: they stay in the second cache
-PLACES = 256  # columns of a product from which on BLAS is at its best
+BLOCK = 1 << 19  # elements of columns in a block, so that they stay in the second cache
+PLACES = 256  # columns of a product from which BLAS is at its best
 FEWEST_PLACES = 48  # columns of a product below which whole images are better than rows
-MOST_PLACES = 512  # columns of a product from which on it gets slower again
+MOST_PLACES = 512  # columns of a product from which it gets slower again
 GRADIENTS = 1 << 15  # elements of the output's gradient in a block, for the gradient of a weight
 NARROW = 256  # inputs times taps up to which a product for each row of taps is too thin
-FEW_PRODUCTS = 2048  # elements of a weight below which the number of calls is what costs
+FEW_PRODUCTS = 2048  # elements of a weight below which the number of calls dominates the cost
 
-EVERYTHING = (slice(None), slice(None))  # of images and channels
+EVERYTHING = (slice(None), slice(None))  # all images and all channels
 
 
 class Scratch:
-    """Memory that the blocks of one convolution use again: fresh pages cost as much as a copy."""
+    """Memory that the blocks of one convolution reuse: fresh pages cost as much as a copy."""
 
     __slots__ = ("buffers", "dtype")
 
@@ -48,7 +47,7 @@ class Scratch:
         self.buffers: dict[str, ndarray] = {}
 
     def get(self, name: str, shape: Sequence[int]) -> ndarray:
-        """Uninitialised memory under a name; what was there before is lost."""
+        """Return uninitialised memory under a name; its former content is lost."""
         size = math.prod(shape)
         found = self.buffers.get(name)
         if found is None or found.size < size:
@@ -57,7 +56,7 @@ class Scratch:
 
 
 def _reach(sizes: Shape, kernel: Sequence[int], stride: Shape, dilation: Shape) -> list[int]:
-    """How much input the windows of `sizes` outputs cover, in each dimension."""
+    """Return how much input the windows of `sizes` outputs cover, in each dimension."""
     return [
         (size - 1) * step + (taps - 1) * apart + 1
         for size, taps, step, apart in zip(sizes, kernel, stride, dilation, strict=True)
@@ -65,7 +64,7 @@ def _reach(sizes: Shape, kernel: Sequence[int], stride: Shape, dilation: Shape) 
 
 
 def _padded(array: ndarray, front: Sequence[int], lengths: Sequence[int], scratch: Scratch) -> Any:
-    """`lengths` places of an array with zeros around it, from `front` before its start on."""
+    """Return `lengths` places of an array padded with zeros, from `front` before its start on."""
     source, target = [*EVERYTHING], [*EVERYTHING]
     inside = True
     for size, before, length in zip(array.shape[2:], front, lengths, strict=True):
@@ -116,20 +115,20 @@ def correlate(
     dilation: Shape,
     out: ndarray,
 ) -> ndarray:
-    """Into `out`: for each of its places the sum of a window of the input times the weight.
+    """Write into `out`, for each of its places, the sum of a window of the input times the weight.
 
-    The first window starts `front` before the input; what it sees outside is zero.
+    The first window starts `front` before the input; places outside the input are zero.
     """
     groups, outputs, _, *kernel = weight.shape
     sizes = out.shape[2:]
     if bias is not None:
         bias = bias.reshape(groups, outputs, *[1] * len(sizes))
     places = len(array) * math.prod(sizes[1:])
-    # A large weight that is read for each row is what costs.
+    # Reading a large weight for each row would dominate the cost.
     fewest = FEWEST_PLACES if weight.size <= BLOCK else PLACES
     by_row = len(sizes) > 1 and dilation[0] == 1 and places >= fewest
     images, rows = _blocks(len(array), weight.shape, stride[0], sizes, by_row)
-    # A view with negative steps, as of a flipped kernel, would keep BLAS away.
+    # BLAS cannot take a view with negative steps, such as a flipped kernel.
     matrix = np.ascontiguousarray(weight.swapaxes(2, 3) if by_row else weight)
     matrix = matrix.reshape(groups, 1, outputs, -1)
     scratch = Scratch(out.dtype)
@@ -148,7 +147,7 @@ def correlate(
 
 
 def _blocks(count: int, weight: Shape, stride: int, sizes: Shape, by_row: bool) -> tuple[int, int]:
-    """How many images and how many rows of the output to compute at once."""
+    """Return how many images and how many rows of the output to compute at once."""
     groups, _, inputs, taps, *inner = weight
     width = math.prod(sizes[1:])
     of_row = max(1, groups * inputs * math.prod(inner) * width)
@@ -173,7 +172,7 @@ def _block(
     out: ndarray,
     scratch: Scratch,
 ) -> None:
-    """`correlate` for some images and rows, all at once."""
+    """Do the work of `correlate` for some images and rows at once."""
     images, sizes = len(array), out.shape[2:]
     groups, _, outputs, length = matrix.shape
     lengths = _reach(sizes, kernel, stride, dilation)
@@ -207,12 +206,12 @@ def _block(
 
 
 def is_pointwise(kernel: Shape, padding: Shape) -> bool:
-    """Whether a window is a single place of the input: a matrix product without any copy."""
+    """Return whether a window is a single place of the input: then no copy is needed."""
     return max(kernel) == 1 and not any(padding)
 
 
 def _seen(array: ndarray, stride: Shape, sizes: Shape) -> ndarray:
-    """What `sizes` windows of a single place see of the input."""
+    """Return the places of the input that `sizes` windows of a single place see."""
     if array.shape[2:] == sizes:
         return array
     pairs = zip(stride, sizes, strict=True)
@@ -242,7 +241,7 @@ def convolve(
     dilation: Shape,
     out: ndarray,
 ) -> ndarray:
-    """The convolution of (image, channel, *place) into `out`, which is contiguous."""
+    """Write the convolution of (image, channel, *place) into `out`, which is contiguous."""
     if _natively("convolve", array, weight, out, stride, padding, dilation, bias):
         return out
     if is_pointwise(weight.shape[3:], padding):
@@ -263,10 +262,10 @@ def spread(
     dilation: Shape,
     out: ndarray,
 ) -> ndarray:
-    """The adjoint of `convolve` into `out`: each place of `array` adds the weight to a window.
+    """Write the adjoint of `convolve` into `out`: each place adds the weight to a window.
 
     Places of `out` that are a multiple of the stride apart see the same taps of the kernel.  For
-    each such set it is a plain convolution with a part of the kernel, turned around.
+    each such set the adjoint is a plain convolution with a part of the kernel, turned around.
     """
     if _natively("spread", out, weight, array, stride, padding, dilation, bias):
         return out
@@ -292,7 +291,7 @@ def spread(
 
 
 def _has_few_places(array: ndarray, weight: ndarray) -> bool:
-    """Whether the weight is what costs: then it must not be copied to be turned around."""
+    """Return whether the weight dominates the cost, so that it must not be copied."""
     return len(array) * math.prod(array.shape[2:]) <= weight.shape[1] and weight[0, 0, 0].size > 1
 
 
@@ -305,10 +304,10 @@ def _spread_columns(
     dilation: Shape,
     out: ndarray,
 ) -> ndarray:
-    """`spread` of few places: one product for all taps, which are then added where they belong.
+    """Do the work of `spread` for few places: one product for all taps, then add them up.
 
-    Images are the last dimension meanwhile: rows of few places would be short loops.  For 512
-    channels at 2x2 and 8 images it takes 1.9 ms where turning the weight around took 4.8 ms.
+    Images are the last dimension here: rows of few places would be short loops.  For 512 channels
+    at 2x2 and 8 images this takes 1.9 ms, turning the weight around 4.8 ms.
     """
     groups, outputs, inputs, *kernel = weight.shape
     images, places = len(array), array.shape[2:]
@@ -337,7 +336,7 @@ def _spread_columns(
 def _phase(
     phase: int, taps: int, stride: int, padding: int, dilation: int
 ) -> tuple[slice, slice | None, int, int]:
-    """One dimension of a set of places: which they are, their taps, `front` and dilation.
+    """Return one dimension of a set of places: the places, their taps, `front` and dilation.
 
     Tap k of input y adds to place y * stride + k * dilation - padding.
     """
@@ -366,10 +365,11 @@ def weight_gradient(
     padding: Shape,
     dilation: Shape,
 ) -> ndarray:
-    """The gradient of a weight of `shape`, from the input of `convolve` and its output's gradient.
+    """Return the gradient of a weight of `shape`, from `convolve`'s input and output gradient.
 
-    For each tap along the first dimension one product, of the gradient with the input's rows that
-    the tap sees; there rows are the inner dimension of the columns, so that they are a view again.
+    There is one product for each tap along the first dimension, of the gradient with the input rows
+    that the tap sees.  Rows are the inner dimension of the columns here, so that they are a view
+    again.
     """
     groups, outputs, inputs, *rest = shape
     kernel = tuple(rest)
@@ -408,10 +408,10 @@ def weight_gradient(
 def _gradient_of_columns(
     array: ndarray, grad: ndarray, shape: Shape, stride: Shape, padding: Shape, dilation: Shape
 ) -> ndarray:
-    """The gradient of a weight where the columns of all windows fit: one product, no sums.
+    """Return the gradient of a weight if the columns of all windows fit: one product, no sums.
 
-    For 512 channels at 2x2 and 8 images 2.1 ms, where adding up a product for each row of taps took
-    14 ms; PyTorch takes 5.5 ms.
+    For 512 channels at 2x2 and 8 images this takes 2.1 ms, adding up a product for each row of taps
+    14 ms, and PyTorch 5.5 ms.
     """
     groups, outputs, inputs, *kernel = shape
     images, sizes = len(array), grad.shape[2:]
@@ -434,7 +434,7 @@ def _gradient_of_columns(
 def _gradient_of_rows(
     array: ndarray, grad: ndarray, shape: Shape, stride: Shape, padding: Shape, dilation: Shape
 ) -> ndarray:
-    """The gradient of a weight with few taps and inputs: products for one tap would be too thin."""
+    """Return the gradient of a weight with few taps and inputs: one tap alone is too thin."""
     height, *inner = grad.shape[2:]
     rows = max(1, BLOCK // (math.prod(shape[2:]) * math.prod(inner)))
     total = np.zeros(shape, grad.dtype)
@@ -460,7 +460,7 @@ def _add_products(
     images, sizes = len(array), grad.shape[2:]
     _, groups, outputs, length = total.shape
     lengths = _reach(sizes, kernel, stride, dilation)
-    # Rows are sorted by their distance to a multiple of the stride, the phase: then those that a
+    # Rows are sorted by their distance to a multiple of the stride, the phase: then the rows that a
     # tap sees are neighbours.
     phases = min(stride[0], lengths[0])
     count = (kernel[0] - 1) * dilation[0] // stride[0] + sizes[0]
@@ -497,9 +497,9 @@ def _add_products(
 
 
 def _zeros(taps: int, groups: int, outputs: int, length: int, dtype: np.dtype) -> ndarray:
-    """For products of (outputs, places) with (length, places): the longer is the first in memory.
+    """Return zeros for products of (outputs, places) and (length, places), the longer one first.
 
-    BLAS takes up to a third less time for them than for the others.
+    BLAS takes up to a third less time in that order.
     """
     if length > outputs:
         return np.zeros((taps, groups, length, outputs), dtype).swapaxes(2, 3)
@@ -533,7 +533,7 @@ def _pointwise_gradient(array: ndarray, grad: ndarray, shape: Shape, stride: Sha
 
 
 def sum_of_channels(grad: ndarray) -> ndarray:
-    """The sum of all that belongs to a channel: the gradient of a bias."""
+    """Return the sum of all that belongs to a channel: the gradient of a bias."""
     images, channels = grad.shape[:2]
     places = math.prod(grad.shape[2:])
     sums = grad.reshape(images * channels, places).dot(np.ones(places, grad.dtype))

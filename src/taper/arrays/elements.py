@@ -19,14 +19,14 @@ FLOAT64 = np.dtype(np.float64)
 INT64 = np.dtype(np.int64)
 LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
-# 0-d arrays, since NumPy takes 0.5 us longer for a Python number.  As float32 they leave float32,
-# float64 and complex as they are.
+# 0-d arrays, since NumPy takes 0.5 us longer for a Python number.  Being float32, they do not
+# change the dtype of float32, float64 and complex results.
 ZERO = np.array(0.0, np.float32)
 HALF = np.array(0.5, np.float32)
 ONE = np.array(1.0, np.float32)
 TWO = np.array(2.0, np.float32)
 
-# Bit patterns to select with: multiplying by a mask of 0 and 1 is exact also for inf and nan.
+# Integers as wide as the elements: multiplying bit patterns by 0 or 1 is exact for inf and nan too.
 _BITS = {
     np.dtype(np.float32): np.dtype(np.int32),
     np.dtype(np.float64): np.dtype(np.int64),
@@ -43,7 +43,7 @@ _negative, _exp, _add, _reciprocal = np.negative, np.exp, np.add, np.reciprocal
 
 
 def logistic(values: Any) -> Any:
-    """1 / (1 + exp(-x)), natively or in four calls and one new array."""
+    """Return 1 / (1 + exp(-x)), natively or in four calls and one new array."""
     if (found := _native_logistic(values)) is not None:
         return found
     result = _negative(values)
@@ -55,14 +55,14 @@ def logistic(values: Any) -> Any:
 
 
 def zero_of(dtype: np.dtype) -> ndarray:
-    """Zero as a 0-d array of a dtype."""
+    """Return zero as a 0-d array of a dtype."""
     return ZERO if dtype is FLOAT32 else np.zeros((), dtype)
 
 
 def masked(values: Any, mask: Any) -> Any:
-    """The values where the mask holds, else zero.
+    """Return the values where the mask holds, else zero.
 
-    `np.where` takes 5.4 ms for a million elements with a random mask, this 0.5.
+    For a million elements with a random mask this takes 0.5 ms, `np.where` 5.4.
     """
     bits = _BITS.get(values.dtype) if mask.size > _FEW else None
     if bits is None or values.shape != mask.shape:
@@ -71,7 +71,7 @@ def masked(values: Any, mask: Any) -> Any:
 
 
 def select(mask: Any, first: Any, second: Any) -> Any:
-    """`first` where the mask holds, else `second`; both of one dtype."""
+    """Return `first` where the mask holds, else `second`; both have the same dtype."""
     if native is not None and (found := native.select(mask, first, second)) is not None:
         return found
     bits = _BITS.get(first.dtype) if mask.size > _FEW else None
@@ -86,9 +86,9 @@ def select(mask: Any, first: Any, second: Any) -> Any:
 
 
 def in_blocks(function: Callable[..., ndarray], *arrays: ndarray) -> ndarray:
-    """A function of equally shaped arrays, block by block: intermediate values stay in the cache.
+    """Apply a function to equally shaped arrays block by block, so that values stay in the cache.
 
-    Saves half of the time for ten operations on a million elements.
+    This halves the time of ten operations on a million elements.
     """
     first = arrays[0]
     if first.size <= 2 * BLOCK or not all(each.flags.c_contiguous for each in arrays):

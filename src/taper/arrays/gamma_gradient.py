@@ -1,11 +1,11 @@
 """How a random number of the gamma or beta distribution moves with the distribution's parameters.
 
 Owns: the derivatives at a fixed probability, `-(d cdf / d parameter) / density`, on NumPy arrays of
-float64.  They have no closed form.  PyTorch approximates them in regions, each with its own series
-or formula, to about three digits and more, and so that gradients are PyTorch's these are the same
-ones: power series where the number is near the end of its range, saddle-point expansions where the
-parameters are large, and a rational function in the middle.  The coefficients of the rational
-functions and of the polynomial were found by fitting them to PyTorch's values.
+float64.  They have no closed form.  PyTorch approximates them to about three digits in regions,
+each with its own series or formula.  The same approximations are used here, so that gradients are
+PyTorch's: power series where the number is near the end of its range, saddle-point expansions where
+the parameters are large, and a rational function in the middle.  The coefficients of the rational
+functions and of the polynomial were fitted to PyTorch's values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _0_8, _0_9, _1_1, _0_1 = (float(np.float32(border)) for border in (0.8, 0.9, 1.1
 
 
 def standard_gamma_gradient(alpha: ndarray, x: ndarray) -> ndarray:
-    """The derivative of the gamma number `x` with respect to its concentration `alpha`."""
+    """Return the derivative of the gamma number `x` with respect to its concentration `alpha`."""
     series = x < _0_8
     large = ~series & (alpha > 8.0)
     near = large & (x >= _0_9 * alpha) & (x <= _1_1 * alpha)
@@ -36,9 +36,9 @@ def standard_gamma_gradient(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def dirichlet_gradient(x: ndarray, alpha: ndarray, total: ndarray) -> ndarray:
-    """The derivative of the beta number `x` with respect to `alpha`, divided by `1 - x`.
+    """Return the derivative of the beta number `x` with respect to `alpha`, divided by `1 - x`.
 
-    `total` is the sum of both parameters, of which the other one is fixed.
+    `total` is the sum of both parameters; the other parameter is fixed.
     """
     beta = total - alpha
     boundary = total * x * (1.0 - x)
@@ -79,7 +79,7 @@ def _zero_for_nan(values: ndarray) -> ndarray:
 
 
 def _gamma_series(alpha: ndarray, x: ndarray) -> ndarray:
-    """The power series of the cumulative distribution at zero, to the fifth power."""
+    """Return the power series of the cumulative distribution at zero, to the fifth power."""
     factor = np.ones_like(x)
     denominator = alpha
     sums, squares = 1.0 / denominator, 1.0 / denominator**2
@@ -95,7 +95,7 @@ def _gamma_series(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def _gamma_near_mean(alpha: ndarray, x: ndarray) -> ndarray:
-    """The saddle-point formula as a Taylor expansion, where its terms would cancel."""
+    """Return the saddle-point formula as a Taylor expansion, where its terms would cancel."""
     stirling = 1.0 + 24.0 * alpha * (1.0 + 12.0 * alpha)
     expansion = (
         1440.0 * alpha * alpha
@@ -107,7 +107,7 @@ def _gamma_near_mean(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def _gamma_large(alpha: ndarray, x: ndarray) -> ndarray:
-    """Rice's saddle-point expansion of the cumulative distribution, differentiated."""
+    """Return Rice's saddle-point expansion of the cumulative distribution, differentiated."""
     root = np.sqrt(8.0 * alpha)
     distance = (x - alpha - alpha * np.log(x / alpha)) ** -1.5
     sign = np.where(x < alpha, -1.0, 1.0)
@@ -140,7 +140,7 @@ def _gamma_rational(alpha: ndarray, x: ndarray) -> ndarray:
 
 
 def _polynomial(coefficients: ndarray, *variables: ndarray) -> ndarray:
-    """The sum of `coefficients[i, j, ...]` times the powers `i, j, ...` of the variables."""
+    """Return the sum of `coefficients[i, j, ...]` times the powers `i, j, ...` of the variables."""
     if not variables:
         return coefficients
     total: ndarray = np.zeros(())
@@ -153,7 +153,7 @@ def _polynomial(coefficients: ndarray, *variables: ndarray) -> ndarray:
 
 
 def _beta_left(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The power series of the cumulative distribution at zero, to the tenth power."""
+    """Return the power series of the cumulative distribution at zero, to the tenth power."""
     common = digamma(alpha) - digamma(alpha + beta) - np.log(x)
     factor = np.ones_like(x)
     series = 1.0 / alpha * (common + 1.0 / alpha)
@@ -165,7 +165,7 @@ def _beta_left(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
 
 
 def _beta_right(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The same at one, to the eighth power, where `alpha` is in the exponent of the series."""
+    """Return the series at one, to the eighth power, where `alpha` is in its exponent."""
     rest = 1.0 - x
     common = digamma(alpha + beta) - digamma(alpha)
     factor, product, slope = np.ones_like(x), np.ones_like(x), np.zeros_like(x)
@@ -179,7 +179,7 @@ def _beta_right(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
 
 
 def _beta_near_mean(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The saddle-point formula as a Taylor expansion, where its terms would cancel."""
+    """Return the saddle-point formula as a Taylor expansion, where its terms would cancel."""
     rest = 1.0 - x
     expansion = alpha * 8.0 * (135.0 * beta - 11.0) * rest
     expansion = alpha * (expansion + beta * (453.0 - 455.0 * x + 1620.0 * beta * rest))
@@ -193,7 +193,7 @@ def _beta_near_mean(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
 
 
 def _beta_large(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """The saddle-point expansion of the cumulative distribution, differentiated."""
+    """Return the saddle-point expansion of the cumulative distribution, differentiated."""
     total = alpha + beta
     offset = alpha * (x - 1.0) + beta * x
     slope = 2.0 * alpha**2 * (x - 1.0) + alpha * beta * (x - 1.0) - x * beta**2
@@ -254,7 +254,7 @@ _BETA_BELOW = np.array(
 
 
 def _beta_rational(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
-    """What the formula for small parameters gives, times a rational function."""
+    """Return what the formula for small parameters gives, times a rational function."""
     total = alpha + beta
     first = np.log(x)
     second = np.log(alpha) - first

@@ -1,7 +1,7 @@
 """Sampling at arbitrary places: which elements a place is made of, and with what weights.
 
 Owns: coordinates, borders and weights of `grid_sample` for any number of dimensions, and the sums
-over the neighbours of all places at once.  Knows arrays; the operators are in `grid`.
+over the neighbours of all places at once.  Knows arrays; the operators are in `ops`.
 
 An array (N, C, H, W) is seen as rows: one of C numbers for each place of each sample, and a last
 row of zeros that stands for everything outside.
@@ -43,10 +43,10 @@ class Axis(NamedTuple):
 
 
 def unnormalised(coordinate: ndarray, size: int, align_corners: bool, fused: bool) -> ndarray:
-    """A coordinate from -1 to 1 as a place from 0 to size - 1, or around that.
+    """Return a coordinate from -1 to 1 as a place from 0 to size - 1, or around that.
 
     At the identity the last bit decides between which pixels a place lies.  For pictures PyTorch
-    rounds product and difference once (`fused`), for volumes each.
+    rounds product and difference together (`fused`), for volumes each of them.
     """
     if align_corners:
         return ((coordinate + 1) / 2 * (size - 1)).astype(coordinate.dtype)
@@ -56,7 +56,7 @@ def unnormalised(coordinate: ndarray, size: int, align_corners: bool, fused: boo
 
 
 def speed(size: int, align_corners: bool) -> float:
-    """How fast a place moves with its coordinate."""
+    """Return how fast a place moves with its coordinate."""
     return (size - 1) / 2 if align_corners else size / 2
 
 
@@ -65,7 +65,7 @@ def _clipped(place: ndarray, size: int) -> ndarray:
 
 
 def _reflected(place: ndarray, size: int, align_corners: bool) -> tuple[ndarray, ndarray]:
-    """Places mirrored at the borders until they are inside, and in which direction they run."""
+    """Mirror places at the borders until they are inside; also return their direction."""
     low = 0.0 if align_corners else -0.5
     span = float(size - 1 if align_corners else size)
     if span == 0:
@@ -81,7 +81,7 @@ def _reflected(place: ndarray, size: int, align_corners: bool) -> tuple[ndarray,
 
 
 def _padded(place: ndarray, size: int, padding: int, align_corners: bool) -> tuple[ndarray, Any]:
-    """Places led back inside, and how fast they move with the original ones."""
+    """Lead places back inside; also return how fast they move with the original ones."""
     moving: Any = 1
     if padding == REFLECTION:
         place, moving = _reflected(place, size, align_corners)
@@ -99,7 +99,7 @@ def axis_of(
     padding: int,
     align_corners: bool,
 ) -> Axis:
-    """The places that coordinates mean along one dimension."""
+    """Return the places that coordinates mean along one dimension."""
     place = unnormalised(coordinate, size, align_corners, fused)
     factor: Any = speed(size, align_corners)
     if interpolation == BICUBIC:
@@ -126,7 +126,7 @@ def _axis(share: ndarray, factor: Any, places: list[ndarray], size: int) -> Axis
 
 
 def axes_of(grid: ndarray, sizes: Shape, *settings: Any) -> list[Axis]:
-    """The places that a grid means along each dimension; its last coordinate is the first one."""
+    """Return the places that a grid means along each dimension; its coordinates are reversed."""
     flat = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), grid.shape[-1])
     rank = len(sizes)
     return [
@@ -139,7 +139,7 @@ def axes_of(grid: ndarray, sizes: Shape, *settings: Any) -> list[Axis]:
 
 
 def weights_of(share: Any, interpolation: int) -> list[tuple[Any, Any, Any]]:
-    """For each neighbour its weight, with first and second derivatives; on arrays or Tensors."""
+    """Return each neighbour's weight with its two derivatives, as arrays or Tensors."""
     if interpolation == NEAREST:
         return [(1, 0, 0)]
     if interpolation == BILINEAR:
@@ -168,7 +168,7 @@ def _outer(x: Any) -> tuple[Any, Any, Any]:
 
 
 def product(factors: list[Any]) -> Any:
-    """The product of the weights along all dimensions."""
+    """Return the product of the weights along all dimensions."""
     total = factors[0]
     for each in factors[1:]:
         total = total * each
@@ -179,7 +179,7 @@ def product(factors: list[Any]) -> Any:
 
 
 def rows_of(array: ndarray) -> ndarray:
-    """An array (N, C, ...) as rows of channels, with a row of zeros behind them."""
+    """Return an array (N, C, ...) as rows of channels, with a row of zeros behind them."""
     samples, channels = array.shape[:2]
     size = math.prod(array.shape[2:])
     rows = np.zeros((samples * size + 1, channels), array.dtype)
@@ -189,7 +189,7 @@ def rows_of(array: ndarray) -> ndarray:
 
 
 def from_rows(rows: ndarray, shape: Shape) -> ndarray:
-    """Rows of channels as an array (N, C, ...)."""
+    """Return rows of channels as an array (N, C, ...)."""
     samples, channels, size = *shape[:2], math.prod(shape[2:])
     blocks = rows[: samples * size].reshape(samples, size, channels)
     return np.ascontiguousarray(blocks.swapaxes(1, 2)).reshape(shape)
@@ -198,7 +198,7 @@ def from_rows(rows: ndarray, shape: Shape) -> ndarray:
 def combinations(
     axes: list[Axis], sizes: Shape
 ) -> Iterator[tuple[tuple[int, ...], ndarray, ndarray]]:
-    """For each combination of neighbours: which ones, their places in the plane, if they exist."""
+    """Yield each combination of neighbours: which ones, their places, and if they exist."""
     for taps in itertools.product(*[range(len(axis.numbers)) for axis in axes]):
         number: Any = 0
         inside: Any = True
@@ -209,7 +209,7 @@ def combinations(
 
 
 def neighbours(axes: list[Axis], sizes: Shape) -> Iterator[tuple[tuple[int, ...], ndarray]]:
-    """For each combination of neighbours: which one along each dimension, and the row numbers."""
+    """Yield each combination of neighbours: which ones, and the row numbers."""
     samples = axes[0].share.shape[0]
     size = math.prod(sizes)
     starts = np.arange(0, samples * size, size).reshape(-1, 1)
@@ -218,7 +218,7 @@ def neighbours(axes: list[Axis], sizes: Shape) -> Iterator[tuple[tuple[int, ...]
 
 
 def sampled(array: ndarray, grid: ndarray, interpolation: int, *settings: Any) -> ndarray:
-    """The array at the places of a grid."""
+    """Return the array at the places of a grid."""
     sizes = array.shape[2:]
     axes = axes_of(grid, sizes, interpolation, *settings)
     weights = [weights_of(axis.share, interpolation) for axis in axes]
@@ -247,7 +247,7 @@ def sampled_backward(
     align_corners: bool,
     wanted: tuple[bool, bool],
 ) -> tuple[ndarray, ndarray]:
-    """The gradients of array and grid; what is not wanted is an empty array."""
+    """Return the gradients of array and grid; an unwanted one is an empty array."""
     sizes, channels = array.shape[2:], array.shape[1]
     axes = axes_of(grid, sizes, interpolation, padding, align_corners)
     weights = [weights_of(axis.share, interpolation) for axis in axes]

@@ -12,14 +12,14 @@ from taper.arrays.chebyshev import in_double
 
 _PRECISION = 2.0**-53
 _MOST_STEPS = 100_000  # the series need about five times the root of the largest parameter
-_NEAR = 1.1  # up to here the complement has a series of its own
+_NEAR = 1.1  # up to here the upper function has a series of its own
 
 
 # --- incomplete gamma functions --------------------------------------------------------------
 
 
 def _front(a: ndarray, x: ndarray) -> ndarray:
-    """x**a exp(-x) / gamma(a); for large a by the distance from the peak, which is exact."""
+    """Return x**a exp(-x) / gamma(a); for large a by the distance from the peak, which is exact."""
     direct = np.exp(a * np.log(x) - x - special_functions.lgamma(a))
     large = np.maximum(a, 20.0)
     away = (x - large) / large
@@ -31,7 +31,7 @@ def _front(a: ndarray, x: ndarray) -> ndarray:
 
 
 def _lower_series(a: ndarray, x: ndarray) -> ndarray:
-    """The lower function for x below a + 1: the sum of x**k / (a (a + 1) ... (a + k))."""
+    """Return the lower function for x below a + 1: the sum of x**k / (a (a + 1) ... (a + k))."""
     term = 1 / a
     total = term.copy()
     divisor = a.copy()
@@ -45,7 +45,7 @@ def _lower_series(a: ndarray, x: ndarray) -> ndarray:
 
 
 def _upper_fraction(a: ndarray, x: ndarray) -> ndarray:
-    """The upper function for x above a + 1: a continued fraction, by the method of Lentz."""
+    """Return the upper function for x above a + 1: a continued fraction, by the method of Lentz."""
     step = x + 1 - a
     ratio = 1 / np.full_like(x, 1e-300)
     inverse = 1 / step
@@ -63,7 +63,7 @@ def _upper_fraction(a: ndarray, x: ndarray) -> ndarray:
 
 
 def _upper_series(a: ndarray, x: ndarray) -> ndarray:
-    """The upper function for small x, where one minus the lower one would be rounded away."""
+    """Return the upper function for small x, where one minus the lower one loses all digits."""
     term = np.ones_like(x)
     total = np.zeros_like(x)
     for number in range(1, _MOST_STEPS):
@@ -78,7 +78,7 @@ def _upper_series(a: ndarray, x: ndarray) -> ndarray:
 
 
 def _both(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
-    """The lower and the upper function; each is computed where it is the smaller one."""
+    """Return the lower and the upper function; each is computed where it is the smaller one."""
     lower, upper = np.full_like(a, np.nan), np.full_like(a, np.nan)
     usual = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     near = usual & (x <= _NEAR) & (a < x + 0.5)
@@ -108,18 +108,18 @@ def _upper(a: ndarray, x: ndarray) -> ndarray:
 
 
 def igamma(a: ndarray, x: ndarray) -> ndarray:
-    """The regularised lower incomplete gamma function."""
+    """Return the regularised lower incomplete gamma function."""
     return in_double(_lower, *np.broadcast_arrays(a, x))
 
 
 def igammac(a: ndarray, x: ndarray) -> ndarray:
-    """The regularised upper incomplete gamma function."""
+    """Return the regularised upper incomplete gamma function."""
     return in_double(_upper, *np.broadcast_arrays(a, x))
 
 
 # --- zeta ------------------------------------------------------------------------------------
 
-_DIRECT = 12  # terms that are added one by one
+_DIRECT = 12  # terms that are added directly
 # The Bernoulli numbers B2, B4 ... over the factorials of 2, 4 ...
 _BERNOULLI = [
     1 / 6 / 2,
@@ -136,7 +136,7 @@ _BERNOULLI = [
 
 
 def _zeta(s: ndarray, q: ndarray) -> ndarray:
-    """The sum of (q + k)**-s over k = 0, 1 ..., by Euler and Maclaurin."""
+    """Return the sum of (q + k)**-s over k = 0, 1 ..., by Euler and Maclaurin."""
     lowest = float(np.where(np.isfinite(q), q, 0.0).min(initial=0.0))
     count = _DIRECT + min(int(max(0.0, -lowest)), 10_000)
     total = np.zeros_like(s)
@@ -162,5 +162,5 @@ def _or_nan(mask: ndarray, values: ndarray) -> ndarray:
 
 
 def zeta(s: ndarray, q: ndarray) -> ndarray:
-    """The zeta function of Hurwitz."""
+    """Return the zeta function of Hurwitz."""
     return in_double(_zeta, *np.broadcast_arrays(s, q))

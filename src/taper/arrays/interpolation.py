@@ -1,8 +1,8 @@
 """Which elements an interpolated one is made of, along one dimension, and with what weights.
 
 Owns: the maps for `ops.image`: nearest, linear, cubic, and those that smooth before they shrink.
-Knows numbers and `Resampling` only.  Positions are computed in the precision that PyTorch uses,
-since rounding decides which of two neighbours is the nearest.
+Knows numbers and `Resampling` only.  Positions are computed in PyTorch's precision, since rounding
+decides which of two neighbours is the nearest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CUBIC, SMOOTH_CUBIC = -0.75, -0.5
 
 
 def distance(length: int, count: int, align_corners: bool, scale: float | None, dtype: type) -> Any:
-    """How far apart in the source the places of two neighbours of the result are."""
+    """Return how far apart in the source two neighbours of the result are."""
     if align_corners:
         return dtype((length - 1) / (count - 1)) if count > 1 else dtype(0)
     if scale is not None and scale > 0:
@@ -30,17 +30,17 @@ def distance(length: int, count: int, align_corners: bool, scale: float | None, 
 
 
 def _positions(length: int, count: int, align_corners: bool, scale: Any, dtype: type) -> ndarray:
-    """Where in the source each element of the result lies."""
+    """Return where in the source each element of the result lies."""
     step = distance(length, count, align_corners, scale, dtype)
     if align_corners:
         return np.asarray(step * np.arange(count, dtype=dtype))
-    # Rounded once, as by PyTorch's fused multiply-add: the difference is seen in weights.
+    # Rounded once, as by PyTorch's fused multiply-add: the weights show the difference.
     return np.asarray(float(step) * (np.arange(count) + 0.5) - 0.5).astype(dtype)
 
 
 @lru_cache(maxsize=64)
 def nearest(length: int, count: int, scale: float | None, exact: bool) -> Resampling:
-    """Each element is a copy of the nearest one; `exact` measures from the middle of elements."""
+    """Map each element to a copy of the nearest one; `exact` measures from the middle."""
     step = distance(length, count, False, scale, np.float32)
     numbers = np.arange(count, dtype=np.float32)
     places = np.floor((numbers + np.float32(0.5)) * step if exact else numbers * step)
@@ -52,7 +52,7 @@ def nearest(length: int, count: int, scale: float | None, exact: bool) -> Resamp
 def linear(
     length: int, count: int, align_corners: bool, scale: float | None, kind: str
 ) -> Resampling:
-    """Each element lies on the line between its two neighbours."""
+    """Map each element to the line between its two neighbours."""
     dtype = np.dtype(kind).type
     targets = np.arange(count)
     if length == count:
@@ -72,7 +72,7 @@ def linear(
 
 
 def cubic_weights(share: Any, overshoot: float) -> list[Any]:
-    """The weights of the four elements around a place that is `share` behind the second."""
+    """Return the weights of the four elements around a place that is `share` behind the second."""
     a = overshoot
     rest = 1 - share
     return [
@@ -95,7 +95,7 @@ def _far(x: Any, a: float) -> Any:
 def cubic(
     length: int, count: int, align_corners: bool, scale: float | None, kind: str
 ) -> Resampling:
-    """Each element lies on a cubic curve through its four neighbours."""
+    """Map each element to a cubic curve through its four neighbours."""
     dtype = np.dtype(kind).type
     positions = _positions(length, count, align_corners, scale, dtype)
     left = np.floor(positions)
@@ -113,19 +113,19 @@ def cubic(
 
 
 def triangle(x: ndarray) -> ndarray:
-    """The filter of linear interpolation."""
+    """Return the filter of linear interpolation."""
     return np.maximum(1 - np.abs(x), 0)
 
 
 def cubic_filter(x: ndarray) -> ndarray:
-    """The filter of cubic interpolation."""
+    """Return the filter of cubic interpolation."""
     x = np.abs(x)
     a = SMOOTH_CUBIC
     return np.where(x < 1, _near(x, a), np.where(x < 2, _far(x, a), 0))
 
 
 def lanczos_filter(x: ndarray) -> ndarray:
-    """The filter of Lanczos interpolation with three lobes."""
+    """Return the filter of Lanczos interpolation with three lobes."""
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
@@ -139,7 +139,7 @@ FILTERS: dict[str, tuple[Callable[[ndarray], ndarray], int]] = {
 def smoothing_weights(
     filter_name: str, length: int, count: int, align_corners: bool, scale: float | None, dtype: type
 ) -> tuple[ndarray, ndarray, ndarray]:
-    """First source, number of sources, and weights (a row for each target, zero at its end)."""
+    """Return the first source, the number of sources, and a row of weights for each target."""
     function, width = FILTERS[filter_name]
     step = distance(length, count, align_corners, scale, dtype)
     stretch = max(step, dtype(1))  # wider than the filter itself where the array shrinks
@@ -160,7 +160,7 @@ def smoothing_weights(
 def smoothed(
     filter_name: str, length: int, count: int, align_corners: bool, scale: float | None, kind: str
 ) -> Resampling:
-    """Each element is an average of all that it stands for, weighted by a filter."""
+    """Map each element to the average of all that it stands for, weighted by a filter."""
     dtype = np.dtype(kind).type
     first, sizes, weights = smoothing_weights(
         filter_name, length, count, align_corners, scale, dtype

@@ -1,7 +1,7 @@
-"""What LAPACK does and NumPy does not show, on arrays: LU with pivots, triangular systems, LDL.
+"""What LAPACK does and NumPy does not offer, on arrays: LU with pivots, triangular systems, LDL.
 
 Owns: algorithms, vectorised over stacks of matrices, and the layout of results (by columns, as
-LAPACK leaves them).  Knows no operators and no Tensors.  What divides by zero gives inf or nan.
+LAPACK leaves them).  Knows no operators and no Tensors.  Dividing by zero gives inf or nan.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from numpy import ndarray
 from taper.arrays.layouts import laid_out
 from taper.arrays.strides import row_major
 
-_PANEL = 16  # columns that are eliminated one by one, others by products
+_PANEL = 16  # columns that are eliminated one by one; the others by products
 _LEAF = 64  # rows up to which LAPACK's general solver is as fast as splitting the triangle
 
 
 def by_columns(matrices: ndarray) -> ndarray:
-    """The matrices with their columns in one piece, as LAPACK returns them."""
+    """Return the matrices with their columns in one piece, as LAPACK returns them."""
     turned = matrices.swapaxes(-1, -2)
     return laid_out(turned, row_major(turned.shape)).swapaxes(-1, -2)
 
 
 def adjoint(matrices: ndarray) -> ndarray:
-    """The conjugate transpose of each matrix."""
+    """Return the conjugate transpose of each matrix."""
     turned = matrices.swapaxes(-1, -2)
     return turned.conj() if matrices.dtype.kind == "c" else turned
 
 
 def magnitude(values: ndarray) -> ndarray:
-    """What LAPACK compares when it looks for a pivot: |re| + |im|."""
+    """Return what LAPACK compares when it looks for a pivot: |re| + |im|."""
     if values.dtype.kind == "c":
         return np.abs(values.real) + np.abs(values.imag)
     return np.abs(values)
 
 
 def identity(shape: tuple[int, ...], dtype: Any) -> ndarray:
-    """A stack of identity matrices, cut or padded with zeros to `shape`."""
+    """Return a stack of identity matrices, cut or padded with zeros to `shape`."""
     result = np.zeros(shape, dtype)
     result[..., range(min(shape[-2:])), range(min(shape[-2:]))] = 1
     return result
@@ -49,11 +49,11 @@ def identity(shape: tuple[int, ...], dtype: Any) -> ndarray:
 
 
 def lu_factor(matrices: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """LU of each matrix: both triangles in one array, LAPACK's pivots from 1, and `info`.
+    """Factor each matrix into L and U in one array, with LAPACK's pivots from 1, and `info`.
 
-    The pivot is the first largest element of its column.  `info` is the number of the first zero
-    on the diagonal of U, 0 if there is none.  The work is done on the transposes: a column of a
-    matrix is then in one piece.
+    The pivot is the first largest element of its column.  `info` is the number of the first zero on
+    the diagonal of U, 0 if there is none.  The work is done on the transposes, in which a column of
+    the matrix lies in one piece.
     """
     *lead, rows, columns = matrices.shape
     turned = matrices.swapaxes(-1, -2)
@@ -72,7 +72,7 @@ def lu_factor(matrices: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 
 def _factor_columns(work: ndarray, start: int, stop: int, pivots: ndarray, info: ndarray) -> None:
-    """The LU of some columns: of half of them, then of the rest without its part in those."""
+    """Factor some columns: one half, then the rest after eliminating the first half from it."""
     if stop - start <= _PANEL:
         eliminate = _eliminate_alone if len(work) == 1 else _eliminate
         for step in range(start, stop):
@@ -86,7 +86,7 @@ def _factor_columns(work: ndarray, start: int, stop: int, pivots: ndarray, info:
 
 
 def _eliminate_from(right: ndarray, work: ndarray, start: int, stop: int, pivots: ndarray) -> None:
-    """Other columns lose their part in the columns from `start` to `stop`, which are factored."""
+    """Eliminate the factored columns from `start` to `stop` from other columns."""
     _exchange(right, start, stop, pivots)
     corner = work[:, start:stop, start:stop].swapaxes(-1, -2)
     top = right[:, :, start:stop].swapaxes(-1, -2)
@@ -96,7 +96,7 @@ def _eliminate_from(right: ndarray, work: ndarray, start: int, stop: int, pivots
 
 
 def _exchange(columns: ndarray, start: int, stop: int, pivots: ndarray) -> None:
-    """The row exchanges of some steps, all at once."""
+    """Do the row exchanges of some steps, all at once."""
     order = permutation(pivots[:, start:stop] - start, columns.shape[2] - start)
     part = columns[:, :, start:]
     if len(columns) == 1:
@@ -106,7 +106,7 @@ def _exchange(columns: ndarray, start: int, stop: int, pivots: ndarray) -> None:
 
 
 def _eliminate(panel: ndarray, nr: int, step: int, pivots: ndarray, info: ndarray) -> None:
-    """One step of the elimination: the rows below lose their part of column `nr` of the panel."""
+    """Do one step of the elimination: subtract column `nr` of the panel from the rows below."""
     place = magnitude(panel[:, nr, step:]).argmax(1) + step
     pivots[:, step] = place + 1
     if (place != step).any():
@@ -126,7 +126,7 @@ def _eliminate(panel: ndarray, nr: int, step: int, pivots: ndarray, info: ndarra
 
 
 def _eliminate_alone(panels: ndarray, nr: int, step: int, pivots: ndarray, info: ndarray) -> None:
-    """`_eliminate` for a single matrix, in half of the time."""
+    """Do the work of `_eliminate` for a single matrix, in half of the time."""
     panel = panels[0]
     place = int(magnitude(panel[nr, step:]).argmax()) + step
     pivots[0, step] = place + 1
@@ -145,7 +145,7 @@ def _eliminate_alone(panels: ndarray, nr: int, step: int, pivots: ndarray, info:
 
 
 def permutation(pivots: ndarray, rows: int) -> ndarray:
-    """The order in which the row exchanges of LAPACK's pivots leave the rows."""
+    """Return the order in which the row exchanges of LAPACK's pivots leave the rows."""
     lead = pivots.shape[:-1]
     if math.prod(lead) == 1:
         alone = list(range(rows))
@@ -164,13 +164,13 @@ def permutation(pivots: ndarray, rows: int) -> ndarray:
 
 
 def permutation_matrix(pivots: ndarray, rows: int, dtype: Any) -> ndarray:
-    """P of A = P L U."""
+    """Return P of A = P L U."""
     order = permutation(pivots, rows)
     return (order[..., None, :] == np.arange(rows)[:, None]).astype(dtype)
 
 
 def is_odd(pivots: ndarray) -> ndarray:
-    """Whether the exchanges are an odd permutation."""
+    """Return whether the exchanges are an odd permutation."""
     moved = pivots != np.arange(1, pivots.shape[-1] + 1)
     return np.count_nonzero(moved, axis=-1) % 2 == 1
 
@@ -178,7 +178,7 @@ def is_odd(pivots: ndarray) -> ndarray:
 def lu_solve(
     factors: ndarray, pivots: ndarray, right: ndarray, left: bool = True, adjoint_of: bool = False
 ) -> ndarray:
-    """X of A X = B (`left`) or X A = B, for A or its adjoint, from the LU of A."""
+    """Return X of A X = B (`left`) or X A = B, for A or its adjoint, from the LU of A."""
     if not left:
         return adjoint(lu_solve(factors, pivots, adjoint(right), True, not adjoint_of))
     order = permutation(pivots, factors.shape[-1])
@@ -192,7 +192,7 @@ def lu_solve(
 
 
 def _reordered(rows: ndarray, order: ndarray) -> ndarray:
-    """The rows of each matrix in another order; the stacks broadcast."""
+    """Return the rows of each matrix in another order; the stacks broadcast."""
     if order.ndim == 1:
         return rows[..., order, :]
     batch = np.broadcast_shapes(order.shape[:-1], rows.shape[:-2])
@@ -204,7 +204,7 @@ def _reordered(rows: ndarray, order: ndarray) -> ndarray:
 
 
 def solve_triangular(matrices: ndarray, right: ndarray, upper: bool, unit: bool) -> ndarray:
-    """X of A X = B, where only one triangle of A is read; `unit` takes its diagonal for ones.
+    """Return X of A X = B; only one triangle of A is read, and `unit` takes its diagonal for ones.
 
     Large systems are split, so that most of the work is products.  Small ones go to LAPACK's
     general solver, for which an upper triangle is already factored.
@@ -238,7 +238,7 @@ def _solve_small(matrices: ndarray, right: ndarray, upper: bool, unit: bool) -> 
 
 
 def _substitute(triangle: ndarray, right: ndarray, upper: bool) -> ndarray:
-    """Row by row, with the infinities that zeros on the diagonal lead to."""
+    """Solve row by row; zeros on the diagonal give infinities."""
     batch = np.broadcast_shapes(triangle.shape[:-2], right.shape[:-2])
     result = np.array(np.broadcast_to(right, (*batch, *right.shape[-2:])))
     size = triangle.shape[-1]
@@ -254,10 +254,10 @@ def _substitute(triangle: ndarray, right: ndarray, upper: bool) -> ndarray:
 
 
 def cholesky(matrices: ndarray) -> tuple[ndarray, ndarray]:
-    """The lower factor of each matrix, of which the lower triangle is read, and `info`.
+    """Return the lower factor of each matrix, of which the lower triangle is read, and `info`.
 
-    `info` is the order of the first leading minor that is not positive-definite, or 0; what then
-    is in the factor is what LAPACK's unblocked algorithm leaves there.
+    `info` is the order of the first leading minor that is not positive-definite, or 0.  If there is
+    one, the factor holds what LAPACK's unblocked algorithm leaves there.
     """
     info = np.zeros(matrices.shape[:-2], np.int32)
     if not matrices.size:
@@ -275,7 +275,7 @@ def cholesky(matrices: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def _cholesky_until_failure(work: ndarray) -> int:
-    """The factor of one matrix in place, column by column; the number of the column that fails."""
+    """Factor one matrix in place, column by column; return the number of the failing column."""
     for step in range(len(work)):
         done = work[step, :step].conj()
         corner = (work[step, step] - work[step, :step] @ done).real
@@ -292,7 +292,7 @@ def _cholesky_until_failure(work: ndarray) -> int:
 
 
 def reflector_vectors(vectors: ndarray) -> ndarray:
-    """The vectors of reflectors as `geqrf` stores them: below the diagonal, with a 1 on it."""
+    """Return the vectors of reflectors as `geqrf` stores them: below a diagonal of ones."""
     result = np.tril(vectors, -1)
     count = min(vectors.shape[-2:])
     result[..., range(count), range(count)] = 1
@@ -300,7 +300,7 @@ def reflector_vectors(vectors: ndarray) -> ndarray:
 
 
 def _compact(vectors: ndarray, scales: ndarray) -> ndarray:
-    """T of H_1 ... H_k = I - V T V^H."""
+    """Return T of H_1 ... H_k = I - V T V^H."""
     count = scales.shape[-1]
     inner = adjoint(vectors) @ vectors
     result = np.zeros_like(inner)
@@ -315,7 +315,7 @@ def _compact(vectors: ndarray, scales: ndarray) -> ndarray:
 def apply_reflectors(
     vectors: ndarray, scales: ndarray, target: ndarray, turned: bool = False
 ) -> ndarray:
-    """H_1 ... H_k X, or the adjoint of that product times X."""
+    """Return H_1 ... H_k X, or the adjoint of that product times X."""
     count = scales.shape[-1]
     vectors = reflector_vectors(vectors)[..., :count]
     compact = _compact(vectors, scales)

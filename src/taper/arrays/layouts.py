@@ -1,8 +1,8 @@
 """The layout of results in memory: PyTorch's, where NumPy would choose another one.
 
 Owns: the rules that an operator may declare (`@op(layout=...)`).  A kernel whose operands and
-results are all row-major is right as it is; else the rule is asked.  Knows ndarrays; must not know
-Tensor.
+results are all row-major is right already; otherwise the rule is asked.  Knows ndarrays; must not
+know Tensor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Rule = Callable[[Any, Sequence[Any]], Any]
 
 
 def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
-    """The kernel, with its results laid out as the rule says."""
+    """Return the kernel, with its results laid out as the rule says."""
     if native is not None:
         found: Callable[..., Any] = native.settled(kernel, rule)
         return found
@@ -49,10 +49,10 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
                 return result
         return rule(result, given)
 
-    def of_two(first: Any, second: Any) -> Any:  # a third of the time of `call`
+    def of_two(first: Any, second: Any) -> Any:  # takes a third of the time of `call`
         try:
             usual = in_rows(first) and in_rows(second)
-        except AttributeError:  # a number
+        except AttributeError:  # a Python number
             return call(first, second)
         result = kernel(first, second)
         return result if usual else rule(result, (first, second))
@@ -78,7 +78,7 @@ def _row_major(value: Any) -> bool:
 
 
 def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
-    """The order of dimensions of the operands; where they differ, the first decides."""
+    """Lay results out in the operands' order of dimensions; where it differs, the first's."""
     if isinstance(result, tuple | list):
         return type(result)([ELEMENTWISE(each, given) for each in result])
     if not isinstance(result, ndarray) or not result.ndim:
@@ -87,12 +87,12 @@ def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
 
 
 def FIRST(result: Any, given: Sequence[Any]) -> Any:
-    """The order of dimensions of the first operand alone."""
+    """Lay results out in the order of dimensions of the first operand alone."""
     return ELEMENTWISE(result, arrays_in(given)[:1])
 
 
 def PRESERVED(result: Any, given: Sequence[Any]) -> Any:
-    """As a copy of the first operand: its strides, where they are dense."""
+    """Lay results out as a copy of the first operand: its strides, where they are dense."""
     if isinstance(result, tuple | list):
         return type(result)([PRESERVED(each, given) for each in result])
     first = arrays_in(given)[0]
@@ -100,12 +100,12 @@ def PRESERVED(result: Any, given: Sequence[Any]) -> Any:
 
 
 def BY_KIND(result: Any, given: Sequence[Any]) -> Any:
-    """What an operator without a rule of its own declares; `opdef` puts another in its place."""
+    """Stand for the rule of an operator that declares none; `opdef` replaces it."""
     return result
 
 
 def ROW_MAJOR(result: Any, given: Sequence[Any]) -> Any:
-    """Row-major, whatever the operands are."""
+    """Lay results out row-major, whatever the operands are."""
     if isinstance(result, tuple | list):
         return type(result)([ROW_MAJOR(each, given) for each in result])
     return laid_out(result, row_major(result.shape)) if isinstance(result, ndarray) else result
@@ -116,7 +116,7 @@ def arrays_in(given: Sequence[Any]) -> list[ndarray]:
 
 
 def laid_out(array: ndarray, strides: tuple[int, ...]) -> ndarray:
-    """The array, or a copy of it that has the given strides, which are in elements."""
+    """Return the array, or a copy of it with the given strides, which count elements."""
     itemsize = array.itemsize
     if array.strides == tuple([step * itemsize for step in strides]):
         return array
@@ -126,9 +126,9 @@ def laid_out(array: ndarray, strides: tuple[int, ...]) -> ndarray:
 
 
 def laid_out_like(result: ndarray, *arrays: ndarray) -> ndarray:
-    """The result with the channels last in memory where one of the arrays has them, else row-major.
+    """Return the result with channels last if one of the arrays has them last, else row-major.
 
-    What PyTorch calls the suggested memory format.
+    PyTorch calls this the suggested memory format.
     """
     for each in arrays:
         if channels_are_last(each.shape, each.strides):
@@ -137,7 +137,7 @@ def laid_out_like(result: ndarray, *arrays: ndarray) -> ndarray:
 
 
 def suggested_format(array: ndarray) -> memory_format:
-    """The memory format that an array has by its strides."""
+    """Return the memory format that an array has by its strides."""
     if channels_are_last(array.shape, array.strides):
         return _CHANNELS_LAST[array.ndim]
     return contiguous_format
@@ -147,7 +147,7 @@ _CHANNELS_LAST = {4: channels_last, 5: channels_last_3d}
 
 
 def channels_are_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether the strides grow from the channels over width and height to the batch.
+    """Return whether the strides grow from the channels over width and height to the batch.
 
     As in PyTorch: gaps between the elements do not matter.
     """
@@ -158,13 +158,13 @@ def channels_are_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
         if shape[dim] == 0 or strides[dim] < least:
             return False
         if dim == 0 and least == strides[1]:
-            return False  # all but the batch are of length 1: counts as row-major
+            return False  # all but the batch have length 1: counts as row-major
         least = strides[dim] * shape[dim]
     return True
 
 
 def joint_strides(shape: tuple[int, ...], arrays: Sequence[ndarray]) -> tuple[int, ...]:
-    """The strides of an element-wise result of arrays that are broadcast to a shape."""
+    """Return the strides of an element-wise result of arrays that are broadcast to a shape."""
     if all([each.shape == shape for each in arrays]):
         if all([each.flags.c_contiguous for each in arrays]):
             return row_major(shape)
@@ -182,7 +182,7 @@ def _in_elements(array: ndarray) -> tuple[int, ...]:
 
 
 def _broadcast(array: ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of an array in a larger shape: 0 where it is repeated."""
+    """Return the strides of an array in a larger shape: 0 where it is repeated."""
     new = len(shape) - array.ndim
     pairs = zip(array.strides, array.shape, shape[new:], strict=True)
     return (0,) * new + tuple([0 if length != wanted else step for step, length, wanted in pairs])

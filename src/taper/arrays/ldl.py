@@ -14,11 +14,11 @@ from numpy import ndarray
 
 from taper.arrays.lapack import by_columns, magnitude
 
-_ALPHA = (1 + math.sqrt(17)) / 8  # bounds the growth of elements best
+_ALPHA = (1 + math.sqrt(17)) / 8  # the value that bounds the growth of elements best
 
 
 def ldl_factor(matrices: ndarray, hermitian: bool) -> tuple[ndarray, ndarray, ndarray]:
-    """L and D of each matrix in one array, the pivots, and the number of the first zero block."""
+    """Return L and D of each matrix in one array, the pivots, and the first zero block's number."""
     work = np.tril(matrices)
     pivots = np.zeros(matrices.shape[:-1], np.int32)
     info = np.zeros(matrices.shape[:-2], np.int32)
@@ -48,7 +48,7 @@ def _factor(work: ndarray, pivots: ndarray, hermitian: bool) -> int:
 
 
 def _choose(work: ndarray, step: int) -> tuple[int, int, bool]:
-    """The row to exchange with, the width of the block, and whether there is nothing to divide."""
+    """Return the row to exchange with, the width of the block, and whether all is zero."""
     corner = float(magnitude(work[step, step]))
     below = magnitude(work[step + 1 :, step])
     largest = float(below.max()) if below.size else 0.0
@@ -67,7 +67,7 @@ def _choose(work: ndarray, step: int) -> tuple[int, int, bool]:
 
 
 def _exchange(work: ndarray, step: int, last: int, place: int, hermitian: bool) -> None:
-    """Rows and columns `last` and `place` of the trailing matrix, of which the lower is kept."""
+    """Exchange rows and columns `last` and `place` of the trailing lower triangle."""
     work[place + 1 :, [last, place]] = work[place + 1 :, [place, last]]
     between = slice(last + 1, place)
     column, row = work[between, last].copy(), work[place, between].copy()
@@ -104,7 +104,7 @@ def _eliminate_two(work: ndarray, step: int, hermitian: bool) -> None:
 
 
 def _block(factors: ndarray, step: int, hermitian: bool) -> ndarray:
-    """The 2x2 block of D that begins at `step`."""
+    """Return the 2x2 block of D that begins at `step`."""
     first, second = factors[step, step], factors[step + 1, step + 1]
     if hermitian:
         first, second = first.real, second.real
@@ -113,7 +113,7 @@ def _block(factors: ndarray, step: int, hermitian: bool) -> ndarray:
 
 
 def ldl_solve(factors: ndarray, pivots: ndarray, right: ndarray, hermitian: bool) -> ndarray:
-    """X of A X = B from the LDL factors of A; the stacks broadcast."""
+    """Return X of A X = B from the LDL factors of A; the stacks broadcast."""
     batch = np.broadcast_shapes(factors.shape[:-2], right.shape[:-2])
     result = np.array(np.broadcast_to(right, (*batch, *right.shape[-2:])))
     factors = np.broadcast_to(factors, (*batch, *factors.shape[-2:]))
@@ -129,7 +129,7 @@ def _swap(rows: ndarray, one: int, other: int) -> None:
 
 
 def _solve(factors: ndarray, pivots: ndarray, right: ndarray, hermitian: bool) -> None:
-    """Forward through L and D, then back through the transpose of L."""
+    """Solve forward through L and D, then back through the transpose of L."""
     size = len(factors)
     starts: list[tuple[int, int]] = []
     step = 0

@@ -1,8 +1,8 @@
-"""The memory behind arrays: taking over somebody else's, and seeing all of one's own as bytes.
+"""The memory behind arrays: adopting foreign memory, and seeing a whole storage as bytes.
 
 PyTorch's storage begins where the memory it was given begins, while the `base` of a NumPy view
-leads back to the whole array it was cut from.  `adopt` puts an end to that chain.  Knows ndarrays;
-must not know Tensor.
+leads back to the whole array it was cut from.  `adopt` ends that chain.  Knows ndarrays; must not
+know Tensor.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Keeper:
 
 
 def bytes_at(owner: Any, address: int, nbytes: int, readonly: bool = False) -> np.ndarray:
-    """`nbytes` of memory as a flat array that keeps `owner` alive."""
+    """Return `nbytes` of memory as a flat array that keeps `owner` alive."""
     return np.asarray(Keeper(owner, address, nbytes, readonly))
 
 
 def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
-    """How many bytes lie between the first byte of an array and the last, ends included."""
+    """Return how many bytes lie between the first byte of an array and the last, ends included."""
     if 0 in shape:
         return 0
     steps = sum((length - 1) * step for length, step in zip(shape, strides, strict=True))
@@ -46,7 +46,7 @@ def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> i
 
 
 def adopt(array: np.ndarray) -> np.ndarray:
-    """A plain ndarray on the memory of `array` whose storage begins at its first element."""
+    """Return a plain ndarray on the memory of `array` whose storage begins at its first element."""
     if not array.size or (array.base is None and array.flags.forc):
         return array.view(np.ndarray)
     nbytes = extent(array.shape, array.strides, array.itemsize)
@@ -55,7 +55,7 @@ def adopt(array: np.ndarray) -> np.ndarray:
 
 
 def all_bytes(array: np.ndarray) -> np.ndarray:
-    """The whole storage that `array` lies in, as a flat array of bytes on the same memory."""
+    """Return the whole storage that `array` lies in, as a flat array of bytes on that memory."""
     owner = owner_of(array)
     if owner.ndim == 1 and owner.dtype == BYTE and owner.flags.c_contiguous:
         return owner
@@ -66,9 +66,10 @@ def all_bytes(array: np.ndarray) -> np.ndarray:
 def resized(
     array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """An array of another shape that begins where `array` does, and its elements that are new.
+    """Return an array of another shape that begins where `array` does, and its new elements.
 
-    It lies in the same storage, or in a larger copy if that is too small; `strides` count elements.
+    The result lies in the same storage, or in a larger copy if that is too small; `strides` count
+    elements.
     """
     memory = all_bytes(array)
     itemsize = array.itemsize
@@ -91,7 +92,7 @@ def on_bytes(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> np.ndarray:
-    """An array on flat bytes; `offset` and `strides` count elements."""
+    """Return an array on flat bytes; `offset` and `strides` count elements."""
     if 0 in shape:
         return np.empty(shape, dtype)
     steps = tuple([step * dtype.itemsize for step in strides])

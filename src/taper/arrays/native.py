@@ -1,8 +1,8 @@
 """The native module, where it could be built (D7): an accelerator, never a requirement.
 
-`native` is the compiled module, or None.  Whoever uses it has a twin in Python that gives the same
-results; with `TAPER_NATIVE=0` in the environment the twins run.  `onednn` is the library that
-computes convolutions for the native module, where it is installed.  Knows nobody.
+`native` is the compiled module, or None.  Each of its functions has a twin in Python that gives the
+same results; with `TAPER_NATIVE=0` in the environment the twins run.  `onednn` is the library
+that computes convolutions for the native module, where it is installed.  Imports nothing of taper.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ onednn = OneDNN()
 
 
 def _library_of_onednn() -> str | None:
-    """Where the wheel's list of files says that the library is.
+    """Return the place of the library, from the wheel's list of files.
 
     `importlib.metadata` would read the same list, but importing it takes 10 ms.
     """

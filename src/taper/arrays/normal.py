@@ -26,7 +26,7 @@ _ERFCX = _coefficients(
 # fmt: on
 
 _ROOT_HALF = math.sqrt(0.5)
-_TAIL = 0.1  # probabilities below it are inverted by their logarithm
+_TAIL = 0.1  # smaller probabilities are inverted through their logarithm
 _STEPS = 4
 
 
@@ -49,7 +49,7 @@ def _ndtri(p: ndarray) -> ndarray:
     if not (side < _TAIL).any():
         return middle
     logarithm = np.log(np.where(side > 0, side, 0.5))
-    # Newton's method for log_ndtr(x) = logarithm, from where the density alone would put it.
+    # Newton's method for log_ndtr(x) = logarithm, started where the density alone would put x.
     x = -np.sqrt(np.maximum(-2 * logarithm - np.log(np.maximum(-4 * math.pi * logarithm, 1.0)), 0))
     for _ in range(_STEPS):
         value = _log_ndtr(x)
@@ -62,15 +62,15 @@ def _ndtri(p: ndarray) -> ndarray:
 
 
 def erfcx(x: ndarray) -> ndarray:
-    """exp(x**2) erfc(x), which neither vanishes nor overflows for positive x."""
+    """Return exp(x**2) erfc(x), which neither vanishes nor overflows for positive x."""
     return in_double(_erfcx, x)
 
 
 def log_ndtr(x: ndarray) -> ndarray:
-    """The logarithm of the probability that a standard normal deviate is below x."""
+    """Return the logarithm of the probability that a standard normal deviate is below x."""
     return in_double(_log_ndtr, x)
 
 
 def ndtri(p: ndarray) -> ndarray:
-    """The number below which a standard normal deviate is with probability p."""
+    """Return the number below which a standard normal deviate is with probability p."""
     return in_double(_ndtri, p)

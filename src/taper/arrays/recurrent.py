@@ -1,13 +1,13 @@
 """A recurrent layer on arrays, forward and backward through time.
 
 Owns: the recurrences of RNN, LSTM and GRU.  A sequence comes as rows, the batch of the first time
-step, then that of the second; later steps may have fewer rows (packed sequences), so the state of
-a batch is one array whose first rows are the ones that a step changes.  All that does not depend
-on the state is one product for all steps, before the loop or after it.  Knows no Tensor.
+step, then that of the second; later steps may have fewer rows (packed sequences), so the state of a
+batch is one array whose first rows are the ones that a step changes.  Whatever does not depend on
+the state is one product for all steps, before or after the loop.  Knows no Tensor.
 
-The workspace of a forward pass is one flat array, all that the gradient needs besides the inputs:
-for LSTM the values of the gates and the cells; for GRU the gates, what the state adds to the
-candidate, and a copy of the outputs; for RNN that copy.  Outputs may then be overwritten.
+The workspace of a forward pass is one flat array with all that the gradient needs besides the
+inputs: for LSTM the gates and the cells; for GRU the gates, what the state adds to the candidate,
+and a copy of the outputs; for RNN that copy.  So the outputs may be overwritten.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Weights = Sequence[Any]  # input to gates, state to gates, and their biases or N
 
 
 def steps_of(batch_sizes: Sequence[int], reverse: bool) -> Steps:
-    """The rows of each step and their number, in the order of the computation."""
+    """Return the rows of each step and their number, in the order of the computation."""
     steps, start = [], 0
     for count in batch_sizes:
         steps.append((slice(start, start + count), count))
@@ -39,7 +39,7 @@ def steps_of(batch_sizes: Sequence[int], reverse: bool) -> Steps:
 
 
 def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
-    """The states that the steps began with, given those that they ended with."""
+    """Return the states that the steps began with, given those that they ended with."""
     found, state = np.empty_like(values), initial.copy()
     for rows, count in steps:
         found[rows] = state[:count]
@@ -48,20 +48,20 @@ def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
 
 
 def _logistic(negated: ndarray) -> None:
-    """1 / (1 + exp(-x)) in place, given -x: the sign is in the weights, which are copied anyway."""
+    """Compute 1 / (1 + exp(-x)) in place, given -x: the weights carry the sign."""
     np.exp(negated, negated)
     negated += 1
     np.reciprocal(negated, negated)
 
 
 def _bend(value: ndarray) -> ndarray:
-    """The slope of tanh, given its value."""
+    """Return the slope of tanh, given its value."""
     slope = np.multiply(value, value)
     return np.subtract(1, slope, slope)
 
 
 def _slope(value: ndarray) -> ndarray:
-    """The slope of the logistic function, given its value."""
+    """Return the slope of the logistic function, given its value."""
     slope = np.subtract(1, value)
     slope *= value
     return slope
@@ -82,7 +82,7 @@ def _natively(name: str, steps: Steps, *arrays: Any) -> bool:
 def forward(
     rows: ndarray, weights: Weights, hx: ndarray, cx: ndarray | None, steps: Steps, mode: int
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """The outputs of all steps, the last state and cells, and the workspace."""
+    """Return the outputs of all steps, the last state and cells, and the workspace."""
     if mode == LSTM:
         return _lstm(rows, weights, hx, cx, steps)
     found = _gru(rows, weights, hx, steps) if mode == GRU else _rnn(rows, weights, hx, steps, mode)
@@ -91,7 +91,7 @@ def forward(
 
 
 def _parts(workspace: ndarray, size: int, *widths: int) -> list[ndarray]:
-    """The parts of a workspace as matrices: so many values for each unit."""
+    """Return the parts of a workspace as matrices, with a number of values for each unit."""
     total, start, parts = len(workspace) // (size * sum(widths)), 0, []
     for width in widths:
         end = start + total * size * width
@@ -120,7 +120,7 @@ def _rnn(
 
 
 def _lstm_order(weight: ndarray) -> ndarray:
-    """Rows for the gates input, forget and output, negated, then for the candidate."""
+    """Return rows for the gates input, forget and output, negated, then for the candidate."""
     size = len(weight) // 4
     order = np.empty_like(weight)
     np.negative(weight[: 2 * size], order[: 2 * size])
@@ -160,7 +160,7 @@ def _lstm(
 
 
 def _gru_order(weight: ndarray) -> ndarray:
-    """Rows for the gates reset and update, negated, then for the candidate."""
+    """Return rows for the gates reset and update, negated, then for the candidate."""
     size = len(weight) // 3
     order = np.negative(weight)
     order[2 * size :] = weight[2 * size :]
@@ -218,9 +218,9 @@ def backward(
     mode: int,
     needs: Sequence[bool],
 ) -> list[Any]:
-    """The gradients of the rows, the four weights, the first state and cells, where needed.
+    """Return the gradients of the rows, the four weights, the first state and cells, where needed.
 
-    `grads` are those of the outputs, the last state and the last cells; None is zero.
+    `grads` are the gradients of the outputs, the last state and the last cells; None is zero.
     """
     to_state = np.zeros_like(hx) if grads[1] is None else grads[1].copy()
     to_cell = None
@@ -252,7 +252,7 @@ def backward(
 def _rnn_back(
     grad: Any, weight: ndarray, output: ndarray, steps: Steps, to_state: ndarray, mode: int
 ) -> ndarray:
-    """The gradient before the activation; `to_state` becomes that of the first state."""
+    """Return the gradient before the activation; `to_state` ends as that of the first state."""
     change = _bend(output) if mode == TANH else (output > 0).astype(output.dtype)
     for place, count in reversed(steps):
         moving = to_state[:count]
@@ -273,9 +273,9 @@ def _lstm_back(
     to_state: ndarray,
     to_cell: ndarray,
 ) -> tuple[ndarray, ndarray]:
-    """The outputs, and the gradient of the gates; `to_state` and `to_cell` become the first ones'.
+    """Return outputs and gradient of the gates; `to_state`, `to_cell` end as the first ones'.
 
-    What multiplies the gradients of cell and state is computed for all steps at once.
+    The factors of the gradients of cell and state are computed for all steps at once.
     """
     size = cx.shape[1]
     gates, cells = _parts(workspace, size, 4, 1)
@@ -316,7 +316,7 @@ def _gru_back(
     steps: Steps,
     to_state: ndarray,
 ) -> tuple[ndarray, ndarray]:
-    """The gradients of the gates' input part and state part, which differ in the candidate's."""
+    """Return the gradients of the gates' input part and state part; their candidates differ."""
     size = before.shape[1]
     gates, hidden, _ = _parts(workspace, size, 3, 1, 1)
     reset, update, candidate = (

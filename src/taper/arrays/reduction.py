@@ -36,7 +36,7 @@ _LONG = 1024
 _LONG_OUTER = 128
 _FEW_ROWS = 256
 _BLOCK = 32
-_LARGE = 32768  # elements from which BLAS adds faster, also when it starts threads
+_LARGE = 32768  # elements from which BLAS adds faster, even when it starts threads
 _ONES = {dtype: np.ones(_LONG, dtype) for dtype in (FLOAT32, FLOAT64)}
 
 
@@ -44,7 +44,7 @@ _ONES = {dtype: np.ones(_LONG, dtype) for dtype in (FLOAT32, FLOAT64)}
 
 
 def dims_of(dim: Any, function: str) -> Dims:
-    """A `dim` argument as the operators take it: a tuple, or None for all dimensions."""
+    """Return a `dim` argument as the operators take it: a tuple, or None for all dimensions."""
     if type(dim) is int:
         return (dim,)
     if dim is None:
@@ -60,14 +60,14 @@ def dims_of(dim: Any, function: str) -> Dims:
 
 
 def given_axis(function: str, axis: Any) -> Any:
-    """A dimension that must be given, under NumPy's name if not as `dim`."""
+    """Return a dimension that must be given, as `dim` or under NumPy's name."""
     if axis is ABSENT:
         raise TypeError(f'{function}() missing 1 required positional arguments: "dim"')
     return axis
 
 
 def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions to reduce, counted from the front and checked; none given means all."""
+    """Return the dimensions to reduce, counted from the front and checked; none given means all."""
     if not dim:
         return tuple(range(ndim))
     axes = tuple([wrap_dim(each, ndim) for each in dim])
@@ -79,18 +79,18 @@ def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def kept_shape(shape: Shape, dim: Dims) -> Shape:
-    """The shape of the result of a reduction with `keepdim=True`."""
+    """Return the shape of the result of a reduction with `keepdim=True`."""
     axes = axes_of(dim, len(shape))
     return tuple([1 if nr in axes else length for nr, length in enumerate(shape)])
 
 
 def count_of(shape: Shape, dim: Dims) -> int:
-    """How many elements are reduced to one."""
+    """Return how many elements are reduced to one."""
     return math.prod([shape[axis] for axis in axes_of(dim, len(shape))])
 
 
 def is_expandable(shape: Shape, wide: Shape) -> bool:
-    """Whether a tensor of `shape` broadcasts to the shape `wide`."""
+    """Return whether a tensor of `shape` broadcasts to the shape `wide`."""
     lead = len(wide) - len(shape)
     return lead >= 0 and all(
         length in (1, wanted) for length, wanted in zip(shape, wide[lead:], strict=True)
@@ -98,7 +98,7 @@ def is_expandable(shape: Shape, wide: Shape) -> bool:
 
 
 def without(shape: Shape, dim: int) -> Shape:
-    """A shape without one of its dimensions."""
+    """Return a shape without one of its dimensions."""
     return shape[:dim] + shape[dim + 1 :]
 
 
@@ -109,7 +109,7 @@ def refuse_empty(array: np.ndarray, dim: int, function: str) -> None:
 
 
 def no_norm(dtype: np.dtype) -> RuntimeError:
-    """The error of the norm of whole numbers or bool."""
+    """Return the error of the norm of whole numbers or bool."""
     return RuntimeError(
         "norm(): input dtype should be either floating point or complex. Got "
         f"{scalar_type(dtype)} instead."
@@ -117,7 +117,7 @@ def no_norm(dtype: np.dtype) -> RuntimeError:
 
 
 def no_forward_mode(name: str) -> NotImplementedError:
-    """The error of forward mode at an operator for which PyTorch has no rule either."""
+    """Return the error of forward mode at an operator for which PyTorch has no rule either."""
     return NotImplementedError(
         f"Trying to use forward AD with {name} that does not support it because it has not been "
         "implemented yet."
@@ -125,12 +125,12 @@ def no_forward_mode(name: str) -> NotImplementedError:
 
 
 def scalar_type(dtype: np.dtype) -> str:
-    """PyTorch's name of a NumPy dtype in error texts."""
+    """Return PyTorch's name of a NumPy dtype in error texts."""
     return FROM_NUMPY[dtype].scalar_type
 
 
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """An array in another dtype, with PyTorch's warning if imaginary parts are lost."""
+    """Return an array in another dtype, with PyTorch's warning if imaginary parts are lost."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         if array.size:
             warn_user("Casting complex values to real discards the imaginary part")
@@ -142,7 +142,7 @@ def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | None) -> Any:
-    """The sum of an array in `dtype`, by default int64 for integers.
+    """Return the sum of an array in `dtype`, by default int64 for integers.
 
     float16 and bfloat16 are added in float32, as in PyTorch.
     """
@@ -157,9 +157,9 @@ def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | No
 
 
 def total_of(array: np.ndarray) -> Any:
-    """The sum of all elements of an array, of a large contiguous one by BLAS in blocks.
+    """Return the sum of all elements of an array; a large contiguous one goes to BLAS in blocks.
 
-    A million float32 numbers: 0.06 ms, where `np.add.reduce` takes 0.25; as exact as pairwise.
+    A million float32 numbers take 0.06 ms, with `np.add.reduce` 0.25; as exact as pairwise sums.
     """
     size = array.size
     if size < _LARGE or not array.flags.c_contiguous:
@@ -175,7 +175,7 @@ def total_of(array: np.ndarray) -> Any:
 
 
 def add_blocks(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype) -> Any:
-    """`np.add.reduce` that stays accurate when long outer dimensions are reduced."""
+    """Do the work of `np.add.reduce`, accurately even along long outer dimensions."""
     if axes is None:
         if dtype is array.dtype and dtype.kind in "fc":
             return total_of(array)
@@ -193,9 +193,9 @@ def add_blocks(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype) ->
 
 
 def row_sums(array: np.ndarray, axis: int) -> np.ndarray:
-    """Sums along one dimension, kept as a dimension of length 1; of rows that fit by BLAS.
+    """Return sums along one dimension, which is kept with length 1; BLAS sums rows that fit.
 
-    128 rows of 10: 1.3 us, where `np.add.reduce` takes 4.3.
+    128 rows of 10 take 1.3 us, with `np.add.reduce` 4.3.
     """
     length = array.shape[axis]
     if axis == array.ndim - 1 and length <= _LONG and array.flags.c_contiguous:
@@ -208,7 +208,7 @@ def row_sums(array: np.ndarray, axis: int) -> np.ndarray:
 
 
 def row_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """`np.vecdot` of real arrays that stays accurate when their last dimension is long.
+    """Do the work of `np.vecdot` on real arrays, accurately even along a long last dimension.
 
     BLAS adds a long row with few partial sums; here it adds blocks.
     """
@@ -222,9 +222,9 @@ def row_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def column_sums(array: np.ndarray) -> np.ndarray:
-    """Sums of the columns of a matrix, of few rows by BLAS, which adds them in turn too.
+    """Return the sums of a matrix's columns; few rows go to BLAS, which also adds them in turn.
 
-    32 rows of 64: 0.6 us, where `np.add.reduce` takes 1.7.
+    32 rows of 64 take 0.6 us, with `np.add.reduce` 1.7.
     """
     rows = array.shape[0]
     ones = _ONES.get(array.dtype) if rows <= _FEW_ROWS else None
@@ -234,9 +234,9 @@ def column_sums(array: np.ndarray) -> np.ndarray:
 
 
 def _add_in_turn(array: np.ndarray, axes: tuple[int, ...], keepdims: bool, dtype: np.dtype) -> Any:
-    """Sums over several dimensions, one after the other, the innermost first.
+    """Sum over several dimensions, one after the other, the innermost first.
 
-    Neighbours in memory count as one, since short rows cost 90 ns each.
+    Neighbours in memory count as one dimension, since short rows cost 90 ns each.
     """
     shape = array.shape
     runs: list[list[int]] = []
@@ -257,7 +257,7 @@ def _add_in_turn(array: np.ndarray, axes: tuple[int, ...], keepdims: bool, dtype
 
 
 def _is_innermost(array: np.ndarray, axis: int) -> bool:
-    """Whether NumPy goes along this dimension first and adds pairwise."""
+    """Return whether NumPy goes along this dimension first and adds pairwise."""
     pairs = enumerate(zip(array.shape, array.strides, strict=True))
     return array.strides[axis] == array.itemsize and all(
         nr == axis or length == 1 or abs(step) > array.itemsize for nr, (length, step) in pairs
@@ -265,7 +265,7 @@ def _is_innermost(array: np.ndarray, axis: int) -> bool:
 
 
 def combine_at(at: Any, flat: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
-    """`np.add.at` or its like on a flat array, of half precision in float32 and rounded once."""
+    """Do the work of `np.add.at` and its like; half precision is added in float32."""
     if flat.dtype not in LOW_PRECISION:
         at(flat, places, values)
         return

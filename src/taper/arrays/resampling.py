@@ -1,7 +1,7 @@
-"""Sparse linear maps along one dimension: what adaptive averages and interpolation compute with.
+"""Sparse linear maps along one dimension, with which adaptive averages and interpolation compute.
 
 Owns: such a map, built from its entries, applied to all of an array at once, and its transpose.
-Knows ndarrays; which entries there are is said by `ops.pool.adaptive` and `interpolation`.
+Knows ndarrays; `ops.pool.adaptive` and `interpolation` say which entries there are.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from taper.arrays.strides import EVERYTHING
 from taper.arrays.windows import along, at, read, row_major
 
 # Up to this many sources a product with the dense matrix is quicker than tap by tap: 0.6 ns an
-# element against 2.7 with 32 of them, 2.5 against 2.8 with 128.
+# element against 2.7 with 32 sources, 2.5 against 2.8 with 128.
 _DENSE_LIMIT = 100
 
 
 class Resampling:
     """A linear map along one dimension: each target is a weighted sum of few sources.
 
-    `taps` holds (sources, targets, weights): the first summand of all targets, the second of
-    those that have one, and so on.  Weights may be None for 1.
+    `taps` holds (sources, targets, weights): the first summand of all targets, the second of those
+    that have one, and so on.  Weights of None are 1.
     """
 
     __slots__ = ("_dense", "_transposed", "entries", "shape", "taps")
@@ -54,14 +54,14 @@ class Resampling:
             )
 
     def transposed(self) -> Resampling:
-        """The map in the other direction: what its gradient is multiplied by."""
+        """Return the map in the other direction, which multiplies the gradient."""
         if self._transposed is None:
             targets, sources, weights = self.entries
             self._transposed = Resampling((self.shape[1], self.shape[0]), sources, targets, weights)
         return self._transposed
 
     def matrix(self, dtype: np.dtype) -> ndarray:
-        """The map as a dense matrix."""
+        """Return the map as a dense matrix."""
         if self._dense is None or self._dense.dtype != dtype:
             targets, sources, weights = self.entries
             found = np.zeros(self.shape, dtype)
@@ -70,7 +70,7 @@ class Resampling:
         return self._dense
 
     def apply(self, array: ndarray, axis: int) -> ndarray:
-        """The map along one dimension of a row-major array."""
+        """Apply the map along one dimension of a row-major array."""
         few = self.shape[1] <= _DENSE_LIMIT and array.dtype.kind == "f" and array.size
         if not few or (len(self.taps) == 1 and self.taps[0][2] is None):
             return self._by_taps(array, axis)
@@ -108,7 +108,7 @@ class Resampling:
 
 
 def resampled(array: ndarray, maps: Sequence[Resampling]) -> ndarray:
-    """Maps along the last dimensions, those that make the array smaller first."""
+    """Apply maps along the last dimensions, those that make the array smaller first."""
     array = row_major(array)
     first = array.ndim - len(maps)
     order = sorted(range(len(maps)), key=lambda nr: (maps[nr].shape[0] / maps[nr].shape[1], -nr))

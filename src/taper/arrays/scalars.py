@@ -1,8 +1,8 @@
 """Python numbers as elements of a dtype, with PyTorch's checks and words.
 
-Two ways exist in PyTorch, and they differ: `tensor([300], dtype=uint8)` reads an element, while
-`full((1,), 300, dtype=uint8)` converts a number once and fills with it.  Knows NumPy's numbers
-and arrays; must not know Tensor.
+PyTorch has two ways, and they differ: `tensor([300], dtype=uint8)` reads an element, while
+`full((1,), 300, dtype=uint8)` converts a number once and fills with it.  Knows NumPy's numbers and
+arrays; must not know Tensor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PYTORCH_TYPES = frozenset(("Size", "device", "dtype", "finfo", "iinfo", "layout
 
 
 def type_name(value: Any) -> str:
-    """The name of a value's type in messages: with its module, unless built in or `Tensor`."""
+    """Return a type's name in messages: with its module, unless built in or `Tensor`."""
     kind = type(value)
     module = kind.__module__
     # C types carry their module in the name that PyTorch prints, Python classes do not.
@@ -51,7 +51,7 @@ def _overflow(name: str) -> RuntimeError:
 
 
 def _fits(value: Any, which: dtypes.dtype) -> bool:
-    """Whether an integer or a float lies in the range of an integer dtype."""
+    """Return whether an integer or a float lies in the range of an integer dtype."""
     limits = np.iinfo(which.numpy)
     if isinstance(value, float):
         # Compared as floats: the largest int64 is then 2**63.
@@ -70,7 +70,7 @@ def _wrapped(value: int, which: dtypes.dtype) -> int:
 
 
 def element(value: Any, which: dtypes.dtype) -> Any:
-    """One element of nested data as a Python number that NumPy can store as `which`."""
+    """Return one element of nested data as a Python number that NumPy can store as `which`."""
     if isinstance(value, np.generic) and not isinstance(value, np.uint64):
         value = value.item() if not which.is_floating_point or value.dtype.kind != "c" else value
     if which.category == dtypes.BOOL:
@@ -111,12 +111,12 @@ def _unsigned64(value: Any) -> int:
 
 
 def array_of_elements(values: list[Any], which: dtypes.dtype) -> np.ndarray:
-    """A flat array of elements, each converted and checked on its own."""
+    """Return a flat array of elements, each converted and checked on its own."""
     return stored([element(value, which) for value in values], which)
 
 
 def stored(numbers: Any, which: dtypes.dtype) -> np.ndarray:
-    """Python numbers, one or a list, as an array; half precision is rounded from float32."""
+    """Return Python numbers, one or a list, as an array; half precision rounds from float32."""
     if which.itemsize == 2 and which.is_floating_point:
         return np.array(numbers, FLOAT32).astype(which.numpy)
     return np.array(numbers, which.numpy)
@@ -126,12 +126,12 @@ def stored(numbers: Any, which: dtypes.dtype) -> np.ndarray:
 
 
 def filler(value: Any, which: dtypes.dtype, single: bool = False) -> Any:
-    """The number to fill an array of `which` with; an error where it does not fit.
+    """Return the number to fill an array of `which` with; raise where it does not fit.
 
     `single` says that the array has one element: half precision then overflows to infinity.
     """
     if type(value) is int and 0 <= value < 128:
-        return value  # fits everywhere, and most fillers are 0 or 1
+        return value  # it fits everywhere, and most fillers are 0 or 1
     if type(value) is float and which is dtypes.float32:
         if -3.4028234663852886e38 <= value <= 3.4028234663852886e38 or not math.isfinite(value):
             return value
@@ -163,7 +163,7 @@ def filler(value: Any, which: dtypes.dtype, single: bool = False) -> Any:
 
 
 def _fits_filler(value: Any, which: dtypes.dtype) -> bool:
-    # A negative integer wraps around in the largest unsigned dtype, whatever it is.
+    # A negative integer wraps around in the largest unsigned dtype, whatever its value.
     return (which is dtypes.uint64 and type(value) is int) or _fits(value, which)
 
 

@@ -1,8 +1,8 @@
 """Memory that several processes see: segments without a name, known by a file descriptor.
 
-A process makes a segment; another maps it after a fork, or when it is handed the descriptor.
-Nothing has a name in the file system, so the system frees the memory when the last process that
-maps it lets go or dies, however it dies.  Knows ndarrays and descriptors; must not know Tensor.
+A process makes a segment; another maps it after a fork, or when it gets the descriptor.  Nothing
+has a name in the file system, so the system frees the memory when the last process that maps it
+lets go or dies, however it dies.  Knows ndarrays and descriptors; must not know Tensor.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ AVAILABLE = os.name == "posix"
 class Segment:
     """A mapping of shared memory; it ends when the last array on it is gone.
 
-    `descriptor` is None once it was closed: from then on no other process can be shown the memory.
+    `descriptor` is None once it was closed: from then on no other process can get the memory.
     """
 
     __slots__ = ("__weakref__", "_close", "_unmap", "address", "descriptor", "nbytes")
 
     def __init__(self, nbytes: int, descriptor: int | None = None) -> None:
         self.address = 0
-        self._close = os.close  # kept here: at the end of the interpreter modules lose their names
+        self._close = os.close  # kept here: when the interpreter ends, modules lose their names
         self.nbytes = max(nbytes, 1)
         self.descriptor: int | None
         self.descriptor = _new_file(self.nbytes) if descriptor is None else descriptor
@@ -48,13 +48,13 @@ class Segment:
         self.address = address
 
     def close_descriptor(self) -> None:
-        """Keep the memory, but let no other process see it."""
+        """Keep the memory, but let no other process map it."""
         if self.descriptor is not None:
             descriptor, self.descriptor = self.descriptor, None
             self._close(descriptor)
 
     def __del__(self) -> None:
-        # Ctrl-C may have come while it was being made: then some slots are empty.
+        # Ctrl-C may have interrupted `__init__`: then some slots are empty.
         if getattr(self, "address", 0):
             self._unmap(self.address, self.nbytes)
         if getattr(self, "descriptor", None) is not None:
@@ -62,9 +62,9 @@ class Segment:
 
 
 class Lease:
-    """The use of a segment that belongs to a pool: `ended` hears of it when the last array is gone.
+    """The use of a segment that belongs to a pool: `ended` is called when the last array is gone.
 
-    It may be any callable that takes the lease's `number`; it is called from wherever the array
+    `ended` may be any callable that takes the lease's `number`.  It is called wherever the array
     happens to be freed, so it must do next to nothing.
     """
 
@@ -76,19 +76,20 @@ class Lease:
         self.ended = ended
 
     def __del__(self) -> None:
-        if (ended := getattr(self, "ended", None)) is not None:  # else Ctrl-C has cut its making
+        # Else Ctrl-C interrupted `__init__`.
+        if (ended := getattr(self, "ended", None)) is not None:
             ended(self.number)
 
 
 def bytes_of(owner: Segment | Lease, offset: int = 0, nbytes: int | None = None) -> np.ndarray:
-    """A piece of a segment as a flat array of bytes that is a storage of its own."""
+    """Return a piece of a segment as a flat array of bytes that is a storage of its own."""
     segment = owner.segment if isinstance(owner, Lease) else owner
     length = segment.nbytes - offset if nbytes is None else nbytes
     return bytes_at(owner, segment.address + offset, length)
 
 
 def keeper_of(array: np.ndarray) -> Segment | Lease | None:
-    """What keeps the shared memory of an array; None if its memory is the process's own."""
+    """Return what keeps the shared memory of an array; None if the memory is not shared."""
     base = owner_of(array).base
     if isinstance(base, Keeper) and isinstance(base.owner, (Segment, Lease)):
         return base.owner
@@ -96,7 +97,7 @@ def keeper_of(array: np.ndarray) -> Segment | Lease | None:
 
 
 def _new_file(nbytes: int) -> int:
-    """The descriptor of a file of zeros without a name, kept in memory where the system can."""
+    """Return the descriptor of a nameless file of zeros, kept in memory where possible."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("taper")
     elif AVAILABLE:
@@ -117,7 +118,7 @@ def _new_file(nbytes: int) -> int:
 
 @functools.cache
 def _system_calls() -> tuple[Any, Any]:
-    """The C library's `mmap` and `munmap`."""
+    """Return the C library's `mmap` and `munmap`."""
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (

@@ -23,12 +23,12 @@ _FEW = 200  # up to here Python's `math` is faster than forty array operations
 
 
 def _coefficients(dtype: Any, *values: float) -> tuple[ndarray, ...]:
-    """Constants as 0-d arrays: NumPy takes 0.5 us longer for a Python number."""
+    """Return constants as 0-d arrays: NumPy takes 0.5 us longer for a Python number."""
     return tuple(np.array(value, dtype) for value in values)
 
 
 def polynomial(coefficients: tuple[ndarray, ...], variable: ndarray) -> ndarray:
-    """The value of a polynomial, coefficients in ascending order; makes one array."""
+    """Return the value of a polynomial, coefficients in ascending order; makes one array."""
     if native is not None and (found := native.polynomial(coefficients, variable)) is not None:
         value: ndarray = found
         return value
@@ -45,7 +45,7 @@ def _by_math(function: Callable[[float], float], x: ndarray) -> ndarray:
 
 
 def _in_double(function: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
-    """A float64 function on an array of any real floating point dtype."""
+    """Return a float64 function on an array of any real floating point dtype."""
     if x.dtype == np.float64:
         return function(x)
     return np.asarray(function(np.asarray(x, np.float64))).astype(x.dtype)
@@ -116,7 +116,7 @@ _ERFINV_TAIL = _coefficients(
     -3.9194382695383387e-10,
 )
 # fmt: on
-# Where float32 goes from one table to the other, and where erf has become 1.
+# Where float32 changes from one table to the other, and where erf has become 1.
 _SPLIT32 = np.array(0.9, np.float32)
 _LAST32 = np.array(3.95, np.float32)
 
@@ -125,7 +125,7 @@ _native_erf = curve("erf")
 
 
 def erf(x: ndarray) -> ndarray:
-    """The error function."""
+    """Return the error function."""
     if x.size <= _FEW:
         return _by_math(math.erf, x)
     if (found := _native_erf(x)) is not None:
@@ -152,7 +152,7 @@ def _erf64(x: ndarray) -> ndarray:
 
 
 def _erfc_from_1(x: ndarray) -> ndarray:
-    """erfc for x from 1 to 28.
+    """Return erfc for x from 1 to 28.
 
     exp(-x**2) would multiply the rounding error of x**2 by x**2: the square of the first half of
     the digits is exact, and the rest is small.
@@ -163,7 +163,7 @@ def _erfc_from_1(x: ndarray) -> ndarray:
 
 
 def erfc(x: ndarray) -> ndarray:
-    """1 - erf(x), without the cancellation."""
+    """Return 1 - erf(x), without the cancellation."""
     if x.size <= _FEW:
         return _by_math(math.erfc, x)
     return in_blocks(_erfc, x)
@@ -181,7 +181,7 @@ def _erfc64(x: ndarray) -> ndarray:
 
 
 def erfinv(y: ndarray) -> ndarray:
-    """The inverse of erf; infinite at -1 and 1, nan beyond."""
+    """Return the inverse of erf; infinite at -1 and 1, nan beyond."""
     return _in_double(_erfinv64, y)
 
 
@@ -245,7 +245,7 @@ _LARGE = 10.0  # from here on eight terms of the series suffice
 
 
 def lgamma(x: ndarray) -> ndarray:
-    """The logarithm of the absolute value of the gamma function."""
+    """Return the logarithm of the absolute value of the gamma function."""
     return _in_double(_lgamma64, x)
 
 
@@ -277,7 +277,7 @@ def _lgamma_positive(x: ndarray) -> ndarray:
 
 
 def digamma(x: ndarray) -> ndarray:
-    """The derivative of lgamma; nan at negative integers."""
+    """Return the derivative of lgamma; nan at negative integers."""
     return _in_double(_digamma64, x)
 
 
@@ -308,7 +308,7 @@ def _digamma_positive(x: ndarray) -> ndarray:
 
 
 def polygamma(order: int, x: ndarray) -> ndarray:
-    """The derivative of `order` of digamma."""
+    """Return the derivative of `order` of digamma."""
     if order == 0:
         return digamma(x)
     result = _in_double(lambda given: _polygamma64(order, given), x)
@@ -316,7 +316,7 @@ def polygamma(order: int, x: ndarray) -> ndarray:
 
 
 def _trigamma_at_poles(x: ndarray, result: ndarray) -> ndarray:
-    """PyTorch's sine of a multiple of pi is not zero, hence the poles below zero are finite."""
+    """Return PyTorch's trigamma at its poles: its sine of k pi is not zero, so it is finite."""
     poles = (x < 0) & np.isinf(result)
     if not np.any(poles):
         return result
@@ -328,7 +328,7 @@ def _trigamma_at_poles(x: ndarray, result: ndarray) -> ndarray:
 
 def _polygamma64(order: int, x: ndarray) -> ndarray:
     sign = -1.0 if order % 2 == 0 else 1.0
-    if order > 170:  # the factorial is infinite, and NaN where the sum is zero, as in PyTorch
+    if order > 170:  # the factorial is infinite; NaN where the sum is zero, as in PyTorch
         with np.errstate(all="ignore"):
             return np.asarray(sign * np.inf * np.power(x, -(order + 1.0)))
     negative = x < 0.5
@@ -343,7 +343,7 @@ def _polygamma64(order: int, x: ndarray) -> ndarray:
 
 
 def _cotangent_derivative(order: int, x: ndarray) -> ndarray:
-    """The derivative of -cot(pi x) in x, a polynomial of the cotangent."""
+    """Return the derivative of -cot(pi x) in x, a polynomial of the cotangent."""
     derivative = np.polynomial.Polynomial([0.0, -1.0])
     for _ in range(order):
         derivative = derivative.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
@@ -351,7 +351,7 @@ def _cotangent_derivative(order: int, x: ndarray) -> ndarray:
 
 
 def _zeta(power: int, start: ndarray) -> ndarray:
-    """The sum of (start + k)**-power over k = 0, 1 ..., by Euler and Maclaurin, for start > 0."""
+    """Return the sum of (start + k)**-power over k = 0, 1 ..., by Euler and Maclaurin."""
     total = np.zeros_like(start)
     limit = _LARGE + power
     for _ in range(int(limit) + 1):
@@ -372,7 +372,7 @@ def _zeta(power: int, start: ndarray) -> ndarray:
 
 
 def complex_log1p(x: ndarray) -> ndarray:
-    """log(1 + x) of complex numbers; NumPy's loses the real part where x is small."""
+    """Return log(1 + x) of complex numbers; NumPy's loses the real part where x is small."""
     real, imag = x.real, x.imag
     excess = real * (real + 2) + imag * imag  # |1 + x|^2 - 1
     near = np.where(excess == 0, real, np.log1p(excess) / 2)
@@ -383,7 +383,7 @@ def complex_log1p(x: ndarray) -> ndarray:
 
 
 def complex_logaddexp(x: ndarray, y: ndarray) -> ndarray:
-    """log(exp(x) + exp(y)) of complex numbers, near the larger one: its angle is not wrapped."""
+    """Return log(exp(x) + exp(y)) of complex numbers; the angle of the larger is not wrapped."""
     rising = x.real < y.real
     low, high = np.where(rising, x, y), np.where(rising, y, x)
     result = high + complex_log1p(np.exp(low - high))

@@ -1,4 +1,4 @@
-"""Shapes and strides of arrays: which views exist, and how NumPy is told to make them.
+"""Shapes and strides of arrays: which views exist, and how to make them with NumPy.
 
 Owns the arithmetic behind the view operators.  Knows ndarrays; must not know Tensor.
 """
@@ -15,11 +15,11 @@ from numpy import ndarray
 
 Shape = tuple[int, ...]
 
-EVERYTHING = slice(None)  # of one dimension
+EVERYTHING = slice(None)  # all of one dimension
 
 
 def owner_of(array: ndarray) -> ndarray:
-    """The array that owns the memory `array` looks at."""
+    """Return the array that owns the memory `array` looks at."""
     while isinstance(array.base, ndarray):
         array = array.base
     return array
@@ -32,16 +32,16 @@ def strided(
     offset: int = 0,
     dtype: np.dtype[Any] | None = None,
 ) -> ndarray:
-    """A view that starts `offset` bytes after the first element of `array`; strides are in bytes.
+    """Return a view that starts `offset` bytes after `array`'s first element; strides are in bytes.
 
-    Takes 0.5 us where `np.lib.stride_tricks.as_strided` takes 4.5, and is writable if `array` is.
+    This takes 0.5 us, `np.lib.stride_tricks.as_strided` 4.5; it is writable if `array` is.
     """
     dtype = dtype or array.dtype
     if array.flags.c_contiguous:
         try:
             return ndarray(shape, dtype, array, offset, strides)
         except (TypeError, ValueError):
-            pass  # it reaches outside the array, not necessarily outside its memory
+            pass  # the view reaches outside the array, though perhaps not outside its memory
     owner = owner_of(array)
     if 0 in shape:
         return within(owner, shape, strides, 0, dtype)
@@ -51,14 +51,14 @@ def strided(
 def within(
     owner: ndarray, shape: Shape, strides: Shape, offset: int, dtype: np.dtype[Any]
 ) -> ndarray:
-    """A view of the memory of `owner` that starts `offset` bytes after its first element."""
+    """Return a view of the memory of `owner` that starts `offset` bytes after its first element."""
     if not owner.flags.forc:
         owner = owner.ravel("K")
     return ndarray(shape, dtype, owner, offset, strides)
 
 
 def row_major(shape: Sequence[int], step: int = 1) -> Shape:
-    """The strides of a contiguous array, in units of `step`."""
+    """Return the strides of a contiguous array, in units of `step`."""
     strides = []
     for length in reversed(shape):
         strides.append(step)
@@ -68,7 +68,7 @@ def row_major(shape: Sequence[int], step: int = 1) -> Shape:
 
 
 def in_rows(array: ndarray) -> bool:
-    """Whether an array is row-major, in dimensions of length 1 too, which NumPy leaves out."""
+    """Return whether an array is row-major, even in dimensions of length 1."""
     if not array.flags.c_contiguous:
         return False
     shape = array.shape
@@ -76,7 +76,7 @@ def in_rows(array: ndarray) -> bool:
 
 
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
-    """The strides with which memory looks like `wanted`, None if a copy is needed.
+    """Return the strides with which memory looks like `wanted`, None if a copy is needed.
 
     Strides are in elements.  Both shapes are walked from the back.  Neighbouring dimensions that
     lie in memory as one are joined to a block; the wanted dimensions must fill each block exactly.
@@ -107,7 +107,7 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
 
 
 def wanted_shape(shape: Shape, size: int) -> Shape:
-    """`shape` with its -1 replaced, checked against the number of elements."""
+    """Return `shape` with its -1 replaced, checked against the number of elements."""
     product = 1
     unknown = -1
     for position, length in enumerate(shape):
@@ -136,7 +136,7 @@ def wanted_shape(shape: Shape, size: int) -> Shape:
 
 
 def integers(function: str, argument: str, values: Sequence[Any], position: int = 0) -> Shape:
-    """Sizes or dimensions given by the user as a tuple of Python integers."""
+    """Return sizes or dimensions given by the user as a tuple of Python integers."""
     for each in values:
         if type(each) is not int:
             break
@@ -166,7 +166,7 @@ def _refuse(function: str, argument: str, position: int, number: int, value: Any
 
 
 def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
-    """The error for the first pair of shapes that do not broadcast, None if all do."""
+    """Return the error for the first pair of shapes that do not broadcast, None if all do."""
     result: tuple[int, ...] = shapes[0]
     for shape in shapes[1:]:
         ndim = max(len(result), len(shape))
@@ -183,7 +183,7 @@ def broadcast_clash(shapes: Sequence[tuple[int, ...]]) -> RuntimeError | None:
 
 
 def overlaps(shape: Shape, strides: Shape) -> bool:
-    """Whether two elements may lie in one place; errs on the side of True."""
+    """Return whether two elements may lie in one place; errs on the side of True."""
     reach = 0
     for step, length in sorted(zip(strides, shape, strict=True)):
         if length > 1:
@@ -194,14 +194,14 @@ def overlaps(shape: Shape, strides: Shape) -> bool:
 
 
 def extent(shape: Shape, strides: Shape) -> int:
-    """How many elements lie between the first and the end of the last; 0 if there are none."""
+    """Return how many elements lie from the first to the last; 0 if there are none."""
     if 0 in shape:
         return 0
     return 1 + sum([(length - 1) * step for length, step in zip(shape, strides, strict=True)])
 
 
 def is_dense(shape: Shape, strides: Shape) -> bool:
-    """Whether the elements fill a piece of memory without gaps and without overlap."""
+    """Return whether the elements fill a piece of memory without gaps and without overlap."""
     if 0 in shape:
         return True
     expected = 1
@@ -215,14 +215,14 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
 
 
 def preserved_strides(shape: Shape, strides: Shape) -> Shape:
-    """Dense strides in the order of the given ones: what a copy that keeps the layout has."""
+    """Return dense strides in the order of the given ones, as a copy that keeps the layout has."""
     if is_dense(shape, strides):
         return strides
     return ordered_strides(shape, [strides])
 
 
 def ordered_strides(shape: Shape, several: Sequence[Shape]) -> Shape:
-    """Dense strides in the order of several others, of which the first that has one decides.
+    """Return dense strides in the order of several others; the first that has an order decides.
 
     Dimensions of step 0 have no order of their own and stay where they are among the others.
     """
@@ -250,7 +250,7 @@ def ordered_strides(shape: Shape, several: Sequence[Shape]) -> Shape:
 
 
 def _in_order(inner: int, outer: int, steps: Sequence[tuple[int, int]]) -> bool | None:
-    """Whether two dimensions lie in memory as they stand, by their lengths and steps."""
+    """Return whether two dimensions lie in memory as they stand, by their lengths and steps."""
     for first, second in steps:
         if first == 0 or second == 0:
             continue
@@ -262,7 +262,7 @@ def _in_order(inner: int, outer: int, steps: Sequence[tuple[int, int]]) -> bool 
 
 
 def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> ndarray:
-    """Uninitialised memory seen with the given strides, which are in elements."""
+    """Return uninitialised memory with the given strides, which count elements."""
     memory = np.empty(max(extent(shape, strides), 1), dtype)
     itemsize = memory.itemsize
     return ndarray(shape, dtype, memory, 0, tuple([step * itemsize for step in strides]))
@@ -272,7 +272,7 @@ _CHANNELS_LAST = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2
 
 
 def format_strides(shape: Shape, name: str) -> Shape:
-    """The strides of a memory format: contiguous_format, channels_last or channels_last_3d."""
+    """Return the strides of contiguous_format, channels_last or channels_last_3d."""
     order = _CHANNELS_LAST.get(name)
     if order is None:
         return row_major(shape)
@@ -287,7 +287,7 @@ def format_strides(shape: Shape, name: str) -> Shape:
 
 
 def has_format(array: ndarray, name: str) -> bool:
-    """Whether an array lies in memory as a memory format says; dimensions of length 1 may not."""
+    """Return whether an array has a memory format; dimensions of length 1 do not matter."""
     order = _CHANNELS_LAST.get(name)
     if order is None:
         return array.flags.c_contiguous
@@ -297,7 +297,7 @@ def has_format(array: ndarray, name: str) -> bool:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension index counted from the front, checked; a 0-d tensor counts as one dimension."""
+    """Return a checked dimension counted from the front; a 0-d tensor counts as 1-d."""
     limit = ndim or 1
     if not -limit <= dim < limit:
         raise IndexError(

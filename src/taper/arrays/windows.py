@@ -1,4 +1,4 @@
-"""Windows over arrays: what all kinds of pooling compute with.
+"""Windows over arrays, with which all kinds of pooling compute.
 
 Owns: the windows along one dimension, and the largest element, its place and the sum in each
 window.  A window has taps, its places in order; the work is done tap by tap, for all windows at
@@ -24,8 +24,8 @@ Places = Any
 class Windows:
     """The windows along one dimension of an array.
 
-    `taps` holds for each place in a window where it is read and which of the windows have it;
-    `starts` are the first places of the windows, those of neighbouring taps are `step` apart.
+    `taps` says for each place in a window where it is read and which windows have it; `starts` are
+    the first places of the windows; neighbouring taps are `step` apart.
     """
 
     __slots__ = ("count", "length", "starts", "step", "taps")
@@ -43,7 +43,7 @@ class Windows:
 def regular_windows(
     length: int, kernel: int, stride: int, padding: int, dilation: int, count: int
 ) -> Windows:
-    """Windows of one size at equal distances; what lies in the padding is left out."""
+    """Return windows of one size at equal distances, without what lies in the padding."""
     taps: list[tuple[Places, Places]] = []
     for tap in range(kernel):
         offset = tap * dilation - padding
@@ -59,13 +59,13 @@ def regular_windows(
 
 
 def adaptive_bounds(length: int, count: int) -> tuple[ndarray, ndarray]:
-    """First places and ends of `count` windows that together cover a dimension."""
+    """Return first places and ends of `count` windows that together cover a dimension."""
     numbers = np.arange(count)
     return numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
 
 
 def adaptive_windows(length: int, count: int) -> Windows:
-    """`count` windows of nearly one size that together cover a dimension."""
+    """Return `count` windows of nearly one size that together cover a dimension."""
     if count and length % count == 0:
         return regular_windows(length, length // count, length // count, 0, 1, count)
     starts, ends = adaptive_bounds(length, count)
@@ -82,24 +82,24 @@ def adaptive_windows(length: int, count: int) -> Windows:
 
 
 def at(axis: int, places: Places) -> tuple[Any, ...]:
-    """The index of places along one dimension."""
+    """Return the index of places along one dimension."""
     return (EVERYTHING,) * axis + (places,)
 
 
 def read(array: ndarray, axis: int, places: Places) -> ndarray:
-    """The part of an array at places along one dimension."""
+    """Return the part of an array at places along one dimension."""
     if isinstance(places, slice):
         return array if places == EVERYTHING else array[at(axis, places)]
     return array.take(places, axis)
 
 
 def along(vector: ndarray, ndim: int, axis: int) -> ndarray:
-    """A vector in a shape that broadcasts along one dimension of an array."""
+    """Return a vector in a shape that broadcasts along one dimension of an array."""
     return vector.reshape(-1, *(1,) * (ndim - axis - 1))
 
 
 def row_major(array: ndarray) -> ndarray:
-    """The array in C order, in which tap by tap is quickest."""
+    """Return the array in C order, which is the quickest tap by tap."""
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
@@ -107,12 +107,12 @@ def row_major(array: ndarray) -> ndarray:
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """What is never larger than an element."""
+    """Return a value that is never larger than an element."""
     return -math.inf if dtype.kind not in "iu" else np.iinfo(dtype).min
 
 
 def combined(function: np.ufunc, array: ndarray, axis: int, windows: Windows) -> ndarray:
-    """Along one dimension: each window's elements combined by `np.maximum` or `np.add`."""
+    """Combine each window's elements along one dimension by `np.maximum` or `np.add`."""
     result: Any = None
     owned = False
     for source, target in windows.taps:
@@ -146,7 +146,7 @@ def _change(function: np.ufunc, result: ndarray, axis: int, target: Places, part
 
 
 def combined_all(function: np.ufunc, array: ndarray, windows: Sequence[Windows]) -> ndarray:
-    """The same over the last dimensions, one for each of `windows`."""
+    """Combine over the last dimensions, one for each of `windows`."""
     array = row_major(array)
     for number, each in enumerate(reversed(windows), 1):
         array = combined(function, array, array.ndim - number, each)
@@ -154,7 +154,7 @@ def combined_all(function: np.ufunc, array: ndarray, windows: Sequence[Windows])
 
 
 def first_taps(array: ndarray, best: ndarray, axis: int, windows: Windows) -> ndarray:
-    """The number of the first tap that holds each window's maximum; with NaN the last NaN."""
+    """Return the first tap that holds each window's maximum; with NaN the last NaN's."""
     taps = windows.taps
     result = np.zeros(best.shape, np.min_scalar_type(len(taps)))
     searching = np.ones(best.shape, bool)
@@ -178,7 +178,7 @@ def _select(result: ndarray, axis: int, target: Places, mask: ndarray, value: An
 
 
 def followed(array: ndarray, axis: int, windows: Windows, chosen: ndarray) -> ndarray:
-    """What the chosen tap of each window reads."""
+    """Return what the chosen tap of each window reads."""
     result = np.zeros(chosen.shape, array.dtype)
     for number, (source, target) in enumerate(windows.taps):
         # A product: selecting by a random mask takes ten times as long.
@@ -188,7 +188,7 @@ def followed(array: ndarray, axis: int, windows: Windows, chosen: ndarray) -> nd
 
 
 def maxima_with_places(array: ndarray, windows: Sequence[Windows]) -> tuple[ndarray, ndarray]:
-    """The largest element of each window over the last dimensions, and its place among them.
+    """Return the largest element of each window over the last dimensions, and its place among them.
 
     Of equal elements the first in row-major order counts, of several NaN the last: choosing
     within rows, then among rows, is the same as choosing in the whole window.
@@ -206,8 +206,8 @@ def maxima_with_places(array: ndarray, windows: Sequence[Windows]) -> tuple[ndar
 
 
 def _places(chosen: list[ndarray], windows: Sequence[Windows]) -> ndarray:
-    """Places in planes, of the chosen taps along each dimension, the last one first."""
-    # The taps of a window as one small number, which a table turns into a distance.
+    """Return places in planes from the chosen taps along each dimension, the last one first."""
+    # The taps of a window become one small number, which a table turns into a distance.
     count = math.prod([len(each.taps) for each in windows])
     number: Any = 0
     distances: Any = np.zeros(1, np.int64)
@@ -229,7 +229,7 @@ def _places(chosen: list[ndarray], windows: Sequence[Windows]) -> ndarray:
 
 
 def spread(grad: ndarray, axis: int, windows: Windows) -> ndarray:
-    """Along one dimension: what each window has, added to all of its elements."""
+    """Add what each window has to all of its elements, along one dimension."""
     shape = (*grad.shape[:axis], windows.length, *grad.shape[axis + 1 :])
     result = np.zeros(shape, grad.dtype)
     steps = np.diff(windows.starts[:2])
@@ -244,14 +244,14 @@ def spread(grad: ndarray, axis: int, windows: Windows) -> ndarray:
 
 
 def flat_places(places: ndarray, rank: int, size: int) -> ndarray:
-    """Places in planes of `size` elements as places in the flat array of all planes."""
+    """Return places in planes of `size` elements as places in the flat array of all planes."""
     planes = math.prod(places.shape[: places.ndim - rank])
     rows = places.reshape(planes, -1) if places.size else places.reshape(planes, 0)
     return (rows + np.arange(0, planes * size, size).reshape(-1, 1)).reshape(-1)
 
 
 def added_at(grad: ndarray, places: ndarray, rank: int, shape: Shape) -> ndarray:
-    """Zeros of a shape with `grad` added at places of its planes, the last `rank` dimensions."""
+    """Return zeros with `grad` added at places of their planes, the last `rank` dimensions."""
     result = np.zeros(shape, grad.dtype)
     size = math.prod(shape[len(shape) - rank :])
     np.add.at(result.reshape(-1), flat_places(places, rank, size), grad.reshape(-1))
@@ -259,7 +259,7 @@ def added_at(grad: ndarray, places: ndarray, rank: int, shape: Shape) -> ndarray
 
 
 def taken_at(array: ndarray, places: ndarray, rank: int) -> ndarray:
-    """The elements at places of an array's planes, its last `rank` dimensions."""
+    """Return the elements at places of an array's planes, its last `rank` dimensions."""
     size = math.prod(array.shape[array.ndim - rank :])
     found = array.reshape(-1).take(flat_places(places, rank, size))
     return found.reshape(places.shape)

@@ -58,7 +58,7 @@ variable.Variable = Variable  # type: ignore[attr-defined]
 
 
 def kineto_available() -> bool:
-    """Whether `profile` works; it always does.
+    """Return whether `profile` works; it always does.
 
     >>> import taper
     >>> taper.autograd.kineto_available()
@@ -68,12 +68,12 @@ def kineto_available() -> bool:
 
 
 def _get_sequence_nr() -> int:
-    """The sequence number that the next node recorded on this thread will have."""
+    """Return the sequence number that the next node recorded on this thread will have."""
     return local.state.sequence
 
 
 def _is_checkpoint_valid() -> bool:
-    """Whether a checkpoint of the reentrant kind may run now: not below `grad`, nor with inputs.
+    """Return whether a reentrant checkpoint may run now: not below `grad`, nor with inputs.
 
     >>> import taper
     >>> taper.autograd._is_checkpoint_valid()
@@ -83,7 +83,7 @@ def _is_checkpoint_valid() -> bool:
 
 
 def _profiler_enabled() -> bool:
-    """Whether a profiler records on this thread."""
+    """Return whether a profiler records on this thread."""
     return local.state.recorder is not None
 
 

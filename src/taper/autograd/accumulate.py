@@ -71,6 +71,10 @@ class AccumulateGrad(BuiltinNode):
         else:
             self._dtype = meta.grad_dtype and meta.grad_dtype.numpy  # None: no cast (§L6)
 
+    def _accumulator(self, sequence: int | None = None) -> AccumulateGrad:
+        """Itself: another thread has put the node in the place of its leaf (`_nodes_ahead`)."""
+        return self
+
     def _run(self, grads: list[Any]) -> Sequence[Any]:
         meta = self.variable._meta
         _accumulate(self.variable, meta, grads)
@@ -125,8 +129,11 @@ def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
 
 
 def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
-    """Do what AccumulateGrad does, if nobody can see that there is none; False if one can."""
-    if leaf.__class__ is AccumulateGrad or leaf._view is not None:
+    """Do what AccumulateGrad does, if nobody can see that there is none; False if one can.
+
+    Only the native engine reaches leaves without their node (D11).
+    """
+    if leaf._view is not None:
         return False
     meta = leaf._meta
     if meta is None:

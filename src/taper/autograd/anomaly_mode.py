@@ -1,11 +1,11 @@
-"""Anomaly mode: which operation made the NaN, or the node, that a backward pass stumbles over.
+"""Anomaly mode: find the operation that made a NaN, or the node in which a backward pass failed.
 
-Beyond PyTorch it looks at the forward pass too: the first operation that makes a NaN or an infinity
-out of finite inputs raises, with the user's line and the ranges of its inputs.
+Beyond PyTorch, the mode looks at the forward pass too: the first operation that makes a NaN or an
+infinity out of finite inputs raises, with the user's line and the ranges of its inputs.
 
-PyTorch formats the whole stack at every operation.  Here an operation under anomaly mode only
-keeps the code objects and offsets of its stack (in `node.metadata`, as there), and the text is
-written when an error happens.  The switches are process-wide (§R8).
+PyTorch formats the whole stack at every operation.  Here an operation under anomaly mode only keeps
+the code objects and offsets of its stack (in `node.metadata`, as PyTorch does); the text is written
+when an error happens.  The switches are process-wide (§R8).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def switch(on: bool, check: bool = True) -> None:
 
 
 def remember(node: Node) -> None:
-    """Keep the stack that recorded `node`, and the node whose backward did, if one did (§N4)."""
+    """Keep the stack that recorded `node`, and the node whose backward did so, if any (§N4)."""
     metadata = node.metadata
     if TRACEBACK not in metadata:
         metadata[TRACEBACK] = _stack(sys._getframe(1))
@@ -67,7 +67,7 @@ def remember(node: Node) -> None:
 
 
 def _stack(frame: FrameType | None) -> list[Place]:
-    """The places of all frames from the user's innermost one outwards."""
+    """Return the places of all frames from the user's innermost one outwards."""
     if frame is not None:
         frame = user_frame(frame)
     places: list[Place] = []
@@ -91,7 +91,7 @@ def _formatted(places: Sequence[Place]) -> str:
 
 
 def report(node: Node) -> None:
-    """Warn where a failing node comes from, and the nodes whose backward made it (§N3, §N4)."""
+    """Warn where a failing node was recorded, and by the backward of which nodes (§N3, §N4)."""
     lead = f"Error detected in {node._class_name()}."
     while True:
         metadata = node.metadata
@@ -123,12 +123,12 @@ def _place(node: Node) -> str:
 def _say(text: str, rest: str) -> None:
     try:
         warn_user(text + rest)
-    except Warning:  # warnings are errors: the error that is on its way must win (§N5)
+    except Warning:  # warnings may be errors: the error that is already on its way must win (§N5)
         sys.stderr.write(text + rest + "\n")
 
 
 def is_finite(array: np.ndarray) -> bool:
-    """Whether no element is a NaN or an infinity."""
+    """Return whether no element is a NaN or an infinity."""
     if native is not None and (found := native.all_finite(array)) is not None:
         return bool(found)
     if array.dtype.kind not in "fc":
@@ -139,16 +139,16 @@ def is_finite(array: np.ndarray) -> bool:
 
 
 def _is_low(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind == "V"  # bfloat16, which NumPy has from elsewhere
+    return dtype.kind == "V"  # bfloat16, which is ml_dtypes' and has no NumPy kind of its own
 
 
 def watches_forward() -> bool:
-    """Whether forward operations are checked: not those of a backward pass, which has N2."""
+    """Return whether forward operations are checked; those of a backward pass are left to (§N2)."""
     return check_nan and local.state.current_node is None
 
 
 def refuse_forward(op: Any, arguments: Sequence[Any], outputs: Sequence[Any]) -> None:
-    """Raise if an operator or custom Function has made a NaN or an infinity of finite inputs."""
+    """Raise if an operator or custom Function made a NaN or an infinity out of finite inputs."""
     for output in outputs:
         if not isinstance(output, Tensor) or is_finite(output._array):
             continue
@@ -157,13 +157,13 @@ def refuse_forward(op: Any, arguments: Sequence[Any], outputs: Sequence[Any]) ->
 
 
 def refuse_written(op: Any, target: Tensor, before: str | None) -> None:
-    """The same for a write in place; `before` are the ranges of what was finite before it."""
+    """Raise likewise for a write in place; `before` are the ranges of its inputs until then."""
     if before is not None and not is_finite(target._array):
         raise RuntimeError(_bad_forward(op, target._array, before))
 
 
 def finite_ranges(op: Any, arguments: Sequence[Any]) -> str | None:
-    """The ranges of the inputs of a write to come; None if they are not all finite."""
+    """Return the ranges of the inputs of a write that is about to run; None if not all finite."""
     return ranges(op, arguments) if _all_finite(arguments) else None
 
 
@@ -189,7 +189,7 @@ def _bad_forward(op: Any, array: np.ndarray, inputs: str) -> str:
 
 
 def ranges(op: Any, arguments: Sequence[Any]) -> str:
-    """A line for each input of a call: its shape and the least and greatest value."""
+    """Return a line for each input of a call: its shape and the least and greatest value."""
     if isinstance(op, type):
         names = [f"input {position}" for position in range(len(arguments))]
     else:
@@ -227,6 +227,10 @@ def refuse_nan(node: Node, results: Sequence[Any]) -> None:
 class set_detect_anomaly:
     """Switch anomaly mode on or off: at once, or for a block.
 
+    Args:
+        mode: whether the mode is on.
+        check_nan: whether gradients are checked for NaN while the mode is on.
+
     >>> import taper
     >>> with taper.autograd.set_detect_anomaly(True):
     ...     taper.is_anomaly_enabled()
@@ -245,7 +249,12 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """A block in which a backward pass checks for NaN and errors say which forward line it was.
+    """Check every backward pass in the block for NaN, and name the forward line in its errors.
+
+    Forward operations are checked too: the first one that makes a NaN or an infinity raises.
+
+    Args:
+        check_nan: whether values are checked; if False, only errors are explained.
 
     >>> import taper, warnings
     >>> warnings.simplefilter("ignore")
@@ -275,7 +284,7 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on.
+    """Return whether anomaly mode is on.
 
     >>> import taper
     >>> taper.is_anomaly_enabled()
@@ -285,7 +294,7 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode checks gradients for NaN.
+    """Return whether anomaly mode checks gradients for NaN.
 
     >>> import taper
     >>> taper.is_anomaly_check_nan_enabled()

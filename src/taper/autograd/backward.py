@@ -13,7 +13,8 @@ from taper import dtypes
 from taper.arrays.strides import empty_with, preserved_strides
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
-from taper.autograd.engine import GraphTask, expands_to, run
+from taper.autograd.engine import GraphTask, run
+from taper.autograd.fitting import expands_to
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
@@ -26,6 +27,11 @@ from taper.userwarning import warn_once
 
 class GradientEdge(NamedTuple):
     """A place in the graph: a node and one of its outputs.
+
+    Args:
+        node: the node, such as `y.grad_fn`.
+        output_nr: the number of its output.
+        ownership_token: accepted as in PyTorch; an object that keeps the graph alive.
 
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
@@ -45,7 +51,7 @@ Wanted: TypeAlias = dict[Node, dict[int, list[int]]]
 
 _PLACES = (Tensor, GradientEdge)
 
-# The implicit gradient of a 0-d loss, by dtype: copying one is the fastest way to make one.
+# The implicit gradient of a 0-d loss, by dtype: copying a ready one is faster than making one.
 _ONES: dict[Any, np.ndarray] = {}
 
 
@@ -74,11 +80,11 @@ def _metadata(output: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> list[Any]:
-    """The starting points of a pass, with their gradients checked (E1 to E3)."""
+    """Return the starting points of a pass with their checked gradients (E1 to E3)."""
     if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     roots: list[Any] = []
-    without = -1  # the first root without a graph; what is wrong with a gradient is said first
+    without = -1  # the first root without a graph; a wrong gradient is reported before it
     for position, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _metadata(output)
         node, nr = _edge(output)
@@ -106,7 +112,7 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
 
 
 def _fitted_root(grad: Tensor, shape: tuple[int, ...], position: int) -> Tensor:
-    """The gradient of a root that has another shape than its node gave it (`t_` in no_grad)."""
+    """Return a gradient for a root whose shape is no longer that of its node (`t_` in no_grad)."""
     if not expands_to(shape, grad._array.shape):
         raise RuntimeError(
             f"invalid gradient at index {position} - got {list(grad._array.shape)} but expected "
@@ -117,7 +123,7 @@ def _fitted_root(grad: Tensor, shape: tuple[int, ...], position: int) -> Tensor:
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """The gradient of a scalar with respect to itself."""
+    """Return the gradient of a scalar with respect to itself."""
     if not shape and dtype in _ONES:
         return _ONES[dtype].copy()
     if math.prod(shape) != 1:
@@ -150,7 +156,7 @@ def _check_grad(grad: Any, shape: tuple[int, ...], dtype: Any, position: int) ->
 
 
 def _tensor_or_tensors_to_tuple(tensors: Any, length: int) -> tuple[Any, ...]:
-    """One tensor, several, or None for each of `length`, as a tuple.
+    """Return one tensor, several tensors, or None for each of `length`, as a tuple.
 
     >>> import taper
     >>> taper.autograd._tensor_or_tensors_to_tuple(None, 2)
@@ -164,7 +170,7 @@ def _tensor_or_tensors_to_tuple(tensors: Any, length: int) -> tuple[Any, ...]:
 def _make_grads(
     outputs: Sequence[Any], grads: Sequence[Any], is_grads_batched: bool
 ) -> tuple[Tensor | None, ...]:
-    """The gradients that a pass starts with: those given, checked, and ones for scalars.
+    """Return the gradients that a pass starts with: the given ones, checked, and ones for scalars.
 
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
@@ -205,7 +211,7 @@ def _check_row(output: Any, first: Tensor, shape: tuple[int, ...], position: int
 def _calculate_shape(
     output: Any, grad: Tensor, is_grads_batched: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shapes that must agree: of an output and of its gradient, one of a batch if batched.
+    """Return the two shapes that must agree: the output's, and its gradient's (one of a batch).
 
     >>> import taper
     >>> taper.autograd._calculate_shape(taper.ones(2), taper.ones(5, 2), True)
@@ -221,18 +227,18 @@ def _calculate_shape(
 
 
 def _needs_tensors(state: State) -> bool:
-    """Whether formulas run on Tensors, recorded or not (D5).
+    """Return whether formulas run on Tensors, recorded or not (D5).
 
-    In a dual level saved values may have tangents; autocast has a say in what formulas call; in
-    a transform the gradients may be batched.
+    They must in a dual level, where saved values may have tangents, under autocast, which casts
+    what formulas call, and in a transform, where gradients may be batched.
     """
     return bool(state.mode & DUAL or state.transforms) or state.autocast is not None
 
 
 def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
-    """Run the commonest pass, from one number; False, with nothing done, if it is not that.
+    """Run the commonest pass, from a single number; return False, with nothing done, for any other.
 
-    Only an abbreviation of what `backward` does: 2.5 us less.
+    This only shortens what `backward` does: it saves 2.5 us.
     """
     state = local.state
     array = output._array
@@ -263,6 +269,16 @@ def backward(
     inputs: Places | None = None,
 ) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves of their graph.
+
+    Args:
+        tensors: a tensor or gradient edge, or a sequence of them, to differentiate.
+        grad_tensors: the gradient to start with for each of `tensors`, of its shape; None stands
+            for one, and is allowed for a tensor of one element.
+        retain_graph: keep the saved values, so that another pass can use the graph.  The default is
+            the value of `create_graph`.
+        create_graph: record the pass itself, so that its gradients can be differentiated.
+        grad_variables: the deprecated name of `grad_tensors`.
+        inputs: the tensors whose `.grad` is added to; by default all leaves that were used.
 
     >>> import taper
     >>> x = taper.tensor(3.0, requires_grad=True)
@@ -321,7 +337,7 @@ def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
 
 
 def _accumulating(inputs: Sequence[Any]) -> Wanted:
-    """`backward(inputs=)`: leaves accumulate by their node, other tensors retain their gradient."""
+    """Prepare `backward(inputs=)`: leaves accumulate, other tensors retain their gradient."""
     for each in inputs:
         _check_input(each)
         if isinstance(each, Tensor):
@@ -355,7 +371,24 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
+    """Return the gradients of `outputs` with respect to `inputs`, without touching any `.grad`.
+
+    Args:
+        outputs: a tensor or gradient edge, or a sequence of them, to differentiate.
+        inputs: the tensors or edges to differentiate by: one, a sequence, or a dict.
+        grad_outputs: the gradient to start with for each output; None stands for one, and is
+            allowed for an output of one element.
+        retain_graph: keep the saved values, so that another pass can use the graph.  The default is
+            the value of `create_graph`.
+        create_graph: record the pass itself, so that the results can be differentiated.
+        only_inputs: deprecated, without effect.
+        allow_unused: return None for an input that the outputs do not depend on, which is an error
+            otherwise.  The default is the value of `materialize_grads`.
+        is_grads_batched: treat the first dimension of each gradient in `grad_outputs` as a batch,
+            and stack the results of one pass for each entry.
+        materialize_grads: return zeros instead of None for an unused input.
+
+    Returns: a tuple with the gradient of each input (a dict with the same keys if `inputs` is one).
 
     >>> import taper
     >>> x = taper.tensor(3.0, requires_grad=True)
@@ -460,7 +493,7 @@ def _finished(
 
 
 def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
-    """The gradient of an input that was not used, as the user asked for it."""
+    """Return the gradient of an input that was not used, as the user asked for it."""
     array = memory_of(tensor)
     strides = preserved_strides(array.shape, element_strides(array))
     zeros = wrap(empty_with(array.shape, strides, array.dtype))
@@ -472,7 +505,7 @@ def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
 def _batched_gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool
 ) -> list[Any]:
-    """`is_grads_batched`: one pass for each entry of the first dimension, results stacked."""
+    """Run a pass for each entry of the first dimension (`is_grads_batched`), stack the results."""
     count = _batch_size(outputs, grads)
     rows = []
     for index in range(count):
@@ -495,17 +528,17 @@ def _batched_gradients(
 
 
 def _batch_size(outputs: Sequence[Any], grads: Sequence[Any]) -> int:
-    """The length of the first dimension of all gradients, which are checked against the outputs."""
+    """Return the length of the first dimension of all gradients, checked against the outputs."""
     sizes = []
     for position, (output, each) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _metadata(output)
         if each is None:
-            _implicit_grad(shape, dtype)  # may refuse
+            _implicit_grad(shape, dtype)  # raises unless the output has one element
             raise ValueError(
                 "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
                 "is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
             )
-        first = each[0]  # which may refuse a gradient without entries
+        first = each[0]  # raises for a gradient without entries
         _check_row(output, first, shape, position)
         sizes.append(len(each._array))
     if len(set(sizes)) > 1:

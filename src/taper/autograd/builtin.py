@@ -1,4 +1,4 @@
-"""BuiltinNode: what all nodes but those of custom functions share: they can be called (§G10)."""
+"""BuiltinNode: what all nodes share but those of custom functions: they can be called (§G10)."""
 
 from __future__ import annotations
 

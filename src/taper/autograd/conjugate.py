@@ -1,10 +1,9 @@
-"""ConjugateView: the conjugate of complex memory, not computed, as `conj()` returns it (§X4);
-and the negative of memory, as the imaginary part of a conjugate is.
+"""ConjugateView: the conjugate or the negative of memory, not yet computed (§X4).
 
-It shares memory and version counter with what it is the conjugate of: a write to either shows in
-both.  NumPy has no such arrays, so `_array`, which operators read, is computed anew on each
-reading; who writes calls `write_through`.  Knows tensors only; how it becomes a tracked view is
-said in `views`.
+`conj()` returns the former; the imaginary part of a conjugate is the latter.  The view shares
+memory and version counter with the tensor it conjugates: a write to either shows in both.  NumPy
+has no such arrays, so operators, which read `_array`, get it computed anew on each reading; code
+that writes calls `write_through`.  Knows tensors only; `views` says how it becomes a tracked view.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from taper.tensor import Tensor, wrap
 
 
 def _both(memory: Any, out: Any = None) -> Any:
-    """The negative of the conjugate."""
+    """Return the negative of the conjugate."""
     return np.negative(np.conjugate(memory), out=out)
 
 
-# What is still to be done with the elements in memory; each undoes itself.
+# What is still to be done with the elements in memory.  Each of these undoes itself.
 CONJUGATE: Any = np.conjugate
 NEGATIVE: Any = np.negative
 BOTH: Any = _both
@@ -47,23 +46,23 @@ _FLAGS = {
 
 
 def together(first: Any, second: Any) -> Any:
-    """Two changes, one after the other; None is no change."""
+    """Return two changes as one; None stands for no change."""
     return second if first is None else _TOGETHER[first, second]
 
 
 def flags_of(tensor: Tensor) -> dict[str, bool]:
-    """PyTorch's names for what is still to be done with the elements, as files hold them."""
+    """Return PyTorch's names for what is still to be done with the elements, as stored in files."""
     return _FLAGS[tensor._change]
 
 
 def change_of(flags: dict[str, bool]) -> Any:
-    """What flags in a file say is still to be done with the elements; None is nothing."""
+    """Return the change that the flags in a file ask for; None if they ask for none."""
     change = CONJUGATE if flags.get("conj") else None
     return together(change, NEGATIVE) if flags.get("neg") else change
 
 
 class ConjugateCounter(SharedCounter):
-    """The counter of the memory, in a class that sends view operators to their careful path."""
+    """Be the counter of the memory, in a class that sends view operators to their careful path."""
 
     __slots__ = ()
 
@@ -77,7 +76,8 @@ class ConjugateView(Tensor):
 
     __slots__ = ()
 
-    # The slot of the array holds the memory: who asks it for shape, dtype or strides is served.
+    # The slot of the array holds the memory, which answers questions about shape, dtype and
+    # strides.
     _memory: np.ndarray = Tensor._array
     _shown: type[Tensor]
 
@@ -102,7 +102,7 @@ _CLASS: Any = object.__dict__["__class__"]
 
 
 def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
-    """The class of objects of a user's class whose elements are still to be changed."""
+    """Return the class of objects of a user's class whose elements are still to be changed."""
     if change is None:
         return kind
     bases = (ConjugateView,) if kind is Tensor else (ConjugateView, kind)
@@ -129,8 +129,7 @@ def _of_memory(name: str) -> Callable[..., Any]:
     return ask
 
 
-# Where the elements lie is a matter of the memory, and how many they are it knows as well: nothing
-# is computed for that.
+# The memory itself knows where the elements lie and how many there are: nothing is computed.
 for _name in ("dtype", "nbytes", "ndim", "shape"):
     setattr(ConjugateView, _name, property(_property_of_memory(_name)))
 for _name in (
@@ -148,7 +147,7 @@ for _name in (
 
 
 def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> Tensor:
-    """A ConjugateView without history."""
+    """Return a ConjugateView without history."""
     tensor = wrap(memory)
     _CLASS.__set__(tensor, class_showing(Tensor, change))
     tensor._counter = ConjugateCounter(VersionCounter())
@@ -156,12 +155,12 @@ def on_memory(memory: np.ndarray, change: Any = CONJUGATE) -> Tensor:
 
 
 def showing(memory: np.ndarray, change: Any) -> Tensor:
-    """A tensor without history that shows memory as it is, or changed."""
+    """Return a tensor without history that shows memory as it is, or changed."""
     return wrap(memory) if change is None else on_memory(memory, change)
 
 
 def memory_of(tensor: Any) -> np.ndarray:
-    """The elements as they lie in memory."""
+    """Return the elements as they lie in memory."""
     memory: np.ndarray = tensor._array if tensor._change is None else tensor._memory
     return memory
 
@@ -175,7 +174,7 @@ def look_at(tensor: Any, memory: np.ndarray) -> None:
 
 
 def show(tensor: Tensor, memory: np.ndarray, change: Any) -> None:
-    """Let a tensor with a counter show other memory, changed in another way than its own."""
+    """Let a tensor with a counter show other memory, with another change than its own."""
     counter = tensor._counter
     if counter is not INFERENCE_COUNTER:
         if change is None:
@@ -188,7 +187,7 @@ def show(tensor: Tensor, memory: np.ndarray, change: Any) -> None:
 
 
 def write_through(target: Tensor, write: Callable[[np.ndarray], Any]) -> None:
-    """Let `write` change the elements of a tensor, also where they are only computed."""
+    """Let `write` change the elements of a tensor, even if they are only computed on reading."""
     array = target._array
     write(array)
     if target._change is not None:

@@ -1,8 +1,8 @@
 """The context of a custom function, which is its node (§G13).
 
-Whatever the user puts on it lives exactly as long as the graph.  All names without an underscore
-are the user's, except those that PyTorch's context has; a user's `ctx.name = ...` must not disturb
-the engine.
+Whatever the user stores on the context lives exactly as long as the graph.  All names without an
+underscore are the user's, except those that PyTorch's context has; a user's `ctx.name = ...` must
+not disturb the engine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ONLY_ONCE = (
 
 
 class FunctionCtx:
-    """What `forward` and `backward` of a custom function get as their first argument."""
+    """The first argument of `forward` and `backward` of a custom function, which joins them."""
 
     to_save: Any = None
     saved_for_forward: Any = None
@@ -41,11 +41,16 @@ class FunctionCtx:
     materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Save tensors for `backward`, which reads them from `saved_tensors`, version-checked."""
+        """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
+
+        Call it at most once, in `forward` or `setup_context`, with inputs and outputs; reading
+        raises if one of them was written in place since.  Other values may be stored as attributes
+        of `ctx`.
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Save tensors for `jvp`."""
+        """Save tensors for `jvp`, which reads them from `ctx.saved_tensors`."""
         for tensor in tensors:
             if not (tensor is None or isinstance(tensor, Tensor)):
                 raise AssertionError(
@@ -55,7 +60,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Declare inputs that `forward` writes in place; they must be returned."""
+        """Declare inputs that `forward` writes in place; `forward` must return them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
@@ -63,7 +68,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: shared memory is tracked anyway."""
+        """Do nothing: taper tracks shared memory anyway."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
             "tracked. Note that calls to `set_()` are not tracked",
@@ -72,7 +77,7 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether undefined gradients reach `backward` as zeros (the default) or as None."""
+        """Say whether undefined gradients reach `backward` as zeros (the default) or as None."""
         if not isinstance(value, bool):
             raise TypeError(
                 "set_materialize_grads received an invalid combination of arguments - got (), but "
@@ -91,10 +96,12 @@ class BackwardCFunction(Node, FunctionCtx):
 
     # Whether outputs without a gradient give zeros to `backward`, or None (§F8).
     _materialize_non_diff_grads = True
-    # A view of the one input, made by taper's own views: writing it in place is allowed (§F12).
+    # Whether the output is a view of the only input, made by taper's own views: then writing it in
+    # place is allowed (§F12).
     _is_pure_view = False
 
-    # Defaults in the class: an instance sets what it needs, and making one costs a third.
+    # Defaults in the class: an instance sets only what it needs, so making one takes a third of the
+    # time.
     _edges: tuple[Node | None, ...] = ()
     _edge_nrs: tuple[int, ...] = ()
     _status = LIVE
@@ -103,10 +110,10 @@ class BackwardCFunction(Node, FunctionCtx):
     _code: CodeType | None = None
     _offset = 0
     _extra: NodeExtra | None = None
-    _outputs: Sequence[Metadata | None] = ()  # of the forward; None for what is no tensor
+    _outputs: Sequence[Metadata | None] = ()  # of the forward; None for an output that is no tensor
     _without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
     _saved: tuple[SavedValue, ...] | None = ()  # None once handed over (§F19)
-    _is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are
+    _is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are tensors
     _in_jvp = False
     needs_input_grad: tuple[bool, ...] | None = None
 
@@ -129,7 +136,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         return tuple(
-            InputMetadata([], float32, device("cpu"))  # what PyTorch shows of other outputs
+            InputMetadata([], float32, device("cpu"))  # what PyTorch shows for other outputs
             if metadata is None or nr in self._without_grad
             else InputMetadata(list(metadata[0]), FROM_NUMPY[metadata[1]], device("cpu"))
             for nr, metadata in enumerate(self._outputs)
@@ -140,7 +147,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` saved (in `jvp`: what `save_for_forward` saved)."""
+        """Read what `save_for_backward` saved (in `jvp`: what `save_for_forward` saved)."""
         if self._in_jvp:
             return tuple(self.saved_for_forward or ())
         if self._saved is None:
@@ -210,7 +217,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return function(self, *given)
 
     def _materialized(self, nr: int, grad: Any) -> Any:
-        """A gradient for `backward`: zeros for an undefined one, unless told otherwise (§F9)."""
+        """Return a gradient for `backward`: zeros for an undefined one, or None (§F9)."""
         if grad is not None or not self.materialize_grads or not self._outputs:
             return grad
         metadata = self._outputs[nr]
@@ -219,7 +226,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return wrap(np.zeros(*metadata))
 
     def _checked(self, results: Sequence[Any]) -> list[Any]:
-        """One gradient for each tensor argument, with PyTorch's checks (§F3)."""
+        """Return one gradient for each tensor argument, after PyTorch's checks (§F3)."""
         expected = len(self._is_tensor)
         while len(results) > expected and results[-1] is None:
             results = results[:-1]
@@ -243,7 +250,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
-    """The gradients of the arguments, given those of the outputs."""
+    """Return the gradients of the arguments, given those of the outputs."""
     raise NotImplementedError(
         "You must implement either the backward or vjp method for your custom autograd.Function "
         "to use it with backward mode AD."
@@ -251,7 +258,7 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
 
 
 def backward_function(cls: Any) -> Callable[..., Any]:
-    """The `backward` of a Function, or its `vjp`, which is another name for it."""
+    """Return the `backward` of a Function, or its `vjp`, which is another name for it."""
     backward, vjp = cls.backward, cls.vjp
     if backward is not no_backward and vjp is not no_backward:
         raise RuntimeError(

@@ -53,7 +53,7 @@ def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
 
 
 def apply_function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`cls.apply(*args, **kwargs)`: run `forward` unrecorded, give its outputs their history."""
+    """Run `forward` unrecorded and give its outputs their history: `cls.apply(*args, **kwargs)`."""
     separate = cls.setup_context is not no_setup_context
     if separate:
         bound = signature_of(cls).bind(*args, **kwargs)
@@ -114,7 +114,7 @@ def _connect(ctx: BackwardCFunction, inputs: list[Tensor], mode: int) -> None:
 
 
 def signature_of(cls: Any) -> inspect.Signature:
-    """The signature of `forward`, found once."""
+    """Return the signature of `forward`, found once."""
     known = cls.__dict__.get("_signature")
     if known is None or known[0] != cls.forward:
         known = cls._signature = (cls.forward, inspect.signature(cls.forward))
@@ -124,7 +124,7 @@ def signature_of(cls: Any) -> inspect.Signature:
 def _positional(
     cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Keyword arguments of `apply` in the places of `forward`'s parameters (§F23).
+    """Put keyword arguments of `apply` into the places of `forward`'s parameters (§F23).
 
     As in PyTorch all parameters before a named one must be given too, whatever their defaults.
     """
@@ -151,7 +151,7 @@ def _contains(tensors: Sequence[Any] | None, tensor: Any) -> bool:
 
 
 def _is_simple(ctx: BackwardCFunction, result: Any, inputs: list[Tensor]) -> bool:
-    """Whether `forward` returned one fresh floating-point tensor, as most do."""
+    """Return whether `forward` returned one fresh floating-point tensor, the commonest case."""
     return (
         isinstance(result, Tensor)
         and result._view is None
@@ -166,7 +166,7 @@ def _is_simple(ctx: BackwardCFunction, result: Any, inputs: list[Tensor]) -> boo
 def wrapped_outputs(
     ctx: BackwardCFunction, inputs: list[Tensor], outputs: Sequence[Any], recording: bool
 ) -> list[Any]:
-    """The outputs with their history: fresh ones, inputs returned as they are, inputs written."""
+    """Return the outputs with their history: fresh ones, inputs passed through, inputs written."""
     _check_marks(ctx, outputs)
     tensors = [each for each in outputs if isinstance(each, Tensor)]
     differentiable = [recording and _can_differentiate(ctx, each) for each in outputs]
@@ -200,7 +200,7 @@ def wrapped_outputs(
 
 
 def _check_marks(ctx: BackwardCFunction, outputs: Sequence[Any]) -> None:
-    """Raise if something was marked that may not be; writes count whatever becomes of them."""
+    """Raise if a marked tensor may not be marked; a write counts as such in any case."""
     for name in ("dirty", "non_differentiable"):
         marked = ctx.dirty_tensors if name == "dirty" else ctx.non_differentiable
         for position, each in enumerate(marked or ()):
@@ -241,9 +241,9 @@ def _finish_output(
         kind = output.__class__
         output = make_view(output, output._array, Creation.FUNCTION)
         if kind is not Tensor and not kind.__module__.startswith(f"{PACKAGE}."):
-            output.__class__ = kind  # a subclass of the user's stays one (§F22)
+            output.__class__ = kind  # an instance of the user's subclass stays one (§F22)
     elif not differentiable and output._view is None and output._grad_fn is not None:
-        output.detach_()  # recorded inside `forward`, which must not show
+        output.detach_()  # recorded inside `forward`, whose records must not show
     record = output._view
     if record is not None:
         record.creation = Creation.PLAIN if ctx._is_pure_view else Creation.FUNCTION
@@ -288,7 +288,8 @@ def _finish_dirty(
 def _save(ctx: BackwardCFunction, outputs: list[Any], state: Any) -> None:
     """Turn what `save_for_backward` was given into saved values, outputs without a cycle."""
     values = []
-    # Forgotten first: a hook that stops here, as a checkpoint's does, must leave no cycle.
+    # The context forgets first: a hook that stops here, as a checkpoint's does, must leave no
+    # cycle.
     given, ctx.to_save = ctx.to_save, None
     for position, tensor in enumerate(given or ()):
         if not (tensor is None or isinstance(tensor, Tensor)):

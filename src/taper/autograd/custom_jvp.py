@@ -1,8 +1,8 @@
-"""Forward mode through a custom function: its `jvp` and what is asked of its results (§D13, §D14).
+"""Forward mode through a custom function: its `jvp` and the checks of its results (§D13, §D14).
 
 The user's `jvp` computes one tangent for each output.  It must treat tangents as `forward` treats
-tensors: write in place where that does, return a view where that does, or tangents of views and
-bases would fall out of step.
+tensors: write in place where `forward` does, return a view where `forward` does.  Otherwise
+tangents of views and bases would fall out of step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run_jvp(
 ) -> None:
     """Give the outputs the tangents that the user's `jvp` computes.
 
-    `returned` is what `forward` returned, `outputs` what became of it.
+    `returned` is what `forward` returned, `outputs` are the same tensors with their history.
     """
     own = [tangent(each) for each in args]
     given = [
@@ -98,7 +98,7 @@ def _position(args: Sequence[Any], tensor: Tensor) -> int | None:
 
 
 def _call(cls: Any, ctx: BackwardCFunction, tangents: list[Any]) -> Any:
-    """The user's `jvp`, which works on tangents and sees none itself."""
+    """Call the user's `jvp`, which works on tangents and sees no tangents of them."""
     state = local.state
     mode, enabled = state.mode, state.dual_enabled
     state.mode = mode & ~DUAL
@@ -138,7 +138,7 @@ def _required(found: Tensor | None, output: Tensor) -> Tensor:
 def _set_dirty(
     output: Tensor, found: Tensor | None, own: Tensor | None, version: int | None
 ) -> None:
-    """The tangent of an input that `forward` wrote; its own one, written by `jvp`."""
+    """Set the tangent of an input that `forward` wrote: its own tangent, written by `jvp`."""
     if own is not None:
         if own._version == version:
             raise RuntimeError(_NOT_MODIFIED)
@@ -150,7 +150,7 @@ def _set_dirty(
 def _viewed(
     args: Sequence[Any], given: Sequence[Any], original: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The input that an output is a view of, or is itself, and that input's tangent."""
+    """Return the input that an output is, or is a view of, and that input's tangent."""
     base = None if original._view is None else original._view.base
     for each, found in zip(args, given, strict=True):
         if isinstance(each, Tensor):

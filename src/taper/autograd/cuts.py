@@ -2,9 +2,9 @@
 
 Owns: the record of where a history ended, and the sentence for the error that says so.
 
-A tensor that requires no gradient has a false `_requires_grad`; where a history was cut, that false
-value is a Cut, which later results inherit.  So the answer is there when `backward()` fails,
-and nothing is stored for it: 10 ns an unrecorded operation.
+A tensor that requires no gradient has a false `_requires_grad`.  Where a history was cut, that
+false value is a Cut, which later results inherit.  So the answer is known when `backward()` fails,
+at a cost of 10 ns for an unrecorded operation and no memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from taper.tensor import Tensor, wrap
 class Cut(tuple[()]):
     """A false value that knows where a history ended.
 
-    An empty tuple, because the truth of one is found as quickly as that of False.
+    It is an empty tuple, because Python tests the truth of one as quickly as that of False.
     """
 
     origin: tuple[str, CodeType | None, int]  # the reason, and the user's line if there is one
 
 
 def cut_here(reason: str) -> Cut:
-    """The record of a history that ends at the user's line that is running."""
+    """Return the record of a history that ends at the user's line that is running."""
     frame = user_frame(sys._getframe(1))
     cut = Cut()
     cut.origin = reason, frame.f_code, frame.f_lasti
@@ -41,7 +41,7 @@ IN_BACKWARD.origin = "a backward pass, which records only with create_graph=True
 
 
 def cut_of(tensor: Tensor) -> Any:
-    """Where the history of a tensor that requires no gradient ended; False if it had none."""
+    """Return where the history of a tensor without gradient ended; False if it had none."""
     flag = tensor._requires_grad
     while flag is ASK:
         tensor = tensor._view.base
@@ -50,12 +50,12 @@ def cut_of(tensor: Tensor) -> Any:
 
 
 def without_gradient(name: str, source: Tensor) -> Any:
-    """The flag of what an operator without a derivative made of `source`."""
+    """Return the flag of a result that an operator without a derivative made from `source`."""
     return cut_here(f"{name}(), whose result has no gradient,") if source.requires_grad else False
 
 
 def unrecorded(array: Any, *sources: Any) -> Tensor:
-    """A result of tensors that turned out to require no gradient."""
+    """Return a result of tensors of which none turned out to require a gradient."""
     tensor = wrap(array)
     for each in sources:
         if isinstance(each, Tensor) and cut_of(each) is not False:
@@ -65,7 +65,7 @@ def unrecorded(array: Any, *sources: Any) -> Tensor:
 
 
 def explanation(tensor: Tensor) -> str:
-    """Why `tensor` requires no gradient, as a line to append to an error."""
+    """Return why `tensor` requires no gradient, as a line to append to an error."""
     cut = cut_of(tensor)
     if cut is not False:
         reason, code, offset = cut.origin

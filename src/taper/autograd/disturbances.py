@@ -1,4 +1,4 @@
-"""State that stays whole when the process is forked, or interrupted by Ctrl-C.  Knows nobody."""
+"""State that survives a fork of the process and a Ctrl-C.  Imports nothing of taper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def new_lock(kind: Callable[[], Any] = threading.Lock) -> Any:
-    """A lock that is free in a forked child: a thread that held it in the parent is not there."""
+    """Return a lock that is free in a forked child, where no thread can release it."""
     lock = kind()
     _locks.add(lock)
     return lock
@@ -28,7 +28,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def to_the_end(action: Callable[[], None]) -> None:
-    """Run an action that may be repeated; if Ctrl-C comes meanwhile, once more, and then raise."""
+    """Run a repeatable action; if Ctrl-C interrupts it, run it once more and then raise."""
     try:
         action()
     except KeyboardInterrupt:

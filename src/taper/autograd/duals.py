@@ -1,11 +1,12 @@
-"""Where tangents live: on tensors, those of views in step with those of their bases (§D6).
+"""Where tangents live: on tensors; those of views stay in step with those of their bases (§D6).
 
 Owns: reading and setting the tangent of a tensor, its layout, and which tensor a view shares its
-tangent with.  Knows nothing of operators: how tangents follow from each other is `tangents`.
+tangent with.  Knows nothing of operators: `tangents` says how tangents follow from each other.
 
-A tangent hangs on the tensor (`_meta.tangent`), so it dies with the tensor (§D10); the level only
-knows weakly who has one, to drop it at the end.  It has the layout of its tensor, down to offset
-and length of the storage, so that a view of the tensor is the same view of the tangent (§D9).
+A tangent hangs on the tensor (`_meta.tangent`), so it dies with the tensor (§D10).  The level only
+holds weak references to the tensors that have one, to drop the tangents at its end.  A tangent has
+the layout of its tensor, down to offset and length of the storage, so that a view of the tensor is
+the same view of the tangent (§D9).
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from taper.tensor import Tensor, element_strides, storage_of, storage_offset
 class DualRecord(ViewRecord):
     """The record of a view that shares no tangent with its root.
 
-    `forward_base` is the tensor it shares one with: the dual that it is a view of.  The views by
-    which `make_dual` and `unpack_dual` tell apart primal and dual have None; otherwise a write to
-    the one would show in the other.
+    `forward_base` is the tensor whose tangent the view shares: the dual that it is a view of.  It
+    is None for the views by which `make_dual` and `unpack_dual` separate primal and dual; otherwise
+    a write to one would show in the other.
     """
 
     __slots__ = ("forward_base",)
@@ -48,7 +49,7 @@ class DualRecord(ViewRecord):
 
 
 def keep_apart(view: Tensor, forward_base: Tensor | None) -> Tensor:
-    """Let a view share its tangent with `forward_base`, and not with its root."""
+    """Let a view share its tangent with `forward_base` instead of its root."""
     record = view._view
     if record is not None:
         own = DualRecord(
@@ -61,7 +62,7 @@ def keep_apart(view: Tensor, forward_base: Tensor | None) -> Tensor:
 
 
 def inherit(source: Any, views: Sequence[Any]) -> None:
-    """Views of a tensor that keeps apart from its root share their tangent with that tensor."""
+    """Let views of a tensor that is kept apart from its root share the tangent of that tensor."""
     record = source._view if isinstance(source, Tensor) else None
     if record.__class__ is not DualRecord:
         return
@@ -95,7 +96,7 @@ class CppFunction(BuiltinNode):
 
 
 def dual_of(tensor: Tensor) -> Tensor:
-    """A view of the whole tensor that shares its history, and does not share a tangent."""
+    """Return a view of the whole tensor that shares its history but not its tangent."""
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
@@ -106,7 +107,7 @@ def dual_of(tensor: Tensor) -> Tensor:
 
 
 def primal_of(tensor: Tensor) -> Tensor:
-    """A view of the whole tensor without tangent."""
+    """Return a view of the whole tensor without its tangent."""
     primal = dual_of(tensor)
     if primal._grad_fn is not None:
         set_history(primal, CppFunction(tensor))
@@ -114,7 +115,7 @@ def primal_of(tensor: Tensor) -> Tensor:
 
 
 def follow(source: Tensor, view: Tensor, function: Callable[[Tensor], Tensor]) -> None:
-    """Give a view that is not made by an operator of the table the same view of the tangent."""
+    """Give a view that no operator of the table made the same view of the tangent."""
     inherit(source, [view])
     found = tangent(source)
     if found is None:
@@ -140,13 +141,13 @@ def _forward_base(tensor: Tensor) -> Tensor | None:
 
 
 def are_visible() -> bool:
-    """Whether tangents can be seen and made on this thread now."""
+    """Return whether tangents can be seen and made on this thread now."""
     state = local.state
     return state.dual_level >= 0 and state.dual_enabled and not state.mode & INFERENCE
 
 
 def tangent(tensor: Any) -> Tensor | None:
-    """The tangent of a tensor, None if it has none; a view finds it in that of its base."""
+    """Return the tangent of a tensor, None if it has none; a view takes part of its base's."""
     if not isinstance(tensor, Tensor) or not are_visible():
         return None
     meta = tensor._meta
@@ -163,14 +164,14 @@ def tangent(tensor: Any) -> Tensor | None:
 
 
 def _part(whole: Tensor, view: Tensor, base: Tensor) -> Tensor | None:
-    """The view's tangent as the same view of its base's tangent."""
+    """Return the view's tangent as the same view of its base's tangent."""
     record = view._view
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
     try:
         if whole._array.__class__ is not np.ndarray and base is record.base:
-            found = replay(record.replay, whole)  # one example of many has no storage of its own
+            found = replay(record.replay, whole)  # one example of a batch has no storage of its own
         elif can_stride(view, base):
             array = view._array
             start = storage_offset(array) - storage_offset(base._array)
@@ -203,12 +204,12 @@ def _attach(meta: AutogradMeta, found: Tensor) -> None:
 
 
 def open_level() -> None:
-    """Tensors may carry tangents from now on."""
+    """Let tensors carry tangents from now on."""
     local.state.dual_carriers = weakref.WeakSet()
 
 
 def close_level() -> None:
-    """No tensor has a tangent any more (§D1)."""
+    """Drop the tangents of all tensors (§D1)."""
     state = local.state
     for meta in list(state.dual_carriers):
         meta.tangent = None
@@ -217,7 +218,7 @@ def close_level() -> None:
 
 
 def _keep_for_backward(node: Node, nr: int, found: Tensor) -> None:
-    """A node that saved its output has only the array (Note [Saved outputs]); keep the tangent."""
+    """Keep the tangent of an output for a node that saved its array (Note [Saved outputs])."""
     if isinstance(node, CopySlices):
         node = node.fn
     if node._saves_output(nr):
@@ -244,7 +245,7 @@ def _length_of_storage(array: np.ndarray) -> int:
 
 
 def lies_like(found: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors have the same shape, strides, offset and length of storage (§D9)."""
+    """Return whether two tensors agree in shape, strides, offset and storage length (§D9)."""
     if found._change is not tensor._change:
         return False
     one, other = memory_of(found), memory_of(tensor)
@@ -259,7 +260,7 @@ def lies_like(found: Tensor, tensor: Tensor) -> bool:
 
 
 def zeros_like(tensor: Tensor, dtype: np.dtype[Any] | None = None) -> Tensor:
-    """Zeros with the layout of a tensor, its storage included."""
+    """Return zeros with the layout of a tensor, its storage included."""
     array = memory_of(tensor)
     storage = np.zeros(_length_of_storage(array), dtype or array.dtype)
     steps = tuple([step * storage.itemsize for step in element_strides(array)])
@@ -269,9 +270,9 @@ def zeros_like(tensor: Tensor, dtype: np.dtype[Any] | None = None) -> Tensor:
 
 
 def laid_out(found: Tensor, tensor: Tensor) -> Tensor:
-    """A tangent with the layout of its tensor: itself, or a copy that is recorded."""
+    """Return a tangent with the layout of its tensor: the tangent itself, or a recorded copy."""
     if found._array.__class__ is not np.ndarray or lies_like(found, tensor):
-        return found  # that of one example of many has no layout of its own
+        return found  # the tangent of one example of a batch has no layout of its own
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
@@ -282,7 +283,7 @@ def laid_out(found: Tensor, tensor: Tensor) -> Tensor:
 
 
 def overwrite(target: Tensor, found: Tensor | None) -> None:
-    """Let the tangent of a tensor that was written be `found`, in place where it has one."""
+    """Make `found` the tangent of a tensor that was written; write an existing one in place."""
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
@@ -305,7 +306,7 @@ def overwrite(target: Tensor, found: Tensor | None) -> None:
 
 
 def _first_tangent(target: Tensor, found: Tensor) -> Tensor:
-    """The tangent of a tensor without one; a view gives one to its base, for all to see."""
+    """Make the tangent of a tensor without one; a view makes it on its base, for all views."""
     base = _forward_base(target)
     if base is None:
         return laid_out(found, target)

@@ -54,7 +54,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Open a level; tangents exist only inside one.
+    """Open a level and return its number; tangents exist only inside a level.
 
     >>> import taper
     >>> from taper.autograd import forward_ad
@@ -77,7 +77,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level; the tangents made in it vanish.
+    """Close the level; its tangents vanish.
 
     >>> import taper
     >>> from taper.autograd import forward_ad
@@ -104,7 +104,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:
-    """A block in which duals exist; also a decorator.
+    """Open a level for a block or a decorated function; duals exist only inside one.
 
     >>> import taper
     >>> import taper.autograd.forward_ad as fwAD
@@ -124,7 +124,12 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A tensor on the same memory as `tensor` that carries `tangent`.
+    """Return a tensor on the memory of `tensor` that carries `tangent`.
+
+    Args:
+        tensor: the primal, of a floating-point or complex dtype.
+        tangent: the direction to differentiate along, with the shape and dtype of `tensor`.
+        level: the level to make the dual in; by default the open one.
 
     >>> import taper
     >>> import taper.autograd.forward_ad as fwAD
@@ -163,7 +168,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal (a view without tangent) and the tangent, None if there is none.
+    """Split a dual into its primal and its tangent.
+
+    Args:
+        tensor: a dual, or any other tensor.
+        level: the level of the tangent; by default the open one.
+
+    Returns: a named tuple: `primal`, a view of the tensor without tangent, and `tangent`, None if
+    there is none.
 
     >>> import taper
     >>> import taper.autograd.forward_ad as fwAD
@@ -184,12 +196,12 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _is_fwd_grad_enabled() -> bool:
-    """Whether tangents are propagated, in a level or not; never in inference mode (§D11, §D12)."""
+    """Return whether tangents are propagated; never in inference mode (§D11, §D12)."""
     return local.state.dual_enabled and not local.state.mode & INFERENCE
 
 
 class _set_fwd_grad_enabled:
-    """Switch the propagation of tangents on or off; as a block, until its end."""
+    """Switch the propagation of tangents on or off, at once or for a block."""
 
     def __init__(self, mode: bool) -> None:
         self.before = local.state.dual_enabled

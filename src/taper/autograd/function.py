@@ -41,6 +41,13 @@ class FunctionMeta(type):
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """A differentiable operation written by the user.
 
+    Subclass it with static methods and call `apply`.  `forward(ctx, *args)` computes the result
+    from any arguments; `backward(ctx, *grads)` gets one gradient for each output and returns one
+    for each argument of `forward`, None for what has none.  `ctx` carries tensors from one to the
+    other: `ctx.save_for_backward(*tensors)` in `forward`, `ctx.saved_tensors` in `backward`.  If
+    `setup_context(ctx, inputs, output)` is defined, `forward` gets no context.  `jvp` is the rule
+    of forward mode, `vmap` that of `taper.func.vmap`.
+
     >>> import taper
     >>> class Double(taper.autograd.Function):
     ...     @staticmethod
@@ -74,10 +81,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             raise AttributeError(name)
         if not hasattr(self._node, name):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return getattr(self._node, name)  # an instance shows the attributes of an unused node
+        # An instance shows the attributes of a node that is never run.
+        return getattr(self._node, name)
 
     def name(self) -> str:
-        """The name of the class."""
+        """Return the name of the class."""
         return type(self).__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -100,7 +108,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs, given those of the arguments."""
+        """Return the tangents of the outputs, given those of the arguments."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
@@ -108,7 +116,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """The rule for `func.vmap`."""
+        """Return the batched outputs and their batch dimensions: the rule for `func.vmap`."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod "
             "or set generate_vmap_rule=True."
@@ -116,7 +124,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run the function and record it."""
+        """Run the function on any arguments and record it, so that `backward` finds it."""
         transforms = local.state.transforms
         if transforms:
             return transforms[-1].apply_function(cls, args, kwargs)
@@ -124,7 +132,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """Kept for programs that subclass it; takes `inplace` at construction."""
+    """Kept for programs that subclass it; `inplace` is given at construction."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -132,7 +140,7 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Kept for programs that subclass it; PyTorch cannot run one any more either.
+    """Kept for programs that subclass it; PyTorch cannot run such a class any more either.
 
     >>> import taper
     >>> issubclass(taper.autograd.function.NestedIOFunction, taper.autograd.Function)
@@ -140,11 +148,11 @@ class NestedIOFunction(Function):
     """
 
     def forward_extended(self, *input: Any) -> Any:
-        """What a subclass computes."""
+        """Compute what a subclass computes."""
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> Any:
-        """Its gradient."""
+        """Compute its gradient."""
         raise NotImplementedError
 
 
@@ -152,7 +160,7 @@ _ContextMethodMixin = FunctionCtx  # the old name
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a `backward` whose own result must not be differentiated again.
+    """Mark a `backward` whose result must not be differentiated again; a second derivative raises.
 
     >>> import taper
     >>> from taper.autograd.function import once_differentiable
@@ -191,7 +199,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The outputs on a node that refuses to be run, and that leads to leaves nobody knows."""
+    """Put the outputs on a node that raises when it runs, and that leads to unknown leaves."""
     results = tuple([None if each is None else each.detach() for each in outputs])
     nothing = wrap(np.empty(0))
     leaves = [nothing if each is None else each.detach().requires_grad_() for each in outputs]

@@ -1,8 +1,11 @@
 """`taper.autograd.functional`: Jacobians, Hessians, and their products with vectors.
 
-Every function here takes a function of tensors and the point at which to differentiate it.  It
-works inside `no_grad` too, and returns tensors without history unless `create_graph=True`.  With
-`strict=True` what would be a silent zero, an output that does not depend on an input, is an error.
+Every function here takes a function of tensors and the point at which to differentiate it.  The
+functions work inside `no_grad` too, and return tensors without history unless `create_graph=True`.
+With `strict=True` an output that does not depend on an input, whose derivative would be a silent
+zero, is an error.
+
+Long because: public functions document their arguments.
 
 >>> import taper
 >>> taper.autograd.functional.jacobian(lambda x: x ** 2, taper.tensor([1.0, 3.0]))
@@ -71,7 +74,7 @@ _CONSTANT_RESULT = (
 
 
 def _as_tuple(values: Any, what: str, function: str | None) -> tuple[Tensors, bool]:
-    """One tensor or a tuple of tensors as a tuple, and whether it was one."""
+    """Return one tensor or a tuple of tensors as a tuple, and whether it was a tuple."""
     several = isinstance(values, tuple)
     expected = f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but"
     if not several and not isinstance(values, Tensor):
@@ -84,7 +87,7 @@ def _as_tuple(values: Any, what: str, function: str | None) -> tuple[Tensors, bo
 
 
 def _tracked(inputs: Tensors, create_graph: bool) -> Tensors:
-    """Tensors to differentiate by: cut off from their history, or under `create_graph` with it."""
+    """Return tensors to differentiate by: detached, or with their history under `create_graph`."""
     return tuple(
         each.view_as(each)
         if create_graph and requires_grad(each)
@@ -96,7 +99,7 @@ def _tracked(inputs: Tensors, create_graph: bool) -> Tensors:
 def _vector(
     v: Any, function: str, create_graph: bool, expected: Tensors, expected_tuple: bool
 ) -> Tensors:
-    """The vector to multiply with, which must have the sizes of `expected`."""
+    """Return the vector to multiply with, after checking that it has the sizes of `expected`."""
     vector, _ = _as_tuple(v, "v", function)
     if len(vector) != len(expected):
         if not expected_tuple:
@@ -119,7 +122,7 @@ def _vector(
 def _vector_of_input(
     v: Any, function: str, create_graph: bool, inputs: Tensors, is_tuple: bool
 ) -> Tensors | None:
-    """The vector for a product over the inputs; may be missing for a single element."""
+    """Return the vector for a product over the inputs; may be missing if there is one element."""
     if v is not None:
         return _vector(v, function, create_graph, inputs, is_tuple)
     if len(inputs) != 1 or inputs[0].numel() != 1:
@@ -144,7 +147,7 @@ def _outputs(func: Function, inputs: Tensors, name: str, strict: bool) -> tuple[
 
 
 def _single_output(func: Function, inputs: Tensors, name: str, strict: bool) -> Tensor:
-    """The one element that the functions of the hessian family differentiate twice."""
+    """Return the single element that the functions of the hessian family differentiate twice."""
     outputs, is_tuple = _outputs(func, inputs, name, strict)
     if is_tuple:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
@@ -156,7 +159,7 @@ def _single_output(func: Function, inputs: Tensors, name: str, strict: bool) -> 
 
 
 def _finished(results: Tensors, create_graph: bool, as_tuple: bool) -> Any:
-    """Results in the form of the question, without history unless it was asked for."""
+    """Return results in the form of the question, without history unless it is asked for."""
     found = results if create_graph else tuple(each.detach() for each in results)
     return found if as_tuple else found[0]
 
@@ -172,7 +175,7 @@ def _gradients(
     retain_graph: bool | None = None,
     batched: bool = False,
 ) -> Sequence[Any]:
-    """Gradients, None where an input has no influence; outputs without history count as zero."""
+    """Return gradients, None where an input has no influence; leave outputs without history out."""
     chosen = [
         nr for nr, each in enumerate(outputs) if isinstance(each, Tensor) and requires_grad(each)
     ]
@@ -197,7 +200,7 @@ def _without_holes(
     strict: bool,
     create_graph: bool,
 ) -> Tensors:
-    """Zeros in the place of missing gradients; in strict mode the errors `missing` and `what`."""
+    """Put zeros where gradients are missing; in strict mode raise `missing` or `what`."""
     found = []
     for position, (grad, source) in enumerate(zip(grads, inputs, strict=True)):
         if strict and grad is None:
@@ -209,7 +212,7 @@ def _without_holes(
 
 
 def _must_require_grad(grads: Sequence[Any], constant: str, strict: bool) -> None:
-    """In strict mode, refuse gradients that cannot be differentiated again."""
+    """Refuse gradients that cannot be differentiated again, in strict mode."""
     for position, grad in enumerate(grads if strict else ()):
         if grad is None:
             raise RuntimeError(_INDEPENDENT_OUTPUT.format(position))
@@ -218,7 +221,7 @@ def _must_require_grad(grads: Sequence[Any], constant: str, strict: bool) -> Non
 
 
 def _zeros_to_track(tensors: Tensors) -> Tensors:
-    """Zeros in the place of vectors, so that a product can be differentiated by the vector."""
+    """Return zeros to stand for vectors, so that a product can be differentiated by the vector."""
     return tuple(zeros_like(each, requires_grad=True) for each in tensors)
 
 
@@ -229,9 +232,19 @@ def _zeros_to_track(tensors: Tensors) -> Tensors:
 def vjp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The outputs, and the product of a vector `v` with the Jacobian: what `backward` computes.
+    """Return the outputs of `func`, and the product of a vector `v` with its Jacobian.
 
-    `v` has the sizes of the outputs; it may be None if there is one output with one element.
+    This is what `backward` computes.
+
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the point: a tensor or a tuple of tensors.
+        v: the vector, of the sizes of the outputs; may be None if there is one output of one
+            element.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise if an output does not depend on an input, instead of giving zeros.
+
+    Returns: the outputs, and the product, which has the sizes of `inputs`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 3.0])
@@ -261,10 +274,19 @@ def vjp(
 def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The outputs, and the product of the Jacobian with a vector `v` of the sizes of the inputs.
+    """Return the outputs of `func`, and the product of its Jacobian with a vector `v`.
 
-    Computed by two backward passes: the product of a vector with the Jacobian is linear in the
-    vector, and its derivative by the vector is the Jacobian the other way round.
+    Two backward passes compute it: the product of a vector with the Jacobian is linear in the
+    vector, and differentiating that by the vector gives the Jacobian the other way round.
+
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the point: a tensor or a tuple of tensors.
+        v: the vector, of the sizes of the inputs; may be None if there is one input of one element.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise if an output does not depend on an input, instead of giving zeros.
+
+    Returns: the outputs, and the product, which has the sizes of the outputs.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 3.0])
@@ -290,7 +312,16 @@ def jvp(
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The value, and the product of a vector `v` with the Hessian of a function of one element.
+    """Return the value of `func`, and the product of a vector `v` with its Hessian.
+
+    Args:
+        func: a function of tensors that returns a tensor of one element.
+        inputs: the point: a tensor or a tuple of tensors.
+        v: the vector, of the sizes of the inputs; may be None if there is one input of one element.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise if the value does not depend on an input, instead of giving zeros.
+
+    Returns: the value, and the product, which has the sizes of `inputs`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 3.0])
@@ -315,9 +346,18 @@ def vhp(
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The value, and the product of the Hessian of a function of one element with a vector `v`.
+    """Return the value of `func`, and the product of its Hessian with a vector `v`.
 
-    The same as `vhp` for smooth functions, whose Hessian is symmetric, and one pass dearer.
+    For smooth functions, whose Hessian is symmetric, this equals `vhp`, which needs one pass less.
+
+    Args:
+        func: a function of tensors that returns a tensor of one element.
+        inputs: the point: a tensor or a tuple of tensors.
+        v: the vector, of the sizes of the inputs; may be None if there is one input of one element.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise if the value does not depend on an input, instead of giving zeros.
+
+    Returns: the value, and the product, which has the sizes of `inputs`.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 3.0])
@@ -351,11 +391,20 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs of `func` by its inputs.
+    """Return all derivatives of the outputs of `func` by its inputs.
 
-    For one output and one input a tensor of the output's shape followed by the input's; with
-    several, nested tuples by output, then input.  `strategy="forward-mode"` (with `vectorize`)
-    computes all columns at once by forward mode: good when the outputs have more elements.
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the point: a tensor or a tuple of tensors.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise if an output does not depend on an input, instead of giving zeros.
+        vectorize: compute all rows as one batch, instead of one after the other.
+        strategy: "reverse-mode", a row for each element of the outputs, or "forward-mode" (only
+            with `vectorize`), a column for each element of the inputs: better when the outputs have
+            more elements.
+
+    Returns: for one output and one input a tensor of the output's shape followed by the input's;
+    with several, nested tuples by output, then input.
 
     >>> import taper
     >>> taper.autograd.functional.jacobian(lambda x: x.sum() * x, taper.tensor([1.0, 3.0]))
@@ -394,7 +443,7 @@ def jacobian(
 def _jacobian_of(
     output: Tensor, number: int, inputs: Tensors, create_graph: bool, strict: bool
 ) -> Tensors:
-    """The Jacobians of one output by all inputs, a backward pass for each of its elements."""
+    """Return the Jacobians of one output by all inputs, by a backward pass for each element."""
     columns: list[list[Tensor]] = [[] for _ in inputs]
     flat = output.reshape(-1)
     for element in range(output.numel()):
@@ -406,7 +455,7 @@ def _jacobian_of(
                     f"{position}. {NOT_STRICT}."
                 )
             if strict and create_graph and not requires_grad(grad):
-                # The number is that of the output, as in PyTorch.
+                # This is the number of the output, as in PyTorch.
                 raise RuntimeError(_CONSTANT_RESULT.format("jacobian", number))
             column.append(zeros_like(inputs[position]) if grad is None else grad)
     return tuple(
@@ -418,7 +467,7 @@ def _jacobian_of(
 def _batched_jacobians(
     outputs: Tensors, inputs: Tensors, create_graph: bool
 ) -> tuple[Tensors, ...]:
-    """The Jacobians by [output][input], with the unit vectors of all outputs as one batch."""
+    """Return Jacobians by [output][input], from all outputs' unit vectors as one batch."""
     counts = tuple(each.numel() for each in outputs)
     basis = _construct_standard_basis_for(outputs, counts)
     flat = [each.reshape(-1) for each in outputs]
@@ -440,7 +489,7 @@ def _batched_jacobians(
 def _construct_standard_basis_for(
     tensors: Sequence[Tensor], tensor_numels: Sequence[int]
 ) -> tuple[Tensor, ...]:
-    """The unit vectors of all elements of several tensors, as rows of one matrix for each tensor.
+    """Return the unit vectors of all elements of several tensors, as one matrix for each tensor.
 
     >>> import taper
     >>> from taper.autograd.functional import _construct_standard_basis_for
@@ -489,7 +538,7 @@ def _refuse_for_forward(create_graph: bool, strict: bool, vectorize: bool) -> No
 
 
 def _forward_jacobian(func: Function, inputs: Any, at_once: bool = True) -> Any:
-    """The Jacobians by tangents; lists in the place of inner tuples, as PyTorch has them."""
+    """Return the Jacobians by tangents; the inner level is a list, not a tuple, as in PyTorch."""
     given, inputs_tuple = _as_tuple(inputs, "inputs", "jacobian")
     counts = tuple(each.numel() for each in given)
     basis = [
@@ -512,7 +561,7 @@ def _forward_jacobian(func: Function, inputs: Any, at_once: bool = True) -> Any:
 
 
 def _all_at_once(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequence[Tensor]:
-    """The tangents of the outputs for all unit vectors, by one call of `func`."""
+    """Return the tangents of the outputs for all unit vectors, from one call of `func`."""
     if local.state.dual_level >= 0:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
 
@@ -524,7 +573,7 @@ def _all_at_once(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequen
 
 
 def _one_by_one(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequence[Tensor]:
-    """The same, by a call for each unit vector; `func` may use autograd itself."""
+    """Return the same from a call for each unit vector, so that `func` may use autograd itself."""
     rows = []
     for tangents in zip(*basis, strict=True):
         with dual_level():
@@ -535,7 +584,7 @@ def _one_by_one(func: Function, inputs: Tensors, basis: list[Tensor]) -> Sequenc
 
 
 def _by_input(whole: Tensor, inputs: Tensors, counts: Sequence[int]) -> list[Tensor]:
-    """The columns of one output's Jacobian, cut and shaped for each input."""
+    """Return the columns of one output's Jacobian, cut and shaped for each input."""
     shape = whole.shape[:-1]
     parts = whole.split(list(counts), -1)
     return [part.reshape(shape + each.shape) for part, each in zip(parts, inputs, strict=True)]
@@ -549,10 +598,22 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function that returns one element, by input, then input.
+    """Return all second derivatives of a function that returns one element.
 
-    Differs: with `outer_jacobian_strategy="forward-mode"` `func` is called once for each element
-    of the inputs, and not once for all.
+    Args:
+        func: a function of tensors that returns a tensor of one element.
+        inputs: the point: a tensor or a tuple of tensors.
+        create_graph: record the computation, so that the result can be differentiated.
+        strict: raise if the value does not depend on an input, instead of giving zeros.
+        vectorize: compute all rows as one batch, instead of one after the other.
+        outer_jacobian_strategy: "reverse-mode", or "forward-mode" (only with `vectorize`) for the
+            second differentiation.
+
+    Returns: for one input a tensor of the input's shape twice; with several, nested tuples by
+    input, then input.
+
+    Differs: with `outer_jacobian_strategy="forward-mode"` `func` is called once for each element of
+    the inputs, not once for all.
 
     >>> import taper
     >>> taper.autograd.functional.hessian(lambda x: (x ** 3).sum(), taper.tensor([1.0, 3.0]))

@@ -1,7 +1,7 @@
 """What `gradcheck` asks of a backward or jvp besides right numbers.
 
-A zero gradient gives zeros, undefined gradients and tangents are coped with, a batch of them gives
-what one after the other gives (§K8, §K9, §K11).
+A zero gradient gives zeros; undefined gradients and tangents are accepted; a batch gives the same
+as its entries one after the other (§K8, §K9, §K11).
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _RANDOM = (
 
 
 class GradcheckError(RuntimeError):
-    """A derivative that does not agree with differences."""
+    """Raised by `gradcheck` when a derivative does not agree with differences."""
 
 
 def check_multiplied_by_grad_output(
     outputs: Sequence[Tensor], inputs: Sequence[Any], check_dtypes: bool
 ) -> None:
-    """A zero gradient in must give zero gradients out, of the inputs' shape and dtype (§K8)."""
+    """Check that a zero gradient gives zero gradients, of the inputs' shape and dtype (§K8)."""
     sources = [each for each in inputs if is_differentiable(each)]
     zeros = [each.detach().new_zeros(each.shape) for each in outputs]
     found = autograd_grad(outputs, sources, zeros, retain_graph=True, allow_unused=True)
@@ -77,7 +77,7 @@ def check_multiplied_by_grad_output(
 
 
 def check_undefined(func: Function, outputs: Sequence[Tensor], inputs: Sequence[Any]) -> None:
-    """Backward must cope with undefined gradients: of all outputs, and of each alone (§K9)."""
+    """Check that backward accepts undefined gradients: of all outputs, and of each alone (§K9)."""
     count = len(outputs)
     choices: list[Sequence[int]] = [range(count)]
     if count > 1:
@@ -111,7 +111,7 @@ def _warn_undefined() -> None:
 
 
 def check_undefined_tangents(func: Function, inputs: Sequence[Any], func_out: Any) -> None:
-    """A missing tangent must count as zero, for each input while the others have one."""
+    """Check that a missing tangent counts as zero, for each input while the others have one."""
     positions = differentiable_positions(inputs)
     directions, _ = random_directions([inputs[nr] for nr in positions], ())
     along = {nr: each[0] for nr, each in zip(positions, directions, strict=True)}
@@ -156,7 +156,7 @@ def _stacked(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def check_batched(inputs: Sequence[Any], output: Tensor, number: int) -> None:
-    """A batch of gradients at once must give what one after the other gives (§K11)."""
+    """Check that a batch of gradients gives the same as its entries one after the other (§K11)."""
     sources = [each for each in inputs if is_differentiable(each)]
     directions = [output.detach().new_empty(output.shape).normal_() for _ in range(2)]
     singly = [
@@ -186,7 +186,7 @@ def check_batched(inputs: Sequence[Any], output: Tensor, number: int) -> None:
 
 
 def check_batched_forward(func: Function, inputs: tuple[Any, ...]) -> None:
-    """The same for tangents in forward mode."""
+    """Check the same for tangents in forward mode."""
     for order, position in enumerate(differentiable_positions(inputs)):
         source = inputs[position].detach()
 
@@ -210,7 +210,7 @@ def check_batched_forward(func: Function, inputs: tuple[Any, ...]) -> None:
 def _pushed_batch(
     func: Function, inputs: tuple[Any, ...], position: int, batch: Tensor
 ) -> Sequence[Tensor] | None:
-    """The tangents for a batch of them by `vmap`; None if a custom function is not made for it."""
+    """Return the tangents for a batch by `vmap`; None if a custom function has no rule for it."""
     # late: few checks push batches, and `import taper` shall not load the transforms
     transforms = importlib.import_module("taper.func")
 
@@ -235,7 +235,7 @@ def _pushed_batch(
 
 
 def _in_turn(function: Function, arguments: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The same one after the other; random numbers are refused as in a batch."""
+    """Return the tangents one after the other; random numbers are refused as in a batch."""
     before = get_rng_state()
     found = [function(each) for each in arguments]
     if not equal(get_rng_state(), before):

@@ -1,7 +1,9 @@
 """`gradcheck` and `gradgradcheck`: derivatives compared with central differences.
 
-Complex outputs are checked as two real functions, their imaginary and their real part; in forward
-mode it is the parts of complex inputs.  What else is asked of a backward is in `grad_properties`.
+Complex outputs are checked as two real functions, their imaginary and their real part; forward mode
+takes the parts of complex inputs instead.  `grad_properties` has what else is asked of a backward.
+
+Long because: public functions document their arguments.
 """
 
 from __future__ import annotations
@@ -73,13 +75,13 @@ class _Options(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """A function with what it gave for the inputs, and how errors call it."""
+    """A function, its outputs for the inputs, and how errors call it."""
 
     func: Function
     inputs: tuple[Any, ...]
     func_out: Any
     part: str = ""  # such as "imaginary part of complex outputs"
-    numbers: Sequence[int] = ()  # of the outputs (forward mode: inputs) that this is a part of
+    numbers: Sequence[int] = ()  # the outputs (forward mode: inputs) that this is a part of
 
 
 def gradcheck(
@@ -100,10 +102,25 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of `func` at `inputs` agree with differences.
+    """Return whether the gradients of `func` at `inputs` agree with central differences.
 
-    Inputs that require grad are differentiated and should be of double precision.  `masked` is
-    for sparse tensors, of which there are none.
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: a tensor or a sequence of them; those that require grad are differentiated, and
+            should have double precision.
+        eps: the step of the differences.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: raise GradcheckError at a difference, instead of returning False.
+        nondet_tol: how far two backward passes may differ.
+        check_undefined_grad: also check that undefined gradients count as zeros.
+        check_grad_dtypes: also check that gradients have the dtypes of the inputs.
+        check_batched_grad: also check batches of gradients by `vmap`.
+        check_batched_forward_grad: also check batches of tangents by `vmap`.
+        check_forward_ad: also check forward mode.
+        check_backward_ad: check backward mode.
+        fast_mode: compare random projections of the Jacobians, not all their entries.
+        masked: for sparse tensors, which taper does not have.
 
     >>> import taper
     >>> x = taper.tensor([0.5, 1.5], dtype=taper.float64, requires_grad=True)
@@ -177,7 +194,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
 
 
 def _check(func: Function, inputs: tuple[Any, ...], options: _Options) -> None:
-    """All checks, in PyTorch's order, which decides what is reported and how often `func` runs."""
+    """Run all checks in PyTorch's order, which decides what is reported and how `func` is run."""
     func_out = func(*inputs)
     outputs = differentiable_outputs(func_out)
     if options.check_backward_ad:
@@ -205,7 +222,7 @@ def _check(func: Function, inputs: tuple[Any, ...], options: _Options) -> None:
 
 
 def _parts_of_outputs(func: Function, inputs: tuple[Any, ...], func_out: Any) -> Iterator[_Checked]:
-    """The functions with real outputs that stand for `func`."""
+    """Return the functions with real outputs that stand for `func`."""
     if not any(each.is_complex() for each in as_tuple(func_out)):
         yield _Checked(func, inputs, func_out)
         return
@@ -228,7 +245,7 @@ def _part_of_outputs(func: Function, attribute: str) -> Function:
 def _parts_of_inputs(
     func: Function, inputs: tuple[Any, ...], func_out: Any, options: _Options
 ) -> list[_Checked]:
-    """Check forward mode of the functions of real inputs that stand for `func`; returns them."""
+    """Check forward mode of the functions of real inputs that stand for `func`, and return them."""
     numbers = [
         nr for nr, each in enumerate(inputs) if is_differentiable(each) and each.is_complex()
     ]
@@ -251,7 +268,7 @@ def _parts_of_inputs(
 def _part_of_inputs(
     func: Function, originals: tuple[Any, ...], numbers: Sequence[int], attribute: str
 ) -> Function:
-    """`func` of one part of the complex inputs; the other part is fixed."""
+    """Return `func` of one part of the complex inputs; the other part is fixed."""
 
     def part(*inputs: Any) -> Any:
         given = list(inputs)
@@ -278,7 +295,7 @@ def _compare(checked: _Checked, options: _Options, forward: bool) -> None:
 
 
 def _check_constant(checked: _Checked, options: _Options) -> None:
-    """Outputs that do not require grad must not depend on the inputs (§K6)."""
+    """Check that outputs that do not require grad do not depend on the inputs (§K6)."""
     func, inputs = checked.func, checked.inputs
     outputs = floating_outputs(checked.func_out)
     positions = differentiable_positions(inputs)
@@ -334,7 +351,7 @@ def _mismatch(
 def _check_deterministic(
     first: Sequence[Tensor], second: Sequence[Tensor], options: _Options
 ) -> None:
-    """Backward twice must give the same (§K7)."""
+    """Check that backward gives the same twice (§K7)."""
     for one, other in zip(first, second, strict=True):
         if bool(((one - other).abs() > options.nondet_tol).any()):
             raise GradcheckError(
@@ -346,7 +363,7 @@ def _check_deterministic(
 
 
 def _compare_fast(checked: _Checked, options: _Options, forward: bool) -> None:
-    """Random projections of the Jacobians instead of all their entries (§K4)."""
+    """Compare random projections of the Jacobians instead of all their entries (§K4)."""
     func, inputs = checked.func, checked.inputs
     outputs = differentiable_outputs(checked.func_out)
     positions = differentiable_positions(inputs)
@@ -385,7 +402,7 @@ def _compare_fast(checked: _Checked, options: _Options, forward: bool) -> None:
 def _slow_report(
     checked: _Checked, position: int, output_nr: int, options: _Options, forward: bool
 ) -> str:
-    """What slow mode finds, after fast mode has found a difference."""
+    """Return what slow mode finds, after fast mode has found a difference."""
     func, inputs = checked.func, checked.inputs
     outputs = differentiable_outputs(checked.func_out)
     numerical = numerical_jacobian(func, inputs, position, outputs, options.eps)[output_nr]
@@ -426,9 +443,19 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradients of the gradients of `func` agree with differences.
+    """Return whether the second derivatives of `func` agree with central differences.
 
-    Without `grad_outputs` the gradients of the outputs are drawn between -1 and 1.
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: a tensor or a sequence of them; those that require grad are differentiated, and
+            should have double precision.
+        grad_outputs: the gradients of the outputs at which the first derivative is taken; by
+            default they are drawn between -1 and 1.
+        gen_non_contig_grad_outputs: draw them non-contiguous.
+        check_fwd_over_rev: check forward mode of the gradient.
+        check_rev_over_rev: check backward mode of the gradient.
+
+    The other arguments are those of `gradcheck`, which checks the gradient of `func` as a function.
 
     >>> import taper
     >>> x = taper.tensor([0.5, 1.5], dtype=taper.float64, requires_grad=True)
@@ -466,14 +493,14 @@ def gradgradcheck(
 
 
 def _gradient_function(func: Function, given: tuple[Any, ...]) -> Function:
-    """The gradients of `func` as a function of its inputs and of the gradients of its outputs."""
+    """Return the gradients of `func` as a function of its inputs and of its outputs' gradients."""
     count = len(given)
 
     def gradients(*arguments: Any) -> tuple[Any, ...]:
         sources, grads = arguments[:count], arguments[count:]
         for new, original in zip(sources, given, strict=True):
             if is_differentiable(original) and not is_differentiable(new):
-                new.requires_grad_()  # forward mode detaches them
+                new.requires_grad_()  # forward mode detaches the inputs
         wanted = [each for each in sources if is_differentiable(each)]
         with enable_grad():
             outputs = differentiable_outputs(func(*sources))
@@ -500,7 +527,7 @@ def _random_grads(
 
 
 def _uniform(like: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Random numbers between -1 and 1; the parts of complex ones in turn."""
+    """Return random numbers between -1 and 1; a complex one takes two of them."""
     empty = like.detach().new_empty(shape)
     if not empty.is_complex():
         return empty.uniform_(-1, 1)
@@ -541,7 +568,7 @@ def get_numerical_jacobian(
     eps: float = 1e-3,
     grad_out: float = 1.0,
 ) -> Any:
-    """The Jacobians of `fn(inputs)` by differences; deprecated, use `gradcheck`.
+    """Return the Jacobians of `fn(inputs)` by differences; deprecated, use `gradcheck`.
 
     `target` chooses the inputs to differentiate by, all that require grad if it is None.
     """
@@ -567,9 +594,10 @@ def get_numerical_jacobian(
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> Any:
-    """The Jacobian of `output` by backward; deprecated, use `gradcheck`.
+    """Compute the Jacobian of `output` by backward; deprecated, use `gradcheck`.
 
-    Returns the Jacobians, and whether backward was deterministic and sizes and dtypes right.
+    Returns: the Jacobians, whether backward was deterministic, and whether sizes and dtypes were
+    right.
     """
     name = "get_analytical_jacobian"
     _deprecated(name, grad_out)

@@ -1,6 +1,6 @@
 """`taper.autograd.graph`: edges, multi-grad hooks, versions, and the virtual base class of nodes.
 
-Shows the hooks on saved tensors, which live in `saved_hooks` and `mutation`, as PyTorch does.
+Re-exports the hooks on saved tensors from `saved_hooks` and `mutation`, as PyTorch does.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ else:
 
 
 def region_activation_memory_budget(budget: float) -> NoReturn:
-    """Refused, as in PyTorch outside of `compile`: use `utils.checkpoint`."""
+    """Refused, as PyTorch does outside of `compile`: use `utils.checkpoint`."""
     raise RuntimeError(
         "torch.autograd.graph.region_activation_memory_budget can only be used inside a "
         "torch.compile region; it has no effect in eager mode."
@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # to a checker there is one class of nodes
 else:
 
     class Node(abc.ABC):
-        """The base of every node for `isinstance` and `issubclass`; it is in nobody's `mro()`.
+        """The base of every node for `isinstance` and `issubclass`; no node inherits from it.
 
         >>> import taper
         >>> y = taper.ones(2, requires_grad=True) * 2
@@ -80,7 +80,7 @@ else:
 
         @abc.abstractmethod
         def name(self) -> str:
-            """The name of the node."""
+            """Return the name of the node."""
 
         @property
         @abc.abstractmethod
@@ -90,7 +90,7 @@ else:
         @property
         @abc.abstractmethod
         def metadata(self) -> dict[str, Any]:
-            """A dict for whatever anybody wants to remember about the node."""
+            """A dict for any notes about the node."""
 
         @property
         @abc.abstractmethod
@@ -116,7 +116,7 @@ for _probe in (DelayedError, UndefinedGrad):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place in the graph where the gradient of `tensor` arrives.
+    """Return the place in the graph where the gradient of `tensor` arrives.
 
     >>> import taper
     >>> x = taper.tensor(2.0, requires_grad=True)
@@ -140,7 +140,10 @@ def _edge(tensor: Tensor) -> tuple[TaperNode, int]:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write that taper did not see, for example through NumPy.
+    """Count a write that taper cannot see, for example one through NumPy.
+
+    Args:
+        tensor: a tensor, or several, whose memory was written.
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -161,7 +164,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
-    """Set the version counters of tensors; who saved one of them may get other values (§S8)."""
+    """Set the version counters of tensors; nodes that saved one may read other values (§S8)."""
     for given, kind in ((tensors, Tensor), (versions, int)):
         if not (isinstance(given, tuple | list) and all(isinstance(each, kind) for each in given)):
             raise TypeError(
@@ -207,7 +210,15 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` once a pass: with all gradients when the last has come, or with the first.
+    """Call `fn` once in each pass that reaches `tensors`.
+
+    Args:
+        tensors: tensors that require grad.
+        fn: with `mode="all"` it gets the list of all gradients, None for what was not reached, when
+            the last has come; with `mode="any"` the first gradient that comes.
+        mode: "all" or "any".
+
+    Returns: a handle whose `remove()` takes the hook out again.
 
     >>> import taper
     >>> x = taper.ones(1, requires_grad=True)
@@ -231,9 +242,10 @@ def register_multi_grad_hook(
 def _collectors(
     nodes: Sequence[TaperNode], fn: Callable[[Any], None]
 ) -> list[Callable[[Tensor], None]]:
-    """One hook for each node; the last that a pass reaches calls `fn` with all gradients."""
+    """Return a hook for each node; the last that a pass reaches calls `fn` with all gradients."""
     lock = new_lock()
-    # For each pass, which may fail and be forgotten: gradients, and who is still to come.
+    # By pass, so that a pass that failed can be forgotten: the gradients, and which are still to
+    # come.
     passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
     passes = weakref.WeakKeyDictionary()
 

@@ -1,4 +1,4 @@
-"""Hook lists and the handles that remove from them.  Knows nobody."""
+"""Hook lists and the handles that remove from them.  Imports nothing of taper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HookDict(OrderedDict[int, Callable[..., Any]]):
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out again, more than once is fine.
+    """What registering a hook returns: `remove()` takes the hook out, at any number of calls.
 
     The handle refers weakly to the hooks, so keeping it keeps nothing else alive.
     """
@@ -55,7 +55,8 @@ class RemovableHandle:
         hooks = state[0] if state[0] is not None else OrderedDict()
         self.hooks_dict_ref = weakref.ref(hooks)
         self.id = state[1]
-        self.extra_dict_ref = tuple(weakref.ref(each) for each in state[2] if each is not None)
+        extras = state[2] if len(state) > 2 else ()  # old pickles have two parts
+        self.extra_dict_ref = tuple(weakref.ref(each) for each in extras if each is not None)
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -1,7 +1,7 @@
-"""Running hooks during a pass: tensor hooks, retained gradients, node pre-hooks and post-hooks.
+"""Hooks during a pass: tensor hooks, retained gradients, node pre-hooks and post-hooks.
 
 The order at one node (§H7): tensor hooks, `retain_grad`, node pre-hooks, the node itself,
-post-accumulate hooks, node post-hooks.  Hooks see Tensors, also in a pass over arrays; `tensors`
+post-accumulate hooks, node post-hooks.  Hooks see Tensors even in a pass over arrays; `tensors`
 says which of the two the pass works on.
 """
 
@@ -24,7 +24,7 @@ def as_grad(tensor: Tensor | None, tensors: bool) -> Any:
 
 
 def run_tensor_hooks(node: Node, leaf_hooks: Any, grads: list[Any], tensors: bool) -> None:
-    """Tensor hooks and `retain_grad`, which change `grads`; `leaf_hooks` are those of a leaf."""
+    """Run tensor hooks and `retain_grad`, which change `grads`; `leaf_hooks` belong to a leaf."""
     if leaf_hooks:
         grads[0] = _through(leaf_hooks, grads[0], tensors)
     extra = node._extra
@@ -40,7 +40,7 @@ def run_tensor_hooks(node: Node, leaf_hooks: Any, grads: list[Any], tensors: boo
 
 
 def _through(hooks: Any, grad: Any, tensors: bool) -> Any:
-    """Hooks of one tensor, in order of registration; each may replace the gradient."""
+    """Run the hooks of one tensor in order of registration; each may replace the gradient."""
     value = as_tensor(grad)
     for hook in list(hooks.values()):
         result = hook(value)
@@ -51,7 +51,7 @@ def _through(hooks: Any, grad: Any, tensors: bool) -> Any:
 
 
 def run_pre_hooks(node: Node, grads: list[Any], tensors: bool) -> list[Any]:
-    """Node pre-hooks: `hook(grad_outputs)` may return a tuple in their place."""
+    """Run node pre-hooks: `hook(grad_outputs)` may return a tuple to replace them."""
     given = _seen(node, grads)
     for hook in list((node._rarely().pre_hooks or {}).values()):
         result = hook(given)
@@ -64,7 +64,7 @@ def run_pre_hooks(node: Node, grads: list[Any], tensors: bool) -> list[Any]:
 
 
 def _seen(node: Node, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:
-    """The gradients of outputs that hooks see: those of differentiable ones."""
+    """Return the gradients that hooks see: those of differentiable outputs."""
     unseen = node._unseen_outputs
     return tuple([as_tensor(grad) for nr, grad in enumerate(grads) if nr not in unseen])
 
@@ -72,7 +72,7 @@ def _seen(node: Node, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:
 def run_post_hooks(
     node: Node, results: Sequence[Any], grads: Sequence[Any], tensors: bool
 ) -> Sequence[Any]:
-    """Node post-hooks: `hook(grad_inputs, grad_outputs)` may return a tuple for the former."""
+    """Run node post-hooks: `hook(grad_inputs, grad_outputs)` may return a tuple for the former."""
     hooks = node._rarely().post_hooks
     if not hooks:
         return results
@@ -105,7 +105,7 @@ def _check_tuple(given: tuple[Any, ...], result: Any, hook: Callable[..., Any]) 
 
 
 def check_replacement(value: Tensor | None, result: Any, hook: Callable[..., Any]) -> None:
-    """Raise unless `result` may stand for `value` (§H1)."""
+    """Raise unless `result` may replace `value` (§H1)."""
     if result is None:
         return
     if value is None:

@@ -1,11 +1,12 @@
 """Interceptors: code that sees every operator call of a thread before it runs, and may replace it.
 
-Owns: the stack of interceptors of a thread.  The profiler, selective checkpointing and the like
-stand on it.  An interceptor is a callable `interceptor(call, run)`, which returns `run()` or
-something in its place; while it runs it is off itself, and those below it are on.
+Owns: the stack of interceptors of a thread.  The profiler, selective checkpointing and the
+transforms of `func` use it.  An interceptor is a callable `interceptor(call, run)`, which returns
+`run()` or another result.  While an interceptor runs, it is off, and those below it are on.
 
-Only operators of the table pass through; a composite function is seen as the operators it calls,
-and so is a recorded backward pass.  Nobody pays while nobody intercepts: the mode has a bit for it.
+Only operators of the table pass through.  A composite function shows as the operators it calls, and
+so does a recorded backward pass.  A thread without interceptors pays nothing: the mode has a bit
+for it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What PyTorch calls the operator: `mul`, `mul_`."""
+        """PyTorch's name of the operator: `mul`, `mul_`."""
         return self.op.inplace_name if self.kind == "inplace" else self.op.label or self.op.name
 
 
@@ -46,7 +47,7 @@ def pop(interceptor: Interceptor) -> None:
 
 @contextlib.contextmanager
 def intercepting(interceptor: Interceptor) -> Iterator[None]:
-    """A block in which `interceptor` sees the operator calls of this thread."""
+    """Let `interceptor` see the operator calls of this thread during the block."""
     push(interceptor)
     try:
         yield
@@ -60,7 +61,7 @@ def _set(state: State, interceptors: tuple[Interceptor, ...]) -> None:
 
 
 def announce_write(tensor: Any) -> None:
-    """Tell the interceptors that want to know (`about_to_write`) of a write by no operator."""
+    """Tell interceptors that have `about_to_write` of a write that no operator makes."""
     for each in local.state.interceptors:
         listener = getattr(each, "about_to_write", None)
         if listener is not None:
@@ -68,7 +69,7 @@ def announce_write(tensor: Any) -> None:
 
 
 def intercept(call: Call, state: State, perform: Callable[[], Any]) -> Any:
-    """Give a call to the topmost interceptor; `perform` calls the operator again, without it."""
+    """Give a call to the topmost interceptor; `perform` calls the operator again without it."""
     stack = state.interceptors
     if not stack:
         return perform()
@@ -76,5 +77,6 @@ def intercept(call: Call, state: State, perform: Callable[[], Any]) -> Any:
     try:
         return stack[-1](call, perform)
     finally:
-        # One that was popped meanwhile stays away; one that was pushed is the caller's mistake.
+        # An interceptor that was popped meanwhile stays away; one that was pushed is the caller's
+        # mistake.
         _set(state, stack if len(state.interceptors) == len(stack) - 1 else state.interceptors)

@@ -2,8 +2,8 @@
 
 A Jacobian here is a matrix with one row for each element of the input and one column for each
 element of the output.  For a complex input an entry is the derivative along the real axis plus i
-times that along the imaginary axis, which is the gradient that backward gives (§X1); outputs are
-then real, `gradcheck` looks at the parts of complex ones in turn.
+times that along the imaginary axis, which is the gradient that backward gives (§X1).  Outputs are
+real: `gradcheck` passes the parts of complex ones in turn.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ Choice = Callable[[Any], Sequence[Tensor]]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Several values as a tuple, one as a tuple of one."""
+    """Return several values as a tuple, a single one as a tuple of one."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def is_differentiable(value: Any) -> bool:
-    """Whether a value is a tensor that requires grad."""
+    """Return whether a value is a tensor that requires grad."""
     return isinstance(value, Tensor) and bool(value.requires_grad)
 
 
 def is_floating(value: Any) -> bool:
-    """Whether a value is a tensor of real or complex numbers."""
+    """Return whether a value is a tensor of real or complex numbers."""
     return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
 
 
 def differentiable_outputs(outputs: Any) -> list[Tensor]:
-    """The outputs that require grad."""
+    """Return the outputs that require grad."""
     return [each for each in as_tuple(outputs) if each.requires_grad]
 
 
 def floating_outputs(outputs: Any) -> list[Tensor]:
-    """The outputs that are real or complex numbers."""
+    """Return the outputs that are real or complex numbers."""
     return [each for each in as_tuple(outputs) if is_floating(each)]
 
 
 def floating_positions(outputs: Any) -> list[int]:
-    """The numbers of these among the outputs."""
+    """Return the positions of the floating-point tensors among the outputs."""
     return [nr for nr, each in enumerate(as_tuple(outputs)) if is_floating(each)]
 
 
 def differentiable_positions(inputs: Sequence[Any]) -> list[int]:
-    """The numbers of the inputs that require grad."""
+    """Return the numbers of the inputs that require grad."""
     return [nr for nr, each in enumerate(inputs) if is_differentiable(each)]
 
 
@@ -69,7 +69,7 @@ def differences(
     choose: Choice = differentiable_outputs,
     where: str = "",
 ) -> list[Tensor]:
-    """(f(x + eps d) - f(x - eps d)) / (2 eps) along the direction d of one input.
+    """Return (f(x + eps d) - f(x - eps d)) / (2 eps) along the direction d of one input.
 
     The input is changed in place, so that views of it and closures over it see the change.
     """
@@ -113,7 +113,7 @@ def numerical_jacobian(
     eps: float,
     choose: Choice = differentiable_outputs,
 ) -> list[Tensor]:
-    """The Jacobians of all outputs with respect to one input, by central differences."""
+    """Return the Jacobians of all outputs with respect to one input, by central differences."""
     source = inputs[position]
     is_complex = source.is_complex()
     jacobians = [
@@ -141,7 +141,7 @@ def numerical_jacobian(
 
 
 def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tensor]:
-    """The Jacobians of one output with respect to several inputs, by backward."""
+    """Return the Jacobians of one output with respect to several inputs, by backward."""
     jacobians = [
         each.detach().new_zeros((each.numel(), output.numel()), dtype=each.dtype)
         for each in sources
@@ -162,7 +162,7 @@ def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tenso
 
 
 def tangents_of(outputs: Any, positions: Sequence[int]) -> list[Tensor]:
-    """The tangents of some outputs, zeros where there is none; call it in the level."""
+    """Return the tangents of some outputs, zeros where there is none; call it in the level."""
     several = as_tuple(outputs)
     found = []
     for nr in positions:
@@ -172,7 +172,7 @@ def tangents_of(outputs: Any, positions: Sequence[int]) -> list[Tensor]:
 
 
 def detached(inputs: Sequence[Any]) -> list[Any]:
-    """The inputs without history: a function checked by forward mode sees no grad."""
+    """Return the inputs without history: a function checked by forward mode sees no grad."""
     return [each.detach() if is_differentiable(each) else each for each in inputs]
 
 
@@ -183,7 +183,7 @@ def pushed(
     outputs: Sequence[int],
     direction: np.ndarray,
 ) -> list[Tensor]:
-    """The tangents of the chosen outputs for a tangent of one input; the others' are zero."""
+    """Return the tangents of chosen outputs for a tangent of one input; the others have zero."""
     with dual_level():
         given = detached(inputs)
         for nr in differentiable_positions(inputs):
@@ -195,7 +195,7 @@ def pushed(
 def forward_jacobian(
     func: Function, inputs: Sequence[Any], position: int, func_out: Any
 ) -> list[Tensor]:
-    """The Jacobians of the differentiable outputs with respect to one input, by forward mode."""
+    """Return the Jacobians of the differentiable outputs by one input, from forward mode."""
     several = as_tuple(func_out)
     chosen = [nr for nr, each in enumerate(several) if each.requires_grad]
     source = inputs[position]

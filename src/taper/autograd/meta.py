@@ -1,7 +1,7 @@
 """The autograd records that hang on a tensor: version counter, view record, AutogradMeta.
 
 All are made only when needed: an ordinary result of an operation has none of them.
-Knows nobody.
+Imports nothing of taper.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 from taper.autograd.handles import HookDict
 
-# Tensor._requires_grad of a view: the answer depends on its base, ask `views.requires_grad`.
+# `Tensor._requires_grad` of a view: the answer depends on its base, so ask `views.requires_grad`.
 ASK = 2
 
 
 class VersionCounter:
-    """How often a piece of memory was written; one for a tensor, its views and its `detach()`.
+    """A count of the writes to a piece of memory; a tensor, its views and `detach()` share it.
 
-    It also remembers the user's line of the last write, for the error that names it (D6).
+    The counter also remembers the user's line of the last write, for the error that names it (D6).
     """
 
     __slots__ = ("code", "offset", "value")
@@ -77,8 +77,8 @@ class SharedCounter(VersionCounter):
 class DetachedCounter(SharedCounter):
     """The counter of a result after `detach_()`, which still counts for views and aliases.
 
-    Whoever saved the tensor before compares versions and finds out that it has lost its
-    history (§S9); that costs the others nothing.
+    A node that saved the tensor before compares versions, and so notices that the tensor has lost
+    its history (§S9); other nodes pay nothing for that.
     """
 
     __slots__ = ()
@@ -101,13 +101,13 @@ INFERENCE_SAVED = (
 
 
 class InferenceCounter:
-    """Stands in the place of the counter of an inference tensor, which has no version."""
+    """Stands for the counter of an inference tensor, which has no version."""
 
     __slots__ = ()
 
     @property
     def value(self) -> int:
-        # Only somebody who saves the tensor asks for its version here.
+        # Only a node that saves the tensor asks for its version here.
         raise RuntimeError(INFERENCE_SAVED)
 
 
@@ -115,21 +115,21 @@ INFERENCE_COUNTER = InferenceCounter()
 
 
 class AliasCounter(VersionCounter):
-    """The counter of `.data` and `detach()` of an inference tensor, taken outside that mode.
+    """The counter of `.data` and `detach()` of an inference tensor, taken outside inference mode.
 
-    Such a tensor is an inference tensor that counts its own writes; views of it do not.
+    The result is an inference tensor that counts its own writes; views of it do not.
     """
 
     __slots__ = ()
 
 
 def is_inference(counter: Any) -> bool:
-    """Whether a tensor with this counter was made in inference mode."""
+    """Return whether a tensor with this counter was made in inference mode."""
     return counter is INFERENCE_COUNTER or counter.__class__ is AliasCounter
 
 
 class Creation:
-    """How a view came to be, which decides whether it may be written in place (V9 to V14)."""
+    """How a view came to be; it decides whether the view may be written in place (V9 to V14)."""
 
     PLAIN = "plain"
     MULTIPLE = "multiple"
@@ -141,8 +141,8 @@ class Creation:
 class ViewRecord:
     """What a view knows: the root it looks at, how it was made, and when its history was valid.
 
-    `version` is the counter's value for which the view's `_grad_fn` holds; when the memory was
-    written through somebody else since, the history is regenerated on next use (§V6).
+    `version` is the counter's value for which the view's `_grad_fn` holds.  If the memory was
+    written through another tensor since, the history is regenerated on next use (§V6).
     """
 
     __slots__ = ("base", "code", "creation", "offset", "replay", "requires_grad", "version")
@@ -165,14 +165,14 @@ class ViewRecord:
         self.offset = offset
 
 
-UNSET: Any = object()  # AutogradMeta.grad_dtype: that of the tensor
+UNSET: Any = object()  # AutogradMeta.grad_dtype: the dtype of the tensor
 
 
 class FormerData:
     """What a leaf was before it got other data, for the graphs recorded until then (§E25).
 
-    `until` is a sequence number: nodes below it saw the leaf so.  `accumulator` is the weak
-    reference to the AccumulateGrad of those graphs, None if the leaf has kept its own.
+    `until` is a sequence number: nodes below it saw the leaf as described here.  `accumulator` is
+    the weak reference to the AccumulateGrad of those graphs, None if the leaf has kept its own.
     """
 
     __slots__ = ("accumulator", "dtype", "shape", "until")
@@ -185,7 +185,7 @@ class FormerData:
 
 
 def nobody() -> None:
-    """Stands for the weak reference of a leaf that has no AccumulateGrad."""
+    """Stand for the weak reference of a leaf that has no AccumulateGrad."""
 
 
 class AutogradMeta:
@@ -215,4 +215,5 @@ class AutogradMeta:
         self.tangent_generation = 0
         self.grad_dtype: Any = UNSET
         self.former: list[FormerData] | None = None
-        self.odd_layout = False  # whether the gradient may lie in memory unlike the leaf (§E17)
+        # Whether the gradient may lie in memory in another order than the leaf (§E17).
+        self.odd_layout = False

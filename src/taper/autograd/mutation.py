@@ -1,8 +1,8 @@
 """`allow_mutation_on_saved_tensors`: write what is saved, and backward still sees the old value.
 
-A saved tensor is packed as a handle.  Before its memory is written the value behind the handle is
+A saved tensor is packed as a handle.  Before its memory is written, the value behind the handle is
 cloned, once, however many nodes hold the handle (§S20).  The block sees the writes of operators as
-an interceptor; the tensors kept behind handles are aliases, so nothing here keeps a graph alive.
+an interceptor.  The tensors kept behind handles are aliases, so nothing here keeps a graph alive.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ OUTSIDE = (
 
 
 class _Handle:
-    """What a node keeps in the place of a saved tensor."""
+    """What a node keeps instead of a saved tensor."""
 
     __slots__ = ("__weakref__",)
 
 
 def _memory(array: np.ndarray) -> int:
-    """The same number for all arrays on one piece of memory."""
+    """Return the same number for all arrays on one piece of memory."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return id(array)
 
 
 class _AllowMutationOnSavedContext:
-    """The saved values of a block: those as they were, and copies of those written since."""
+    """The saved values of a block: the unchanged ones, and copies of those written since."""
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
         self.original: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
-        # A tensor at a version: its handle, as long as a node holds that.
+        # By tensor and version: its handle, for as long as a node holds it.
         self.tid_to_weakhandle: WeakValueDictionary[Any, _Handle] = WeakValueDictionary()
-        # A piece of memory: what was saved of it and not written since.
+        # By piece of memory: what was saved of it and has not been written since.
         self.sid_to_tid: defaultdict[int, set[Any]] = defaultdict(set)
-        self._most = 1000  # entries of it before somebody looks which are of use
+        self._most = 1000  # entries before the useless ones are removed
 
     def clear(self) -> None:
-        """Forget all; no graph of the block can be run any more."""
+        """Forget all values; no graph of the block can run any more."""
         self.cloned.clear()
         self.original.clear()
         self.tid_to_weakhandle.clear()
         self.sid_to_tid.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        """The handle of a tensor in its present version."""
+        """Return the handle of a tensor at its present version."""
         array = tensor._array
         version = 0 if tensor._counter is None else tensor._counter.value
         tid = (id(tensor), array.ctypes.data, array.shape, array.strides, version)
@@ -83,7 +83,7 @@ class _AllowMutationOnSavedContext:
         self._most = 2 * len(self.sid_to_tid) + 1000
 
     def unpack(self, handle: _Handle) -> Tensor:
-        """The tensor as it was when it was saved."""
+        """Return the tensor as it was when it was saved."""
         found = self.cloned.get(handle)
         if found is None:
             found = self.original.get(handle)
@@ -92,7 +92,7 @@ class _AllowMutationOnSavedContext:
         return found
 
     def about_to_write(self, tensor: Tensor) -> None:
-        """Clone all that is saved of the tensor's memory."""
+        """Clone all saved values that lie in the tensor's memory."""
         for tid in self.sid_to_tid.pop(_memory(tensor._array), ()):
             handle = self.tid_to_weakhandle.get(tid)
             if handle is not None and handle in self.original:
@@ -112,7 +112,7 @@ class _AllowMutationOnSavedContext:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext, None, None]:
-    """A block in which saved tensors may be written in place; backward must run inside it, too.
+    """Let saved tensors be written in place during the block; backward must run inside it, too.
 
     >>> import taper
     >>> with taper.autograd.graph.allow_mutation_on_saved_tensors():

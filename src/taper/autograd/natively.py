@@ -9,17 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.arrays.native import native
-from taper.autograd.accumulate import lock
+from taper.autograd.accumulate import AccumulateGrad, lock
 from taper.autograd.meta import UNSET, AutogradMeta, nobody
 from taper.autograd.node import Node
 from taper.autograd.state import State
 
-record: Callable[..., Any] | None = None  # the end of a recorded operation, see `opdef.compiler`
-count_incoming: Callable[..., Any] | None = None  # see `engine.count_incoming`
-first_gradient: Callable[..., Any] | None = None  # see `accumulate.accumulate_simply`
+complete: Callable[..., Any] | None = None  # see `opdef.recording.complete_in_python`
+record: Callable[..., Any] | None = None  # see `opdef.recording.record_in_python`
+run_pass: Callable[..., Any] | None = None  # see `engine.run_in_python`
 
 if native is not None:
     native.know_nodes(Node, State)
-    native.know_leaves(AutogradMeta, nobody, UNSET, lock)
-    record, count_incoming = native.record, native.count_incoming
-    first_gradient = native.first_gradient
+    native.know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)
+    complete, record, run_pass = native.complete, native.record, native.run_pass

@@ -1,10 +1,10 @@
 """Node: one recorded operation, the unit of the backward graph.
 
-Owns: edges, output metadata, hooks and the release of saved values.  Knows nobody but the hook
-handles and the dtypes: it never sees Tensor or the engine.
+Owns: edges, output metadata, hooks and the release of saved values.  Knows only the hook handles
+and the dtypes: it never sees Tensor or the engine.
 
-A node points to the nodes of its inputs (`edges`), never to its outputs, so that dropping the
-last output frees the graph by reference counting alone (I7).
+A node points to the nodes of its inputs (`edges`), never to its outputs, so that dropping the last
+output frees the graph by reference counting alone (I7).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from taper.device import device
 # Node.status
 LIVE = 0
 FREED = 1  # backward ran and dropped the saved values
-PACKED = 2  # some saved value went through a pack hook or was looked at
+PACKED = 2  # a saved value went through a pack hook or was looked at
 
-# The number of an edge that holds a leaf itself in place of its AccumulateGrad, which is then made
-# when somebody looks, or never: finding it costs a recorded operation 40 ns an edge.
+# The number of an edge that holds a leaf itself instead of its AccumulateGrad, which is made only
+# when somebody looks at it: finding it costs a recorded operation 40 ns an edge.
 LEAF = -1
 
 _BACKWARD = re.compile(r"(.*)Backward(\d?)")
@@ -69,7 +69,7 @@ class InputMetadata(NamedTuple):
 
 
 class Node:
-    """A step of the backward graph, named like PyTorch's, with edges to what is next.
+    """A step of the backward graph, named like PyTorch's, with edges to the next steps.
 
     Subclasses provide `_run(grads)` on arrays and `_run_tensors(grads)` on Tensors (used under
     `create_graph=True`); both return one gradient or None for each edge.
@@ -105,7 +105,8 @@ class Node:
     _unseen_outputs: ClassVar[frozenset[int]] = frozenset()  # those of them that hooks do not see
     _saves: ClassVar[bool] = False  # whether `_release` has something to do
     _takes_real_part: ClassVar[bool] = True  # a complex gradient of a real input is allowed (§E18)
-    _passes_undefined: ClassVar[bool] = True  # all gradients None: not run, None goes on (§E15)
+    # If all gradients are None the node does not run, and None goes on (§E15).
+    _passes_undefined: ClassVar[bool] = True
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
         raise NotImplementedError(f"{self.name()} has no backward computation")
@@ -114,42 +115,42 @@ class Node:
         raise NotImplementedError(f"{self.name()} has no differentiable backward computation")
 
     def _run_once(self, grads: list[Any], place: Place) -> Sequence[Any]:
-        """`_run`, then `_release`."""
+        """Call `_run`, then `_release`."""
         results = self._run(grads)
         if self._saves:
             self._release(place)
         return results
 
     def _run_partly(self, grads: list[Any], needs: Sequence[bool], tensors: bool) -> Sequence[Any]:
-        """As the other two, for a pass that needs some of the edges; may compute the others too."""
+        """Run like the other two, for a pass that needs some of the edges; may compute all."""
         return self._run_tensors(grads) if tensors else self._run(grads)
 
     def _release(self, place: Place) -> None:
-        """Drop the saved values; `place` is the pass that has run this node without retaining."""
+        """Drop the saved values; `place` is the line of the pass that ran without retaining."""
 
     @classmethod
     def _class_name(cls) -> str:
         return cls._public_name or cls.__name__
 
     def name(self) -> str:
-        """The name that PyTorch gives the node."""
+        """Return the name that PyTorch gives the node."""
         return self._class_name()
 
     def _forward_name(self) -> str:
-        """The operation this node belongs to, as PyTorch's errors call it: `Add`, `Sum1`."""
+        """Return what PyTorch's errors call the operation of this node: `Add`, `Sum1`."""
         match = _BACKWARD.fullmatch(self._class_name())
         return self._class_name() if match is None else match[1] + match[2].removesuffix("0")
 
     def _output_counter(self, nr: int) -> VersionCounter:
-        """The version counter of output `nr`; a node that saved the output shares its own."""
+        """Return the version counter of output `nr`; a node that saved it shares its own."""
         return VersionCounter()
 
     def _saves_output(self, nr: int) -> bool:
-        """Whether the forward output `nr` is among the saved values."""
+        """Return whether the forward output `nr` is among the saved values."""
         return False
 
     def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
-        """Shape and NumPy dtype of the forward output `nr`; the dtype is None if it has none."""
+        """Return shape and NumPy dtype of the forward output `nr`; a dtype may be None."""
         return self._shape, self._dtype
 
     @property
@@ -166,7 +167,7 @@ class Node:
         return tuple(zip(self._nodes_ahead(), self._edge_nrs, strict=True))
 
     def _nodes_ahead(self) -> tuple[Node | None, ...]:
-        """The nodes that the edges lead to; edges that hold a leaf lead to its node from now on."""
+        """Return the nodes that the edges lead to; edges that held a leaf now hold its node."""
         if LEAF in self._edge_nrs:
             self._edges = tuple(
                 each._accumulator(self._sequence) if nr == LEAF else each
@@ -184,7 +185,7 @@ class Node:
         return True
 
     def _rarely(self) -> NodeExtra:
-        """The record of rare things, made on first use."""
+        """Return the record of what few nodes have, made on first use."""
         if self._extra is None:
             self._extra = NodeExtra()
         return self._extra
@@ -217,6 +218,8 @@ class Node:
             raise TypeError("an integer is required")
         if sequence < 0:
             raise OverflowError("can't convert negative int to unsigned")
+        if sequence >= 2**64:
+            raise OverflowError("int too big to convert")
         self._sequence = sequence
 
     def __repr__(self) -> str:

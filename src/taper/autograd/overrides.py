@@ -1,6 +1,7 @@
-"""Classes that take `backward` and `grad` into their own hands: `__torch_function__` (§Z7).
+"""Classes that handle `backward` and `grad` themselves: `__torch_function__` (§Z7).
 
-Operators do not ask: results of operators on user classes are plain tensors.  Knows nobody.
+Operators do not ask: results of operators on user classes are plain tensors.  Imports nothing of
+taper.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _switch = _Switch()
 
 @contextmanager
 def disabled() -> Iterator[None]:
-    """A block in which no class is asked."""
+    """Ask no class during the block."""
     before = _switch.off
     _switch.off = True
     try:
@@ -30,12 +31,12 @@ def disabled() -> Iterator[None]:
 
 
 def is_off() -> bool:
-    """Whether this thread is in such a block."""
+    """Return whether this thread is in such a block."""
     return _switch.off
 
 
 class Default:
-    """`__torch_function__` of a class that does not define its own: the function as it is."""
+    """Call the function as it is: `__torch_function__` of a class that does not define its own."""
 
     @classmethod
     def __torch_function__(
@@ -49,7 +50,7 @@ _DEFAULT = Default.__torch_function__.__func__  # type: ignore[attr-defined]
 
 
 def overrider(values: Any) -> Any:
-    """The first of some values whose class brings its own `__torch_function__`, else None."""
+    """Return the first of some values whose class has its own `__torch_function__`, else None."""
     if _switch.off:
         return None
     several = values if isinstance(values, tuple | list) else (values,)
@@ -61,7 +62,7 @@ def overrider(values: Any) -> Any:
 
 
 def call_overrider(asked: Any, function: Any, values: tuple[Any, ...], options: Any) -> Any:
-    """Let the class of `asked` do what `function` would do."""
+    """Let the class of `asked` do the work of `function`."""
     everybody: list[Any] = []
     for each in values:
         everybody.extend(each if isinstance(each, tuple | list) else (each,))

@@ -1,4 +1,4 @@
-"""A record on the logger `torch.autograd.graph` for each node that runs (§E29), if its level asks.
+"""Log each node that runs to the logger `torch.autograd.graph` (§E29), if its level asks for it.
 
 A program that logs has imported `logging`; for all others a pass looks up one name.
 """
@@ -15,7 +15,7 @@ _logger: Any = None
 
 
 def active_logger() -> Any:
-    """The logger if it takes DEBUG records now, else None."""
+    """Return the logger if it takes DEBUG records now, else None."""
     logging = sys.modules.get("logging")
     if logging is None:
         return None
@@ -23,20 +23,21 @@ def active_logger() -> Any:
     if _logger is None:
         package = logging.getLogger("torch")
         if package.level == logging.NOTSET:
-            package.setLevel(logging.WARNING)  # as in PyTorch: the root's level says nothing here
+            # As in PyTorch: the level of the root logger has no effect here.
+            package.setLevel(logging.WARNING)
         _logger = logging.getLogger("torch.autograd.graph")
     return _logger if _logger.isEnabledFor(logging.DEBUG) else None
 
 
 def log_node(logger: Any, node: Any, grads: Sequence[Any]) -> None:
-    """Say which node runs, and the dtypes and shapes of what it gets."""
+    """Log which node runs, and the dtypes and shapes of its gradients."""
     logger.debug(
         "Executing: %s with grad_outputs: [%s]", node, ",".join(_described(each) for each in grads)
     )
 
 
 def _described(grad: Any) -> str:
-    """`f32[2, 3]`."""
+    """Return text such as `f32[2, 3]`."""
     if grad is None:
         return "None"
     name = str(grad.dtype).removeprefix("torch.")

@@ -1,6 +1,6 @@
-"""Probes: nodes that raise or lose the gradient when they run (§G15), a weak reference (§W9).
+"""Probes: nodes that raise or lose the gradient when they run (§G15), and a weak reference (§W9).
 
-`once_differentiable` and `gradcheck` need them, and tests of hooks, errors and lifetimes.
+`once_differentiable` and `gradcheck` need them, as do tests of hooks, errors and lifetimes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Raising(_Probe):
 
 
 class Error(_Raising):
-    """The history of what may not be differentiated."""
+    """The history of a tensor that may not be differentiated."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class Error(_Raising):
 
 
 class Unimplemented(_Raising):
-    """The history of what an operator without derivative has made."""
+    """The history of a result of an operator without derivative."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ Unimplemented.__name__ = "NotImplemented"
 
 
 class UndefinedGradBackward(_Probe):
-    """Sends an undefined gradient on, whatever arrives."""
+    """Sends on an undefined gradient, whatever arrives."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class UndefinedGradBackward(_Probe):
 
 
 class DelayedError:
-    """`DelayedError(message, n)(*tensors)` is the identity now and raises `message` in backward."""
+    """`DelayedError(message, n)(*tensors)` is the identity, and raises `message` in backward."""
 
     def __init__(self, *arguments: Any) -> None:
         if len(arguments) != 2:
@@ -115,7 +115,7 @@ class DelayedError:
 
 
 class UndefinedGrad:
-    """`UndefinedGrad()(tensor)` is the identity now; its backward loses the gradient."""
+    """`UndefinedGrad()(tensor)` is the identity; its backward loses the gradient."""
 
     def __init__(self, *arguments: Any) -> None:
         if arguments:
@@ -156,5 +156,5 @@ class WeakTensorRef:
         self._reference = weakref.ref(tensor)
 
     def expired(self) -> bool:
-        """Whether the tensor is gone."""
+        """Return whether the tensor is gone."""
         return self._reference() is None

@@ -1,16 +1,16 @@
 """`taper.autograd.profiler`: which operators ran, how often and how long.
 
-Owns: `profile` and `record_function`.  What is seen, and how, is in `profiling.recorder`; events
-and what can be asked of them are in `profiler_util`.
+Owns: `profile` and `record_function`.  `profiling.recorder` decides what is seen, and how;
+`profiler_util` has events and what can be asked of them.
 
     with profile() as p:
         loss = model(x).sum()
         loss.backward()
     print(p.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
 
-Of what PyTorch shows inside an operator (`aten::empty` in `aten::mul`) nothing is seen: here an
-operator is one NumPy computation.  What the formula of a node computes is part of the node's event,
-unless the pass has `create_graph=True`.
+PyTorch also shows what an operator calls (`aten::empty` in `aten::mul`).  Here an operator is one
+NumPy computation, so there is nothing below it.  What the formula of a node computes is part of the
+node's event, unless the pass has `create_graph=True`.
 """
 
 from __future__ import annotations
@@ -53,19 +53,28 @@ __all__ = [
 
 _ids = itertools.count(1)
 
-# `torch.profiler` marks the steps of a program with these; in lists and sums they are one kind.
+# `torch.profiler` marks the steps of a program with these names; lists and sums show them as one
+# kind.
 STEP = "ProfilerStep#"
 
 
 class profile:
-    """A block in which everything that is computed on this thread is recorded.
+    """Record everything that is computed on this thread during the block.
 
     Afterwards `function_events` lists what happened in the order of its start, and printing the
-    profiler shows it as a table.  `record_shapes` keeps the shapes of inputs; `with_flops` counts
-    operations of products and convolutions; `profile_memory` counts the bytes of new results, and
-    not what is freed; `with_stack` keeps the user's lines.  `use_kineto`, `with_modules` and
-    `post_processing_timeout_s` change nothing, as in PyTorch on the CPU without TorchScript.
-    Profilers may be nested: each sees all.
+    profiler shows it as a table.  Profilers may be nested: each sees everything.
+
+    Args:
+        enabled: if False, record nothing.
+        record_shapes: keep the shapes of inputs.
+        with_flops: count the floating-point operations of products and convolutions.
+        profile_memory: count the bytes of new results, but not what is freed.
+        with_stack: keep the user's lines.
+        acc_events: keep the events of earlier uses of the same object.
+        custom_trace_id_callback: returns the id of the trace.
+
+    The other arguments (devices, `use_kineto`, `with_modules`, ...) change nothing, as in PyTorch
+    on the CPU without TorchScript.
 
     Differs: `with_stack` gives the events their stacks, and adds no events for Python's functions.
 
@@ -127,7 +136,7 @@ class profile:
         self._options = Options(self.record_shapes, profile_memory, with_stack)
         self._recorder: Recorder | None = None
         self._parts: list[list[Record]] = []  # what was recorded before the last pause
-        self._first = 0  # position of the first record since
+        self._first = 0  # position of the first record after it
         self._start_ns = 0
         self._events: EventList | None = None
 
@@ -138,7 +147,7 @@ class profile:
             raise RuntimeError("Profiler context manager is not reentrant")
         try:
             self._start()
-        except BaseException:  # Ctrl-C, above all: there will be no __exit__
+        except BaseException:  # Ctrl-C, above all: `__exit__` will not run
             self._pause()
             raise
         return self
@@ -154,7 +163,7 @@ class profile:
     def _start(self) -> None:
         self.entered = True
         self.trace_id = self._make_trace_id()
-        if not (self.acc_events and self._events):  # else times go on where they were
+        if not (self.acc_events and self._events):  # else the clock continues
             self._start_ns = perf_counter_ns()
         self._resume()
 
@@ -181,7 +190,7 @@ class profile:
             self._recorder = None
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
-        """Record no more, or again, while the block goes on."""
+        """Stop or resume recording while the block goes on."""
         if enabled and self._recorder is None:
             self._resume()
         elif not enabled:
@@ -196,7 +205,8 @@ class profile:
         events = EventList(made, profile_memory=self.profile_memory, with_flops=self.with_flops)
         events._populate_cpu_children()
         if self.profile_memory:
-            for event in reversed(made):  # so far it has only its own; what is inside comes first
+            # What is inside comes first, so that it has only its own time so far.
+            for event in reversed(made):
                 event.cpu_memory_usage += sum(each.cpu_memory_usage for each in event.cpu_children)
         events._finish_tree()
         return events
@@ -228,7 +238,7 @@ class profile:
 
     @property
     def function_events(self) -> EventList:
-        """What happened, in the order of its start; empty while the block has not ended."""
+        """List what happened, in the order of its start; empty until the block has ended."""
         return EventList() if self._events is None else self._events
 
     def __repr__(self) -> str:
@@ -248,7 +258,7 @@ class profile:
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """The events as a table; see `EventList.table`."""
+        """Return the events as a table; see `EventList.table`."""
         return self.function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
@@ -265,7 +275,7 @@ class profile:
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One sum for each name, and for each shape or stack if these are asked for."""
+        """Return one sum for each name, and for each shape or stack if these are asked for."""
         if self._events is None:
             return EventList()
         return self._events.key_averages(
@@ -273,7 +283,7 @@ class profile:
         )
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all events."""
+        """Return the sum of all events."""
         return self.function_events.total_average()
 
     @property
@@ -287,7 +297,7 @@ class profile:
         metadata: dict[str, Any] | None = None,
         use_python_export: bool = False,
     ) -> None:
-        """Save what happened for chrome://tracing or Perfetto; compressed if `path` says `.gz`."""
+        """Save what happened for chrome://tracing or Perfetto; `.gz` in `path` compresses it."""
         # The clock of the records has an origin of its own.
         origin = time.time_ns() - perf_counter_ns()
         start = self._start_ns + origin
@@ -295,7 +305,7 @@ class profile:
         write_json(path, trace | {"traceName": os.fspath(path)})
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Save the stacks, each with what `metric` counts, as tools that draw flame graphs read."""
+        """Save the stacks, each with what `metric` counts, in the format of flame graph tools."""
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         self.function_events.export_stacks(path, metric)
@@ -324,9 +334,13 @@ def _refuse_options(experimental_config: Any, activity_filters: Any) -> None:
 
 
 class record_function(ContextDecorator):
-    """A block, or a function, that shows in profiles under a name of the user's.
+    """Show a block, or a decorated function, in profiles under a name of the user's.
 
-    It costs next to nothing while no profiler is on.
+    Without a profiler it costs next to nothing.
+
+    Args:
+        name: the name of the event.
+        args: a text that the event keeps beside its name.
 
     >>> import taper
     >>> from taper.autograd.profiler import profile, record_function
@@ -362,7 +376,7 @@ class record_function(ContextDecorator):
 
 
 class _OtherTracer:
-    """The base of tracers of other programs, which taper does not feed."""
+    """The base of tracers for other programs, which taper does not feed."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled = enabled
@@ -375,19 +389,19 @@ class _OtherTracer:
             )
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        """Nothing was begun."""
+        """Do nothing: nothing was begun."""
 
 
 class emit_nvtx(_OtherTracer):
-    """Refused when it is entered: marks for NVIDIA's tracer, which there is not."""
+    """Refused when it is entered: marks for NVIDIA's tracer, which taper does not have."""
 
 
 class emit_itt(_OtherTracer):
-    """Refused when it is entered: marks for Intel's tracer, which there is not."""
+    """Refused when it is entered: marks for Intel's tracer, which taper does not have."""
 
 
 def load_nvprof(path: str) -> NoReturn:
-    """Refused: traces of NVIDIA's profiler are not read, taper runs on the CPU only."""
+    """Refused: taper does not read traces of NVIDIA's profiler; it runs on the CPU only."""
     raise NotImplementedError(
         "taper does not read traces of nvprof; use profile() and export_chrome_trace() instead"
     )

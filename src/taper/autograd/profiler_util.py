@@ -1,8 +1,8 @@
 """What a profile is made of: events, their tree, their averages.
 
 Owns: `FunctionEvent`, `FunctionEventAvg`, `EventList` and how times and sizes are written.  Knows
-nothing of how events are recorded; how a list is shown as a table or saved as a trace is in
-`profiling.table` and `profiling.trace`.  Times are in microseconds.
+nothing of how events are recorded; `profiling.table` shows a list as a table, and `profiling.trace`
+saves it as a trace.  Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ DeviceType = Enum(
 )
 
 BACKWARD_SCOPE = 1  # `scope` of the events of nodes
-USER_SCOPE = 7  # and of `record_function`
+USER_SCOPE = 7  # `scope` of the events of `record_function`
 
-# What `export_stacks` may weigh the stacks by; there is no device, so all but the first are zero.
+# What `export_stacks` may weigh the stacks by.  There is no device, so all but the first are zero.
 _STACK_METRICS = [
     "self_cpu_time_total",
     "self_cuda_time_total",
     "self_xpu_time_total",
     "self_privateuse1_time_total",
 ]
-# A frame is a word in a line of such a file, and `;` stands between frames.
+# A frame is a word in a line of such a file, and `;` separates frames.
 _AS_A_WORD = str.maketrans(" ;\t\n", "____")
 
 
 class Interval:
-    """From when to when, in microseconds.
+    """From when to when something lasted, in microseconds.
 
     >>> Interval(3, 10).elapsed_us()
     7
@@ -68,12 +68,12 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
-        """The length of the interval."""
+        """Return the length of the interval."""
         return self.end - self.start
 
 
 class Kernel(NamedTuple):
-    """Work on a device that an event has started; there is none on the CPU."""
+    """Work that an event started on a device; there is none on the CPU."""
 
     name: str
     device: int
@@ -81,7 +81,7 @@ class Kernel(NamedTuple):
 
 
 class StringTable(defaultdict[str, str]):
-    """Names as they are shown; here every name is shown as it is.
+    """Names as they are shown; here every name is shown unchanged.
 
     >>> StringTable()["aten::mul"]
     'aten::mul'
@@ -139,8 +139,8 @@ class FormattedTimesMixin:
 class FunctionEvent(FormattedTimesMixin):
     """One thing that happened: an operator, a node of a backward pass, a user's block.
 
-    `cpu_memory_usage` counts what happened inside as well, `self_cpu_memory_usage` does not; the
-    same holds for times.
+    `cpu_time_total` and `cpu_memory_usage` include what happened inside the event; their twins with
+    `self_` do not.
 
     >>> event = FunctionEvent(0, "aten::mul", thread=1, start_us=10, end_us=30)
     >>> event.append_cpu_child(FunctionEvent(1, "aten::to", 1, 12, 17))
@@ -154,7 +154,7 @@ class FunctionEvent(FormattedTimesMixin):
     start_us: InitVar[float]
     end_us: InitVar[float]
     overload_name: str | None = None
-    fwd_thread: int | None = None  # of a node: where its operator ran
+    fwd_thread: int | None = None  # for a node: the thread on which its operator ran
     input_shapes: Any = None
     stack: Any = None  # the user's lines, the innermost first
     scope: int = 0
@@ -163,14 +163,14 @@ class FunctionEvent(FormattedTimesMixin):
     device_memory_usage: int = 0
     is_async: bool = False
     is_remote: bool = False
-    sequence_nr: int = -1  # of an operator the number that its node has if it makes one
+    sequence_nr: int = -1  # for an operator: the number that its node has, if it makes one
     node_id: int = -1
     device_type: Any = DeviceType.CPU
     device_index: int = 0
     device_resource_id: int | None = None
     is_legacy: bool = False
     flops: int | None = None
-    trace_name: str | None = None  # if a trace shows another name
+    trace_name: str | None = None  # for a trace that shows another name
     concrete_inputs: Any = None
     kwinputs: Any = None
     is_user_annotation: bool = False
@@ -185,7 +185,7 @@ class FunctionEvent(FormattedTimesMixin):
             self.device_resource_id = self.thread
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
-        """Add work on a device; the time of it is the device's, not this event's."""
+        """Add work on a device; its time is the device's, not this event's."""
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
@@ -246,7 +246,7 @@ class FunctionEvent(FormattedTimesMixin):
         )
 
 
-# What the average has of the first event that is added to it, and what is summed over all.
+# What an average takes from its first event, and what it sums over all.
 _TAKEN = """
 key node_id is_async is_remote cpu_parent cpu_children overload_name input_shapes stack scope
 device_type is_legacy use_device is_user_annotation
@@ -322,7 +322,7 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list[Any]):
-    """Events, or averages of events, in the order of their start; as text, a table.
+    """Events, or averages of events, in the order of their start; printed as a table.
 
     >>> events = EventList([FunctionEvent(0, "work", 1, 0, 10), FunctionEvent(1, "part", 1, 2, 6)])
     >>> events._build_tree()
@@ -366,8 +366,8 @@ class EventList(list[Any]):
     def _populate_cpu_children(self) -> None:
         """Find what happened inside what, by the times on each thread.
 
-        What overlaps another event without being inside it has no parent: blocks that are left in
-        the wrong order.
+        An event that overlaps another without being inside it has no parent: so do blocks that are
+        left in the wrong order.
         """
         threads: dict[Any, list[FunctionEvent]] = {}
         for event in self:
@@ -388,7 +388,7 @@ class EventList(list[Any]):
                 around.append(event)
 
     def _remove_dup_nodes(self) -> None:
-        """Let an event and the only one inside it, if they have the same name, be one event."""
+        """Join an event and the only one inside it if they have the same name."""
         merged: set[int] = set()
         for event in self:
             outside = event.cpu_parent
@@ -401,7 +401,7 @@ class EventList(list[Any]):
         self[:] = [event for event in self if id(event) not in merged]
 
     def _set_backward_stacktraces(self) -> None:
-        """Give what belongs to a node the user's lines of the operator that made the node."""
+        """Give events that belong to a node the user's lines of the operator that made the node."""
         forward: dict[tuple[int, int | None], Any] = {}
         for event in self:
             if event.sequence_nr >= 0 and event.stack and _node_around(event) is None:
@@ -419,7 +419,7 @@ class EventList(list[Any]):
         return sum(event.self_cpu_time_total for event in self)
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all events."""
+        """Return the sum of all events."""
         total = FunctionEventAvg()
         for event in self:
             total.key = None
@@ -433,7 +433,7 @@ class EventList(list[Any]):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One sum for each name, and for each shape or stack if these are asked for."""
+        """Return one sum for each name, and for each shape or stack if these are asked for."""
         if not self._tree_built:
             raise AssertionError("Expected tree to be built before calling key_averages")
         groups: dict[Any, FunctionEventAvg] = defaultdict(FunctionEventAvg)
@@ -468,9 +468,12 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table, one in a row; the largest `sort_by` (an attribute) first.
+        """Return the events as a table with one row for each; the largest `sort_by` comes first.
 
-        `row_limit=-1` shows all rows; `time_unit` ("s", "ms" or "us") writes all times alike.
+        Args:
+            sort_by: the attribute to sort by; by default the order of the events.
+            row_limit: the number of rows; -1 shows all.
+            time_unit: "s", "ms" or "us", to write all times in one unit.
         """
         return build_table(
             self,
@@ -492,7 +495,7 @@ class EventList(list[Any]):
         return list(_STACK_METRICS)
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Save the stacks, each with what `metric` counts, as tools that draw flame graphs read."""
+        """Save the stacks, each with what `metric` counts, in the format of flame graph tools."""
         if metric not in _STACK_METRICS:
             raise ValueError(f"metric should be one of: {_STACK_METRICS}")
         write_text(path, "".join(self._stack_lines(metric)))
@@ -506,7 +509,7 @@ class EventList(list[Any]):
 
 
 def _node_around(event: FunctionEvent | None) -> FunctionEvent | None:
-    """The event of a node that an event is or happened in."""
+    """Return the event of the node that an event belongs to, perhaps the event itself."""
     while event is not None and event.scope != BACKWARD_SCOPE:
         event = event.cpu_parent
     return event

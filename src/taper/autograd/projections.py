@@ -1,8 +1,9 @@
-"""`gradcheck` in fast mode: a Jacobian is not computed but seen along random directions (§K4).
+"""`gradcheck` in fast mode: a Jacobian is compared along random directions only (§K4).
 
 With a random vector u for each input and v for each output, backward gives v* J at once and a
-difference gives J u; both are compared as the number v* J u.  In forward mode J u itself is.  The
-vectors come from a generator with its first seed, as in PyTorch: a check is the same each time.
+difference gives J u; both are compared as the number v* J u.  Forward mode compares J u itself.
+The vectors come from a generator with its first seed, as in PyTorch, so that a check is the same
+each time.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Directions = tuple[np.ndarray, ...]
 
 
 def direction(tensor: Tensor, generator: Any) -> np.ndarray:
-    """A random vector of length one, in the shape of the tensor and real."""
+    """Return a random vector of length one, in the shape of the tensor and real."""
     real = tensor._array.real.dtype
     empty = wrap(np.empty(tensor.numel(), np.float32))
     drawn: np.ndarray = empty.uniform_(0, 1, generator=generator)._array.astype(real)
@@ -41,7 +42,7 @@ def direction(tensor: Tensor, generator: Any) -> np.ndarray:
 def random_directions(
     sources: Sequence[Tensor], outputs: Sequence[Tensor]
 ) -> tuple[list[Directions], list[np.ndarray]]:
-    """For each input its directions, then for each output one."""
+    """Return the directions of each input, then one direction for each output."""
     generator = Generator()
     along = [
         tuple(direction(each, generator) for _ in range(2 if each.is_complex() else 1))
@@ -58,7 +59,7 @@ def numerical_slopes(
     eps: float,
     choose: Choice = differentiable_outputs,
 ) -> list[list[Tensor]]:
-    """J u for each output by differences, for each direction of one input."""
+    """Return J u for each output by differences, for each direction of one input."""
     dtype = inputs[position]._array.dtype
     by_direction = [
         differences(func, inputs, position, (each * step).astype(dtype), eps, choose)
@@ -68,7 +69,7 @@ def numerical_slopes(
 
 
 def project(slopes: Sequence[Tensor], across: np.ndarray) -> Tensor:
-    """v* J u: a real number, or a complex one for a complex input."""
+    """Return v* J u: a real number, or a complex one for a complex input."""
     parts = [(wrap(across.reshape(-1)) * slope.reshape(-1)).sum() for slope in slopes]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1] * 1j
 
@@ -76,7 +77,7 @@ def project(slopes: Sequence[Tensor], across: np.ndarray) -> Tensor:
 def analytical_projection(
     output: Tensor, sources: Sequence[Tensor], across: np.ndarray, along: Sequence[Directions]
 ) -> list[Tensor]:
-    """v* J u for each input by one backward pass."""
+    """Return v* J u for each input by one backward pass."""
     given = wrap(across.astype(output._array.dtype))
     grads = autograd_grad(output, sources, given, retain_graph=True, allow_unused=True)
     return [
@@ -96,12 +97,12 @@ def _dotted(grad: Tensor, along: Directions) -> Tensor:
 def forward_slopes(
     func: Function, inputs: Sequence[Any], position: int, func_out: Any, along: Directions
 ) -> list[Tensor]:
-    """J u for each differentiable output by forward mode."""
+    """Return J u for each differentiable output by forward mode."""
     chosen = [nr for nr, each in enumerate(as_tuple(func_out)) if each.requires_grad]
     return pushed(func, inputs, position, chosen, along[0].astype(inputs[position]._array.dtype))
 
 
 def tolerance(atol: float, along: Directions, across: np.ndarray | None) -> float:
-    """The absolute tolerance of a projection: that of an entry, times what is summed up."""
+    """Return the absolute tolerance of a projection: that of an entry, times what is summed up."""
     factor = float(sum(each.sum() for each in along))
     return atol * factor * (1.0 if across is None else float(across.sum()))

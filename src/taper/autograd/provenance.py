@@ -1,8 +1,8 @@
-"""Where the user's code did it (D6): the first frame outside the package, kept unformatted.
+"""The user's line (D6): the first frame outside the package, kept unformatted.
 
-A record is (code object, instruction offset).  It is cheap to take (about 0.1 us), keeps no
-locals alive, and is turned into file, line and source text only when an error is written.
-Knows nobody but the native twin.
+A record is (code object, instruction offset).  It is cheap to take (about 0.1 us), keeps no locals
+alive, and becomes file, line and source text only when an error is written.  Knows nothing but the
+native twin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from taper.arrays.native import native
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-# Is the file one of ours?  Asked once per file; generated operator code is named "<op ...>".
+# Whether a file is ours.  Asked once per file; generated operator code is named "<op ...>".
 internal: dict[str, bool] = {}
 
 
@@ -29,7 +29,7 @@ def is_internal(filename: str) -> bool:
 
 
 def user_frame(frame: FrameType) -> FrameType:
-    """The innermost frame of the stack that is not taper's own (the outermost if all are)."""
+    """Return the innermost frame of the stack outside taper (the outermost if all are inside)."""
     while True:
         filename = frame.f_code.co_filename
         known = internal.get(filename)
@@ -49,13 +49,13 @@ if native is not None:
 
 
 def here() -> tuple[CodeType, int]:
-    """The record of the user's line that is running now."""
+    """Return the record of the user's line that is running now."""
     frame = user_frame(sys._getframe(1))
     return frame.f_code, frame.f_lasti
 
 
 def line_of(code: CodeType, offset: int) -> int:
-    """The line number of an instruction offset of a code object."""
+    """Return the line number of an instruction offset of a code object."""
     for start, end, line in code.co_lines():
         if start <= offset < end and line is not None:
             return line
@@ -63,7 +63,7 @@ def line_of(code: CodeType, offset: int) -> int:
 
 
 def describe(record: tuple[CodeType, int] | None) -> str:
-    """`file.py:12 in train: loss = a * b`, for error texts."""
+    """Return `file.py:12 in train: loss = a * b`, for error texts."""
     if record is None or record[0] is None:
         return "an unknown line"
     code, offset = record

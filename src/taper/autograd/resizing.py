@@ -10,11 +10,11 @@ from taper.userwarning import warn_user
 
 
 class Resize(Function):
-    """A view of a tensor in another shape, or a copy if its elements lie apart."""
+    """View a tensor in another shape, or copy it if its elements lie apart."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, sizes: tuple[Any, ...]) -> Tensor:
-        """The tensor in another shape."""
+        """Return the tensor in another shape."""
         wanted = 1
         for size in sizes:
             wanted = size if wanted == 1 else wanted * size
@@ -33,18 +33,18 @@ class Resize(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Any, ...]:
-        """The gradient in the shape of the tensor."""
+        """Return the gradient in the shape of the tensor."""
         return grad_output.contiguous().view(ctx.input_sizes), None
 
 
 def resize(self: Tensor, *sizes: Any) -> Tensor:
-    """The tensor in another shape; deprecated: use `reshape`."""
+    """Return the tensor in another shape; deprecated: use `reshape`."""
     warn_user("non-inplace resize is deprecated")
     return Resize.apply(self, sizes)
 
 
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """The tensor in the shape of another; deprecated: use `reshape`."""
+    """Return the tensor in the shape of another; deprecated: use `reshape`."""
     warn_user("non-inplace resize_as is deprecated")
     if not isinstance(tensor, Tensor):
         raise AttributeError(f"'{type(tensor).__name__}' object has no attribute 'size'")

@@ -1,6 +1,7 @@
 """Questions about the backward pass that runs on this thread (§E27, §G17): its id, its nodes.
 
-Checkpointing and other tools ask them from hooks.  Knows the engine; the engine does not know it.
+Checkpointing and other tools ask them from hooks.  Knows the engine; the engine does not know this
+module.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from taper.autograd.accumulate import AccumulateGrad
-from taper.autograd.engine import GraphTask
+from taper.autograd.engine import GraphTask, count_incoming
 from taper.autograd.node import Node
 from taper.autograd.state import local
 
@@ -24,17 +25,17 @@ _group = _Group()
 
 
 def get_graph_exec_group() -> Any:
-    """What `set_graph_exec_group` has set on this thread: passes that belong together (§P11)."""
+    """Return what `set_graph_exec_group` set on this thread: passes that belong together (§P11)."""
     return _group.value
 
 
 def set_graph_exec_group(group: Any) -> None:
-    """Name the group that the passes of this thread belong to from now on, None for no group."""
+    """Set the group that the passes of this thread belong to from now on; None for no group."""
     _group.value = group
 
 
 def current_graph_task_id() -> int:
-    """The number of the running pass, -1 outside of one.
+    """Return the number of the running pass, -1 outside of one.
 
     >>> import taper
     >>> taper._C._current_graph_task_id()
@@ -45,20 +46,20 @@ def current_graph_task_id() -> int:
 
 
 def current_autograd_node() -> Any:
-    """The node that is running, None outside of a pass."""
+    """Return the node that is running, None outside of a pass."""
     return local.state.current_node
 
 
 def keeps_graph() -> bool:
-    """Whether the running pass keeps saved values; True outside of one."""
+    """Return whether the running pass keeps saved values; True outside of one."""
     task = local.state.graph_task
     return True if task is None else task.keep_graph
 
 
 def will_engine_execute_node(node: Any) -> bool:
-    """Whether the running pass runs `node`, or has run it.
+    """Return whether the running pass runs `node`, or has run it.
 
-    Of a pass for some inputs also the nodes of these inputs count, though they need not run.
+    A pass for some inputs also counts the nodes of these inputs, though they need not run.
     """
     if not isinstance(node, Node):
         raise RuntimeError(
@@ -79,7 +80,7 @@ def will_engine_execute_node(node: Any) -> bool:
 
 
 def current_graph_task_execution_order() -> list[Node]:
-    """The nodes of the running pass in the order in which it runs them."""
+    """Return the nodes of the running pass in the order in which it runs them."""
     state = local.state
     if state.graph_task is None:
         raise RuntimeError(
@@ -96,9 +97,9 @@ def current_graph_task_execution_order() -> list[Node]:
 
 
 def _order(task: GraphTask) -> list[Node]:
-    """What the engine's loop does with a heap, without running anything (I3)."""
+    """Order nodes as the engine's loop does with its heap, without running anything (I3)."""
     roots = list(dict.fromkeys(node for node, _, _ in task.roots))
-    missing = _missing(roots)
+    missing = count_incoming(roots)
     tick = itertools.count()
     ready: list[tuple[int, int, Node]] = []
     for node in roots:
@@ -114,17 +115,3 @@ def _order(task: GraphTask) -> list[Node]:
                 if not missing[following] and task.will_run(following):
                     heappush(ready, (-following._sequence, next(tick), following))
     return order
-
-
-def _missing(roots: list[Node]) -> dict[Node, int]:
-    """For each node that can be reached: how many edges lead to it."""
-    missing = dict.fromkeys(roots, 0)
-    stack = list(roots)
-    while stack:
-        for following, _ in stack.pop().next_functions:
-            if following is not None:
-                if following not in missing:
-                    missing[following] = 0
-                    stack.append(following)
-                missing[following] += 1
-    return missing

@@ -1,15 +1,15 @@
 """Saved values: what a node keeps for its backward, and every way in which using it can fail.
 
-A node of the operator table keeps its values in slots and reads them at full speed.  As soon as
-somebody packs or looks at one, it moves into a `SavedValue` (status PACKED), which knows hooks.
+A node of the operator table keeps its values in slots and reads them at full speed.  As soon as a
+value is packed or looked at, it moves into a `SavedValue` (status PACKED), which knows hooks.
 Custom Functions keep SavedValues from the start.
 
 Note [Saved outputs]: a node must not own its output (I7).  So a saved output is the bare array and
 the version counter it shares with the tensor; reading it makes a new tensor with the node as
 `grad_fn`.  A saved input is the Tensor itself, and comes back as the same object.
 
-Note [Packed values]: what a hook packed has lost its place in the graph, so the SavedValue keeps
-it: where the gradient of the original goes.  Unpacking gives a new tensor at that place; a leaf's
+Note [Packed values]: a value that a hook packed has lost its place in the graph, so the SavedValue
+keeps where the gradient of the original goes.  Unpacking gives a new tensor at that place; a leaf's
 stand-in shares the accumulator of the leaf, so gradients still end in the leaf (§S15).
 """
 
@@ -62,7 +62,7 @@ PACK_WRITES_TEXT = (
 )
 
 
-# The version of a saved Python number, which has none.
+# The version of a saved Python number, which has no counter.
 NUMBER_VERSION = -1
 
 
@@ -70,10 +70,10 @@ NUMBER_VERSION = -1
 
 
 def freed_error(node: Node) -> RuntimeError:
-    """The error for using a graph whose saved values are gone: who recorded, freed, still uses it.
+    """Return the error for a graph without saved values: who recorded, freed and still uses it.
 
-    What ties the pass to an earlier one is the oldest part of its way to `node`: the result of a
-    node that was recorded before the earlier pass ran, used by one that was recorded since.
+    What ties the pass to an earlier one is the oldest part of its way to `node`: a result that was
+    recorded before the earlier pass ran, used by a node that was recorded since.
     """
     text = FREED_TEXT
     if node._code is not None:
@@ -85,7 +85,7 @@ def freed_error(node: Node) -> RuntimeError:
     text += f"\nIts saved values were freed by the backward pass at {describe((code, offset))}"
     task = local.state.graph_task
     if task is not None and state is local.state:
-        running = local.state.current_node  # the node itself, or one that it is a part of
+        running = local.state.current_node  # the node itself, or the one that runs it as its part
         text += _tie([root for root, _, _ in task.roots], running or node, sequence)
     return RuntimeError(text)
 
@@ -98,7 +98,7 @@ def _recorded_at(node: Node) -> str:
 
 
 def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
-    """What connects the roots of a pass with a node that an earlier pass has freed."""
+    """Return what connects the roots of a pass with a node that an earlier pass freed."""
     way = _way(roots, freed)
     if not way or way[0]._sequence < sequence:
         return (
@@ -119,7 +119,7 @@ def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
 
 
 def _way(roots: list[Node], target: Node) -> list[Node]:
-    """The nodes of a path from a root to the target, both included."""
+    """Return the nodes of a path from a root to the target, both included."""
     before: dict[Node, Node | None] = dict.fromkeys(roots)
     stack = list(roots)
     while stack and target not in before:
@@ -144,7 +144,7 @@ def modified_error(
     counter: Any,
     expected: int,
 ) -> RuntimeError:
-    """The error for a saved tensor that was written since; names who saved and who wrote."""
+    """Return the error for a saved tensor that was written since: who saved it and who wrote it."""
     if isinstance(counter, DetachedCounter) and not isinstance(expected, DetachedVersion):
         return RuntimeError(DETACHED_TEXT)
     kind = dtypes.backend_type_name(dtypes.FROM_NUMPY[array.dtype])
@@ -233,7 +233,7 @@ class SavedValue:
         self.tensor = self.array = None
 
     def without_history(self) -> Tensor:
-        """The value as a tensor that is not part of the graph."""
+        """Return the value as a tensor that is not part of the graph."""
         if self.tensor is not None:
             return alias(self.tensor)
         tensor = wrap(_required(self.array))
@@ -241,7 +241,7 @@ class SavedValue:
         return tensor
 
     def unpack(self, node: Node | None) -> Tensor | None:
-        """The value as a Tensor, version-checked; an output has none without its node."""
+        """Return the value as a version-checked Tensor; an output needs its node for that."""
         if node is None and self.is_output:
             raise RuntimeError(DETACHED_TEXT)
         if self.freed:
@@ -274,7 +274,7 @@ class SavedValue:
         target, nr = self.edge
         if isinstance(target, AccumulateGrad):
             stand_in._requires_grad = True
-            meta_of(stand_in).accumulator = lambda: target  # nobody else may hold it
+            meta_of(stand_in).accumulator = lambda: target  # nobody else may hold the accumulator
         else:
             set_history(stand_in, target, nr)
         return stand_in
@@ -285,7 +285,7 @@ class SavedValue:
 
 
 def _producer(tensor: Tensor) -> tuple[Node | None, int]:
-    """The node that made a tensor; of a view that was written since, the node it has now."""
+    """Return the node that made a tensor; for a view that was written since, its present node."""
     requires_grad(tensor)
     return tensor._grad_fn, tensor._output_nr
 
@@ -297,7 +297,7 @@ def _required(value: Any) -> Any:
 
 
 def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | None) -> Tensor:
-    """A new tensor that stands for output `nr` of `node` (Note [Saved outputs])."""
+    """Return a new tensor that stands for output `nr` of `node` (Note [Saved outputs])."""
     tensor = wrap(array)
     tensor._counter = counter
     if nr in node._without_grad:
@@ -319,7 +319,7 @@ def as_output(array: np.ndarray, node: Node, nr: int, counter: VersionCounter | 
 
 
 class SavedTensor:
-    """`node._raw_saved_<name>`: the handle through which users register pack and unpack hooks.
+    """A saved tensor as users see it (`node._raw_saved_<name>`), to register pack and unpack hooks.
 
     >>> import taper
     >>> x = taper.tensor([2.0], requires_grad=True)
@@ -353,11 +353,11 @@ class SavedTensor:
         return self._value.unpack_hook
 
     def unpack(self) -> Any:
-        """The saved tensor."""
+        """Return the saved tensor."""
         return self._value.unpack(self._node)
 
     def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
-        """Pack the value at once with `pack_hook`; `unpack_hook` brings it back at every use."""
+        """Pack the value now with `pack_hook`; `unpack_hook` restores it at every use."""
         value = self._value
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError(
@@ -387,7 +387,7 @@ class SavedTensor:
 
 
 def handle(node: Node | None, value: Any) -> Any:
-    """The public handle of a saved value, or of each of several; the node may be missing (§S12)."""
+    """Return the public handle of a saved value, or of each of several; `node` may be None."""
     if isinstance(value, tuple):
         return tuple(handle(node, each) for each in value)
     saved = object.__new__(SavedTensor)
@@ -399,7 +399,7 @@ def handle(node: Node | None, value: Any) -> Any:
 def make_saved_tensor(
     tensor: Tensor, is_output: bool, is_inplace_on_view: bool = False
 ) -> SavedTensor:
-    """A saved tensor that no node holds, packed by the hooks that are active (§S12).
+    """Return a saved tensor that no node holds, packed by the active hooks (§S12).
 
     >>> import taper
     >>> x = taper.ones(2)
@@ -425,7 +425,7 @@ def make_saved_tensor(
 
 
 def general_form(node: Any, name: str) -> Any:
-    """Move a slot of a table node into SavedValues; from then on the node reads it there."""
+    """Move a slot of a table node into SavedValues, where the node reads it from then on."""
     extra = node._rarely()
     known = extra.saved.get(name)
     if known is not None:
@@ -462,7 +462,7 @@ def _saved_input(kept: Any, version: int) -> SavedValue:
 
 
 def read_saved(node: Any, name: str) -> Any:
-    """A saved tensor (or number, or None) of a table node as a Tensor, with all checks."""
+    """Return a saved tensor (or number, or None) of a table node as a Tensor, with all checks."""
     extra = node._extra
     if extra is not None and name in extra.saved:
         value = extra.saved[name]
@@ -497,9 +497,9 @@ def _checked(node: Node, kept: Any, expected: int) -> Any:
 
 
 def pack_saved(node: Any, hooks: tuple[Hook, Hook], outputs: Any) -> None:
-    """Send everything a fresh table node saved through the hooks of the active block (§S13).
+    """Send everything that a fresh table node saved through the hooks of the active block (§S13).
 
-    A hook sees a saved input or output as it is; in PyTorch's order, by name, outputs last.
+    A hook sees the saved tensor itself.  The order is PyTorch's: by name, outputs last.
     """
     pack_inputs(node, hooks)
     pack_outputs(node, hooks, outputs)

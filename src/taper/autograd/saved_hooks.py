@@ -1,6 +1,7 @@
 """Hooks on saved tensors: the stack of them that a thread has, and the blocks that change it.
 
-What a hook does to a saved value is in `saved`; who records asks the topmost pair only (§S13).
+`saved` says what a hook does to a saved value; a recorded operation asks the topmost pair only
+(§S13).
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ def pop_hooks() -> None:
 
 
 def top_hooks(ignore_is_tracing: bool = False) -> tuple[Any, Any] | None:
-    """The pair that tensors are packed with now; nothing is ever traced."""
+    """Return the pair that tensors are packed with now; `ignore_is_tracing` has no effect."""
     hooks = local.state.saved_hooks
     return hooks[-1] if hooks else None
 
 
 def hooks_enabled() -> bool:
-    """Whether hooks may be pushed.
+    """Return whether hooks may be pushed.
 
     >>> import taper
     >>> with taper.autograd.graph.disable_saved_tensors_hooks("not here"):
@@ -54,7 +55,7 @@ def hooks_enabled() -> bool:
 
 
 def hooks_disabled_message() -> str | None:
-    """What pushing hooks raises now, None if they are allowed."""
+    """Return what pushing hooks raises now, None if they are allowed."""
     return local.state.hooks_disabled
 
 
@@ -73,6 +74,10 @@ def enable_hooks() -> None:
 
 class saved_tensors_hooks:
     """Send every tensor saved inside the block through `pack_hook`, and back through `unpack_hook`.
+
+    Args:
+        pack_hook: gets a tensor when it is saved, and returns any object to keep instead.
+        unpack_hook: gets that object when backward needs the tensor, and returns the tensor.
 
     >>> import taper
     >>> x = taper.tensor([2.0], requires_grad=True)
@@ -93,7 +98,7 @@ class saved_tensors_hooks:
         push_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exception: object) -> None:
-        # As `pop_hooks`, but without a call: Ctrl-C can raise only when all is put back.
+        # As `pop_hooks`, but without a call: Ctrl-C can raise only when everything is put back.
         state = local.state
         state.saved_hooks = state.saved_hooks[:-1]
         if not state.saved_hooks:
@@ -102,6 +107,10 @@ class saved_tensors_hooks:
 
 class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in main memory until backward needs them.
+
+    Args:
+        pin_memory: accepted; there is no device to pin memory for.
+        device_type: accepted without effect.
 
     >>> import taper
     >>> x = taper.tensor([2.0], requires_grad=True)
@@ -114,7 +123,7 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            # Detached: a saved output that is kept as it is would keep its own node alive.
+            # Detached: a saved output that is kept unchanged would keep its own node alive.
             return tensor.device, tensor.detach().to("cpu")
 
         def unpack(packed: tuple[Any, Tensor]) -> Any:
@@ -126,7 +135,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
-    """Refuse saved-tensor hooks inside the block, with `error_message`.
+    """Refuse saved-tensor hooks inside the block; pushing them raises `error_message`.
 
     >>> import taper
     >>> with taper.autograd.graph.disable_saved_tensors_hooks("no hooks here"):

@@ -1,7 +1,7 @@
 """The one thread-local state object (D10): what every operation asks before it runs.
 
 Owns: grad mode and the other modes as one bit field, the sequence counter, saved-tensor hooks,
-the running graph task.  Knows the native module only.
+the running graph task.  Imports only the native module.
 
 `local.state` costs one thread-local read; all else is a plain attribute of the object behind it.
 An operation runs its fast path while `mode` is at most NO_GRAD; any other bit sends it to
@@ -26,13 +26,13 @@ NO_GRAD = 1
 INFERENCE = 2  # always together with NO_GRAD
 DUAL = 4  # a forward-mode level is open
 SAVED_HOOKS = 8  # saved_tensors_hooks are active
-INTERCEPT = 16  # somebody sees each call first
+INTERCEPT = 16  # an interceptor sees each call first
 ANOMALY = 32  # keep the stack of every recorded operation
 
 PACKAGE = __name__.split(".")[0]
 
 
-# Modes that hold for all threads, also for those to come.
+# Modes that hold for all threads, including future ones.
 _common_bits = 0
 _states: weakref.WeakSet[State] = weakref.WeakSet()
 
@@ -68,13 +68,13 @@ class State:
     def __init__(self) -> None:
         self.mode = _common_bits
         self.sequence = 0
-        self.user_code: CodeType | None = None  # seen last, and known to be no code of taper
+        self.user_code: CodeType | None = None  # the code object seen last, known not to be taper's
         self.saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
         self.hooks_disabled: str | None = None
         self.interceptors: tuple[Callable[..., Any], ...] = ()
         self.recorder: Any = None  # of the profiler, while one is on
-        self.transforms: tuple[Any, ...] = ()  # of `func`, those that are open
-        self.autocast: Any = None  # the dtype that `amp` lets products be computed in, while on
+        self.transforms: tuple[Any, ...] = ()  # of `func`, the open ones
+        self.autocast: Any = None  # while autocast is on: the dtype that `amp` computes products in
         self.autocast_settings: Any = None  # what `amp` knows of this thread
         self.current_node: Any = None
         self.cut: Any = False  # the block in which histories end, see `cuts`
@@ -82,8 +82,10 @@ class State:
         self.dual_level = -1
         self.dual_carriers: Any = ()  # the records that hold a tangent of the open level
         self.dual_enabled = True  # what `_set_fwd_grad_enabled` has set
-        self.dual_vmaps: tuple[Any, ...] = ()  # of `func`, those open when the level was opened
-        self.dual_generation = 0  # a tangent of an earlier level has vanished
+        # Of `func`, the ones that were open when the level was opened.
+        self.dual_vmaps: tuple[Any, ...] = ()
+        # The number of the level: a tangent of an earlier one has vanished.
+        self.dual_generation = 0
         self.multithreading = True
         self.view_replay = False
         self.grad_layout = True  # a fresh `.grad` has the strides of its leaf (§E17)
@@ -98,7 +100,7 @@ class _Local(threading.local):
 
 
 def _report_error(kind: str, flag: int) -> None:
-    """Stay silent about our own operations, warn about the user's NumPy code as NumPy does."""
+    """Stay silent about our own operations; warn about the user's NumPy code as NumPy does."""
     frame = sys._getframe(1)
     module = frame.f_globals.get("__name__", "")
     if module != PACKAGE and not module.startswith(PACKAGE + "."):
@@ -106,11 +108,11 @@ def _report_error(kind: str, flag: int) -> None:
 
 
 def quiet_floating_point_errors() -> None:
-    """Let 1/0 be inf without a warning in taper, as in PyTorch, and leave NumPy users theirs.
+    """Let 1/0 be inf without a warning in taper, as in PyTorch, and leave users' NumPy code alone.
 
-    NumPy's error state is per thread, and `np.errstate` around each operation costs 0.4 us.
-    So NumPy is told once per thread to call `_report_error`, which looks at who computes;
-    a state that the user has changed is left alone.
+    NumPy's error state is per thread, and `np.errstate` around each operation costs 0.4 us.  So
+    NumPy is told once per thread to call `_report_error`, which looks at who computes; a state that
+    the user has changed is left alone.
     """
     usual = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
     if np.geterr() == usual:

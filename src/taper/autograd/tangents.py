@@ -1,7 +1,7 @@
 """Forward mode: how the tangents of a call's outputs follow from those of its arguments.
 
 Owns: the ways in which an operator declares its rule (LINEAR, MULTILINEAR, POINTWISE, a function).
-Where tangents are kept, and how those of views and bases stay in step, is `duals`.
+`duals` keeps tangents, and those of views and bases in step.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def outside_of_level(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Run as the `vmap`s around the level see it: tangents may be batched, their tensors not."""
+    """Run as the `vmap`s outside the level see it: tangents may be batched, their tensors not."""
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
@@ -74,7 +74,7 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
 
 
 def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
-    """Whether a tangent was given in another dtype than its tensor's, which results keep."""
+    """Return whether a tangent has another dtype than its tensor, which results then keep."""
     for value in arguments:
         for each in value if isinstance(value, tuple | list) else (value,):
             found = tangent(each) if isinstance(each, Tensor) else None
@@ -88,7 +88,7 @@ def _can_have_one(tensor: Tensor) -> bool:
 
 
 def _fitted(found: Tensor, output: Tensor, own_dtype: bool = False) -> Tensor:
-    """A tangent with the shape and dtype of its tensor, or with a dtype of its own."""
+    """Return a tangent with the shape and dtype of its tensor, or with a dtype of its own."""
     if found._array.shape != output._array.shape:
         found = found.expand(output._array.shape).clone()
     if not own_dtype and found._array.dtype != output._array.dtype:
@@ -98,13 +98,13 @@ def _fitted(found: Tensor, output: Tensor, own_dtype: bool = False) -> Tensor:
 
 @outside_of_level
 def write_tangent(target: Tensor, found: Tensor | None) -> None:
-    """After a write in place: let the target's tangent be `found`, zero if that is None."""
+    """Make `found`, or zero for None, the tangent of a tensor that was written in place."""
     if _can_have_one(target):
         overwrite(target, None if found is None else _fitted(found, target))
 
 
 def before_write(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a write for a tangent that is recorded: with the target as it is now."""
+    """Return the arguments of a write for a recorded tangent: with the target as it is now."""
     if local.state.mode & NO_GRAD:
         return arguments
     tensors = [each for each in arguments if isinstance(each, Tensor)]
@@ -118,7 +118,7 @@ def before_write(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @outside_of_level
 def carry_over(source: Tensor, copy: Tensor) -> None:
-    """Give a copy of a tensor, made where tangents are not propagated, a copy of its tangent."""
+    """Give a copy that was made without propagating tangents a copy of the tangent."""
     found = tangent(source)
     if found is not None:
         set_tangent(copy, laid_out(found.clone(), copy))
@@ -126,7 +126,7 @@ def carry_over(source: Tensor, copy: Tensor) -> None:
 
 @outside_of_level
 def tangent_for(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None) -> Any:
-    """The tangents of a call's outputs; None if no argument has one."""
+    """Return the tangents of a call's outputs; None if no argument has one."""
     flat = [
         each
         for value in arguments
@@ -170,7 +170,7 @@ def _by_kind(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | Non
 
 
 def _primals(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments without tangents, for a computation that is recorded and outlives this one."""
+    """Return the arguments without tangents, for a recorded computation that outlives this one."""
     if local.state.mode & NO_GRAD:
         return arguments
     return tuple(
@@ -189,7 +189,7 @@ def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
 
 
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
-    """Tangents in the place of tensors, zero where there is none."""
+    """Put tangents in place of the tensors, zero where there is none."""
     replaced = []
     for param, value in zip(op.params, arguments, strict=True):
         if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
@@ -209,7 +209,7 @@ def _or_zero(value: Tensor) -> Tensor:
 def _pointwise(
     op: Op, arguments: tuple[Any, ...], primals: tuple[Any, ...], outputs: Sequence[Tensor]
 ) -> Any:
-    """The backward formulas with grad := tangent; conjugated around for complex tensors."""
+    """Run the backward formulas with grad := tangent, conjugated on both sides if complex."""
     terms = []
     values = _named(op, primals, outputs)
     for param, value in zip(op.params, arguments, strict=True):
@@ -239,7 +239,7 @@ def _pointwise(
 def _by_rule(
     op: Op, arguments: tuple[Any, ...], primals: tuple[Any, ...], outputs: Sequence[Tensor]
 ) -> Any:
-    """A rule written for the operator: it names `<tensor>_t`, parameters and results."""
+    """Run the rule written for the operator: it names `<tensor>_t`, parameters and results."""
     values = _named(op, primals, outputs)
     duals = _named(op, arguments, outputs)
     given = []

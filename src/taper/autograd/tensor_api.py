@@ -1,6 +1,6 @@
 """The autograd side of Tensor: `requires_grad`, `grad`, `grad_fn`, `backward`, hooks, `detach`.
 
-Attached to the class here, so that `tensor` need not know autograd.
+This module attaches it to the class, so that `tensor` need not know autograd.
 
 Long because: users read the reference of each function here.
 """
@@ -202,7 +202,7 @@ def _delete_grad(self: Tensor) -> None:
 
 
 def _c_name(which: dtypes.dtype) -> str:
-    """A dtype as C++ calls it, which is how PyTorch names a gradient's."""
+    """Return the C++ name of a dtype, by which PyTorch names a gradient's."""
     return _C_NAMES.get(which.scalar_type, which.scalar_type.lower())
 
 
@@ -222,7 +222,7 @@ _C_NAMES = {
 
 
 def _grad_dtype_of(tensor: Tensor) -> dtypes.dtype | None:
-    """The dtype of a tensor's gradient, None if any will do."""
+    """Return the dtype of a tensor's gradient, None if any will do."""
     meta = tensor._meta
     if meta is None or meta.grad_dtype is UNSET:
         return tensor.dtype
@@ -275,8 +275,8 @@ def retain_grad(self: Tensor) -> None:
     refuse_retain_grad()
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    # As in PyTorch a view without a history of its own counts as a leaf here, though its base may
-    # have got one since: nothing is regenerated for it, and nothing refused.
+    # As in PyTorch, a view without a history of its own counts as a leaf here, even if its base has
+    # got one since: its history is not regenerated, and nothing is refused.
     if self._grad_fn is None or self.is_leaf or meta_of(self).retains_grad:
         return
     meta_of(self).retains_grad = True
@@ -346,7 +346,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
 
 
 def _hooks_of(tensor: Tensor) -> HookDict:
-    """Hooks belong to the position in the graph (§H9), a leaf's to the leaf."""
+    """Return the hooks of a tensor's position in the graph (§H9), or of a leaf."""
     node = tensor.grad_fn
     if node is None:
         meta = meta_of(tensor)
@@ -377,7 +377,7 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
-    """Call `hook(self)` after a gradient was added to this leaf's `.grad`."""
+    """Call `hook(self)` after a pass has added a gradient to this leaf's `.grad`."""
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self.grad_fn is not None:
@@ -398,11 +398,12 @@ def _version(self: Tensor) -> int:
         raise RuntimeError("Inference tensors do not track version counter.")
     if counter is None and self._grad_fn is None:
         return 0
-    return int(version_counter(self).value)  # the node that saved it may have handed it out
+    # The node that saved it may have handed the counter out.
+    return int(version_counter(self).value)
 
 
 def _base(self: Tensor) -> Tensor | None:
-    """The tensor that this one is a view of, None if it is none."""
+    """The tensor that this one is a view of, None if it is no view."""
     return None if self._view is None else self._view.base
 
 
@@ -413,7 +414,7 @@ def _is_view(self: Tensor) -> bool:
 
 @attach
 def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """This view as a view of another base; None if it is no view, or the base has another layout.
+    """Return this view taken of another base; None if it is no view, or the layout differs.
 
     >>> import taper
     >>> taper.zeros(2, 3)[1]._view_func(taper.ones(2, 3))
@@ -432,7 +433,7 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
 
 @attach
 def _view_func_unsafe(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """As `_view_func`, without looking at the layout of the base."""
+    """Do the work of `_view_func` without checking the layout of the base."""
     record = self._view
     if record is None:
         return None
@@ -450,7 +451,7 @@ def _layout(array: Any) -> tuple[Any, ...]:
 
 @attach
 def _use_count(self: Tensor) -> int:
-    """How many hold this tensor, all of Python counting as one; nodes and views are the others.
+    """Count who holds this tensor: nodes, views, and all of Python as one.
 
     >>> import taper
     >>> x = taper.ones(2, requires_grad=True)
@@ -466,7 +467,8 @@ def _use_count(self: Tensor) -> int:
             count += _slots_with(self, holder)
         elif isinstance(holder, tuple):
             nodes = [each for each in gc.get_referrers(holder) if isinstance(each, Node)]
-            if any(each._edges is holder for each in nodes):  # in place of its AccumulateGrad
+            # The edge holds the leaf instead of its AccumulateGrad.
+            if any(each._edges is holder for each in nodes):
                 is_leaf_of_a_graph = True
             elif nodes:
                 count += sum(each is self for each in holder)
@@ -480,7 +482,7 @@ def _slots_with(value: Any, holder: Any) -> int:
 
 @attach
 def is_inference(self: Tensor) -> bool:
-    """Whether this tensor was made in inference mode."""
+    """Return whether this tensor was made in inference mode."""
     return made_in_inference(self._counter)
 
 
@@ -496,7 +498,7 @@ def detach_(self: Tensor) -> Tensor:
         tensor([2., 2.])
     """
     if local.state.mode & INFERENCE:
-        return self  # PyTorch knows no graph there
+        return self  # PyTorch has no graph there
     if self._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
@@ -506,7 +508,7 @@ def detach_(self: Tensor) -> Tensor:
             "function in torch/optim/optimizer.py as the solution."
         )
     if self._counter is INFERENCE_COUNTER:
-        return self  # no history to cut, and its flag stays
+        return self  # there is no history to cut, and the flag stays
     if self._grad_fn is not None:
         self._counter = DetachedCounter(version_counter(self))
     self._grad_fn = None
@@ -559,7 +561,7 @@ def _deny_delete(text: str) -> Callable[[Tensor], None]:
 
 
 def _read_only(name: str, getter: Callable[[Tensor], Any]) -> property:
-    """A property that says in PyTorch's words that it cannot be set."""
+    """Return a property that raises PyTorch's error when it is set."""
 
     def refuse(self: Tensor, value: Any = None) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
@@ -573,7 +575,7 @@ def _post_accumulate_grad_hooks(self: Tensor) -> Any:
 
 
 def _volatile(self: Tensor) -> bool:
-    """False; the attribute of an old PyTorch has no effect any more."""
+    """False: the attribute of an old PyTorch, without effect."""
     warnings.warn(
         "volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2
     )

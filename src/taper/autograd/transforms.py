@@ -2,7 +2,7 @@
 
 `state.transforms` holds the open ones of a thread, the innermost last.  Operators of the table
 reach them as interceptors; functions that make, read or draw arrays themselves, and custom
-functions, ask here.  Nobody pays while no transform is open but for one attribute read.
+functions, ask here.  While no transform is open this costs one attribute read.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ BACKWARD_INSIDE = (
 
 
 def mark_made(tensor: Any) -> None:
-    """Tell that a tensor was made inside the open transforms, which may then write it."""
+    """Tell the open transforms that a tensor was made inside them, so that they may write it."""
     transforms = local.state.transforms
     if transforms:
         tensor.__dict__["_made_in"] = transforms[-1].number
 
 
 def seen_whole(label: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that works on arrays itself: an open transform gets the call as a whole."""
+    """Wrap a function that works on arrays: an open transform gets the call as a whole."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -45,12 +45,12 @@ def seen_whole(label: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def whole(label: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`seen_whole` as a decorator, for functions that are no composites of their own."""
+    """Apply `seen_whole` as a decorator, for functions that are no composites of their own."""
     return functools.partial(seen_whole, label)
 
 
 def shown(tensor: Any, text: Callable[[Any, bool], str]) -> str:
-    """A tensor as it prints inside transforms: wrapped once for each that knows it.
+    """Return a tensor as it prints inside transforms: wrapped once for each that knows it.
 
     `text(tensor, history)` is how an ordinary tensor prints, with its history or without.
     """

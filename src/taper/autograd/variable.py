@@ -1,4 +1,4 @@
-"""`Variable`: the old name of Tensor, kept so that old programs run, and the engine behind it."""
+"""`Variable`: the old name of Tensor, kept for old programs, and the engine behind it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from taper.userwarning import warn_user
 
 
 class ImperativeEngine:
-    """What programs reach as `Variable._execution_engine`."""
+    """The engine as programs reach it: `Variable._execution_engine`."""
 
     def queue_callback(self, callback: Callable[[], None]) -> None:
         """Call `callback()` when the running pass ends."""
@@ -36,7 +36,7 @@ class ImperativeEngine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
-        """One pass, with the arguments that PyTorch's engine takes."""
+        """Run one pass, with the arguments that PyTorch's engine takes."""
         if accumulate_grad:
             return backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
         return grad(
@@ -44,7 +44,7 @@ class ImperativeEngine:
         )
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether a checkpoint may recompute now: not in a pass for some inputs only."""
+        """Return whether a checkpoint may recompute now: not in a pass for some inputs only."""
         task = local.state.graph_task
         while task is not None and task.wanted is None:
             task = task.outer
@@ -58,6 +58,11 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """`Variable(tensor)` is a tensor on the same memory; every Tensor is an instance of it.
+
+    Args:
+        data: a tensor.
+        requires_grad: whether the result requires a gradient.
+        volatile: without effect, as in PyTorch; it warns.
 
     >>> import taper
     >>> taper.autograd.Variable(taper.ones(2), requires_grad=True)

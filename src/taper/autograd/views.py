@@ -1,9 +1,9 @@
 """Histories of tensors: edges, version counters, views, and what a write in place does to them.
 
-Owns: `requires_grad`, `gradient_edge`, `accumulator`, `set_history` (the names of the notes), the
-rules for writing in place, `rebase_history` and the regeneration of a view's `grad_fn`.
-Knows tensors and nodes; not the operator table: what it needs of operators (`as_strided`,
-`copy_`) it reaches as methods of Tensor.
+Owns: `requires_grad`, `gradient_edge`, `accumulator`, `set_history` (named as in the notes), the
+rules for writing in place, `rebase_history` and the regeneration of a view's `grad_fn`.  Knows
+tensors and nodes but not the operator table: the operators it needs (`as_strided`, `copy_`) are
+methods of Tensor.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 
 def meta_of(tensor: Tensor) -> AutogradMeta:
-    """The tensor's AutogradMeta, made on first use."""
+    """Return the tensor's AutogradMeta, made on first use."""
     if tensor._meta is None:
         tensor._meta = AutogradMeta()
     return tensor._meta
 
 
 def version_counter(tensor: Tensor) -> Any:
-    """The tensor's counter, made on first use; a node that saved its output shares it."""
+    """Return the tensor's counter, made on first use; a node that saved its output shares it."""
     counter = tensor._counter
     if counter is None:
         node = tensor._grad_fn
@@ -62,7 +62,7 @@ def version_counter(tensor: Tensor) -> Any:
 
 
 def bump_version(tensor: Tensor) -> None:
-    """Count a write and remember the user's line that did it."""
+    """Count a write and remember the user's line that made it."""
     counter = version_counter(tensor)
     if counter is INFERENCE_COUNTER:
         return
@@ -73,7 +73,7 @@ def bump_version(tensor: Tensor) -> None:
 
 
 def requires_grad(tensor: Tensor) -> bool:
-    """Whether the tensor requires a gradient; a view first brings its history up to date (§V6)."""
+    """Return whether a tensor requires a gradient; brings a view's history up to date (§V6)."""
     flag = tensor._requires_grad
     if flag is not ASK:
         return flag is True
@@ -86,7 +86,7 @@ def requires_grad(tensor: Tensor) -> bool:
 
 
 def wants_grad(tensor: Tensor) -> bool:
-    """As `requires_grad`, without bringing a view up to date, which may be refused."""
+    """Return the same without bringing a view up to date, which may be refused."""
     flag = tensor._requires_grad
     if flag is not ASK:
         return flag is True
@@ -95,7 +95,7 @@ def wants_grad(tensor: Tensor) -> bool:
 
 
 def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
-    """Where the gradient of a tensor goes: to its `grad_fn`, or to a leaf's AccumulateGrad."""
+    """Return where a tensor's gradient goes: to its `grad_fn`, or to a leaf's AccumulateGrad."""
     if tensor._requires_grad is ASK:
         requires_grad(tensor)
         if tensor._grad_fn is None:
@@ -107,9 +107,9 @@ def gradient_edge(tensor: Tensor) -> tuple[Node | None, int]:
 
 
 def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad | None:
-    """The leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
+    """Return the leaf's AccumulateGrad: one while anybody holds it, held weakly by the leaf (I7).
 
-    For a node with a sequence number it is the one of that time.
+    For a node with a sequence number it is the one of the time when the node was recorded.
     """
     meta = tensor._meta
     if meta is None:
@@ -123,13 +123,14 @@ def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad |
         if node is not None:
             return node
     if tensor._view is not None and not tensor._view.requires_grad:
-        return None  # a view made in no_grad mode: requires grad through its base, reaches nobody
+        # A view made in no_grad mode requires grad through its base, but no gradient reaches it.
+        return None
     node = AccumulateGrad(tensor)
     meta.accumulator = weakref.ref(node)
     return node
 
 
-# For nodes, which know no tensors.
+# For nodes, which do not know tensors.
 Tensor._accumulator = accumulator  # type: ignore[assignment,method-assign]
 
 
@@ -147,7 +148,7 @@ def make_view(
     creation: str = Creation.PLAIN,
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
 ) -> Tensor:
-    """A tensor on `array`, a piece of the memory of `source`, as a view of its root (§V1)."""
+    """Return a tensor on `array`, part of the memory of `source`, as a view of its root (§V1)."""
     view = wrap(array)
     if source._change is not None:
         part = memory_of(source) if step is None else _part(source, step)
@@ -156,7 +157,7 @@ def make_view(
 
 
 def _of_memory(source: Tensor, step: Any) -> Any:
-    """What a view operator gives of the memory behind a conjugate."""
+    """Return what a view operator gives of the memory behind a conjugate."""
     function, arguments = step
     return _unrecorded(function, wrap(memory_of(source)), arguments)
 
@@ -172,7 +173,7 @@ def _unrecorded(function: Callable[..., Any], tensor: Tensor, arguments: Sequenc
 
 
 def _part(source: Tensor, step: Any) -> np.ndarray:
-    """The piece of the memory behind a conjugate that a view operator gives."""
+    """Return the part of the memory behind a conjugate that a view operator gives."""
     part: np.ndarray = _of_memory(source, step)._array
     if part.dtype != memory_of(source).dtype and source._change is not NEGATIVE:
         raise RuntimeError(
@@ -186,13 +187,13 @@ def _part(source: Tensor, step: Any) -> np.ndarray:
 def make_views(
     source: Tensor, arrays: Sequence[np.ndarray], creation: str, step: Any
 ) -> tuple[Tensor, ...]:
-    """The same for an operator with several views."""
+    """Make the views of an operator that returns several."""
     if source._change is not None:
         parts = _of_memory(source, step)
         views: list[Tensor] = [on_memory(each._array, source._change) for each in parts]
     else:
         views = [wrap(each) for each in arrays]
-    frame = user_frame(sys._getframe(1))  # looked for once: 1 us a view less
+    frame = user_frame(sys._getframe(1))  # found once for all: saves 1 us a view
     return tuple([tracked(each, source, creation, None, frame) for each in views])
 
 
@@ -202,7 +203,7 @@ def conjugate_view(
     creation: str = Creation.PLAIN,
     change: Any = CONJUGATE,
 ) -> Tensor:
-    """The conjugate (negative) of a tensor as a view; that of a conjugate shows the memory."""
+    """Return the conjugate (negative) of a tensor as a view; of a conjugate, the memory itself."""
     memory = memory_of(source)
     left = together(source._change, change)
     view = tracked(showing(memory, left), source, creation, step)
@@ -219,7 +220,7 @@ def tracked(
 ) -> Tensor:
     """Make a new tensor, which shares memory with `source`, a view of the root of `source`.
 
-    `frame` is the user's, if it is known.
+    `frame` is the user's frame, if the caller knows it.
     """
     counter = source._counter
     if is_inference(counter):  # views of inference tensors are plain inference tensors (§I2)
@@ -253,7 +254,7 @@ def tracked(
 
 
 def alias(source: Tensor) -> Tensor:
-    """A tensor on the same memory and counter without history: `detach()`."""
+    """Return a tensor on the same memory and counter without history: `detach()`."""
     if source._change is None:  # 0.1 us less than `showing`
         tensor = wrap(source._array)
     else:
@@ -264,7 +265,7 @@ def alias(source: Tensor) -> Tensor:
 
 
 def alias_counter() -> Any:
-    """The counter of a tensor that is to have the memory of an inference tensor."""
+    """Return the counter for a tensor that is to share an inference tensor's memory."""
     return INFERENCE_COUNTER if local.state.mode & INFERENCE else AliasCounter()
 
 
@@ -276,14 +277,14 @@ def replay(link: Any, base: Tensor) -> Tensor:
 
 
 def can_stride(view: Tensor, base: Tensor) -> bool:
-    """Whether strides alone express the view: not when it looks at the memory as another dtype."""
+    """Return whether strides alone express the view: not if it looks at memory as another dtype."""
     if view._change is not None or base._change is not None:
         return False
     return view._array.dtype is base._array.dtype
 
 
 def regenerate(view: Tensor) -> None:
-    """Give a view whose memory was written through somebody else the history of its base (§V4)."""
+    """Give a view whose memory was written through another tensor its base's history (§V4)."""
     record = view._view
     base = record.base
     if view._grad_fn is None and not requires_grad(base):
@@ -304,7 +305,7 @@ def regenerate(view: Tensor) -> None:
 
 
 def remake(view: Tensor, base: Tensor) -> Tensor:
-    """A recorded view of `base` with the geometry of `view`."""
+    """Return a recorded view of `base` with the geometry of `view`."""
     if local.state.view_replay:
         return replay(view._view.replay, base)
     if can_stride(view, base):
@@ -315,7 +316,7 @@ def remake(view: Tensor, base: Tensor) -> Tensor:
 
 
 def _remade_alone(view: Tensor, base: Tensor) -> Tensor:
-    """A recorded view of a base that has lost its history (§V17): it leads to nobody."""
+    """Return a recorded view of a base that has lost its history (§V17): it leads nowhere."""
     stand_in = alias(base)
     stand_in._requires_grad = True
     fresh = remake(view, stand_in)
@@ -327,15 +328,15 @@ def _remade_alone(view: Tensor, base: Tensor) -> Tensor:
 
 
 def _as_strided(base: Tensor, array: np.ndarray) -> Tensor:
-    """A recorded view of `base` with the geometry of `array`, on the same memory."""
+    """Return a recorded view of `base` with the geometry of `array`, on the same memory."""
     view: Tensor = base.as_strided(array.shape, element_strides(array), storage_offset(array))
     return view
 
 
 def _remade_in_steps(link: Any, base: Tensor) -> Tensor:
-    """As `replay`, with a stride view for each operator that only looks at memory.
+    """Run the view operators again, with a stride view for each that only looks at memory.
 
-    Those before the first that shows other values (another dtype, conjugates) make one together.
+    Those before the first that shows other values (another dtype, conjugates) are joined into one.
     """
     shown = wrap(base._array)
     waiting = changed = False
@@ -356,12 +357,12 @@ def _remade_in_steps(link: Any, base: Tensor) -> Tensor:
 
 
 def _meaning(tensor: Any) -> tuple[Any, Any]:
-    """How a tensor looks at its memory."""
+    """Return how a tensor looks at its memory."""
     return memory_of(tensor).dtype, tensor._change
 
 
 def _steps(link: Any) -> list[Any]:
-    """The view operators that lead from a base to a view, with their arguments."""
+    """Return the view operators that lead from a base to a view, with their arguments."""
     steps = []
     while link is not None:
         link, step = link
@@ -394,7 +395,7 @@ _REASONS = {
 
 
 def refuse_view(view: Tensor, direct: bool) -> None:
-    """Raise if the view's way of creation forbids writing it (V10 to V14)."""
+    """Raise if the way in which a view was made forbids writing it (V10 to V14)."""
     record = view._view
     creation = record.creation
     if creation == Creation.PLAIN:
@@ -427,9 +428,10 @@ def refuse_inference(tensor: Tensor, state: State) -> None:
 def check_inplace(
     tensor: Tensor, others_require_grad: bool, state: State, last: bool = True
 ) -> bool:
-    """Whether a write to `tensor` must be recorded; raises where it is forbidden (V9 to V16).
+    """Return whether a write to `tensor` must be recorded; raise where it is forbidden (V9 to V16).
 
-    `last`: nothing else is to be checked, so that a write to an inference tensor is refused here.
+    `last` says that nothing else will be checked, so a write to an inference tensor is refused
+    here.
     """
     if last:
         refuse_inference(tensor, state)
@@ -455,7 +457,7 @@ def check_inplace(
 
 
 def rebase_history(tensor: Tensor, node: Node, nr: int = 0) -> None:
-    """Make output `nr` of `node`, which has written the tensor, the tensor's history."""
+    """Make output `nr` of `node`, which wrote the tensor, the tensor's history."""
     record = tensor._view
     if record is None:
         move_retained(tensor._grad_fn, tensor._output_nr, node, nr)
@@ -469,7 +471,7 @@ def rebase_history(tensor: Tensor, node: Node, nr: int = 0) -> None:
 
 
 def move_retained(old: Node | None, nr: int, new: Node, new_nr: int = 0) -> None:
-    """`retain_grad` follows the tensor to its new node; hooks stay at the old one (§H9)."""
+    """Move `retain_grad` with the tensor to its new node; hooks stay at the old one (§H9)."""
     if old is not None and old._extra is not None and nr in old._extra.retained:
         new._rarely().retained[new_nr] = old._extra.retained.pop(nr)
 
@@ -477,7 +479,7 @@ def move_retained(old: Node | None, nr: int, new: Node, new_nr: int = 0) -> None
 class CopySlices(BuiltinNode):
     """The history of a base after a write through a view: the written part goes through `fn`.
 
-    Works on Tensors in both modes, since it is made of views and a write itself.
+    Works on Tensors in both modes, since it consists of views and a write itself.
     """
 
     _public_name = "torch::autograd::CopySlices"
@@ -516,7 +518,7 @@ class CopySlices(BuiltinNode):
         return run_unrecorded(self, [wrap(grads[0])], needs)
 
     def _freed_error(self) -> RuntimeError:
-        """What is wrong with a second pass; `saved` knows it."""
+        """Return the error of a second pass, which `saved` words."""
         raise NotImplementedError
 
     def _compute(self, grad: Tensor, needs: Sequence[bool]) -> Sequence[Any]:
@@ -537,7 +539,7 @@ class CopySlices(BuiltinNode):
         return (whole if needs[0] else None, *inner[1:])
 
     def _run_inner(self, grad: Tensor, needs: Sequence[bool]) -> Sequence[Any]:
-        """The gradients of the operator that wrote the view."""
+        """Return the gradients of the operator that wrote the view."""
         fn = self.fn
         inner = [needs[0] and fn._edges[0] is not None, *needs[1:]]
         if local.state.mode & NO_GRAD:
@@ -550,7 +552,7 @@ class CopySlices(BuiltinNode):
             extra.within = None
 
     def view_edge(self) -> tuple[Node | None, int]:
-        """Where the gradient of the written view goes, which the operator may have saved."""
+        """Return where the gradient of the written view goes, which the operator may have saved."""
         whole = wrap(empty_with(self._shape, self.base_strides, self._dtype))
         set_history(whole, self)
         if self.steps is None:
@@ -573,7 +575,7 @@ def run_through_tensors(node: Node, grads: list[Any]) -> Sequence[Any]:
 def run_unrecorded(
     node: Node, grads: list[Any], needs: Sequence[bool] | None = None
 ) -> Sequence[Any]:
-    """Run a node on Tensors without recording, perhaps for some edges only; returns arrays."""
+    """Run a node on Tensors without recording, perhaps for some edges only; return arrays."""
     state = local.state
     before = state.mode & NO_GRAD
     state.mode |= NO_GRAD

@@ -1,7 +1,7 @@
 """`taper.backends`: switches of PyTorch's backends, which programs set without asking.
 
 There is one backend, NumPy on the CPU.  The switches keep what is assigned to them and change
-nothing; the questions tell the truth.
+nothing; questions about backends get true answers.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ fp32_precision: str = "none"
 
 
 def disable_global_flags() -> None:
-    """Nothing to do: the switches may always be set."""
+    """Do nothing: the switches may always be set."""
 
 
 def flags_frozen() -> bool:
-    """False: the switches may always be set."""
+    """Return False: the switches may always be set."""
     return False
 
 
 @contextmanager
 def flags(fp32_precision: str = "none") -> Iterator[None]:
-    """A block with a precision of its own, which changes nothing."""
+    """Set a precision for a block, which changes nothing."""
     yield

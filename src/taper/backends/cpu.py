@@ -2,5 +2,5 @@
 
 
 def get_cpu_capability() -> str:
-    """'DEFAULT': kernels are NumPy's, which chooses instructions by itself."""
+    """Return 'DEFAULT': kernels are NumPy's, which chooses instructions by itself."""
     return "DEFAULT"

@@ -1,13 +1,13 @@
-"""`taper.backends.mha`: the switch of PyTorch's way through attention for inference.
+"""`taper.backends.mha`: the switch of PyTorch's fast path through attention for inference.
 
-Of that way taper has what can be seen of it: places of padding come out of an encoder as zeros.
+taper has the visible part of that path: an encoder returns zeros at places of padding.
 """
 
 _enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether an encoder in eval mode may leave out padding.
+    """Return whether an encoder in eval mode may leave out padding.
 
     >>> import taper
     >>> taper.backends.mha.get_fastpath_enabled()

@@ -1,7 +1,7 @@
 """`taper bench`: a short benchmark of the installed library on this machine.
 
-Each library runs in a process of its own, and the processes take turns, so that whatever else the
-machine does hits both.  PyTorch is asked where it is installed.
+Each library runs in a process of its own, and the processes take turns, so that other load on the
+machine affects both.  PyTorch is measured if it is installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Worker:
         )
 
     def measure(self, workload: str) -> dict[str, Any]:
-        """What the process answers."""
+        """Return the answer of the process."""
         if self.process.stdin is None or self.process.stdout is None:
             raise RuntimeError("the worker was started without pipes")
         try:
@@ -55,7 +55,7 @@ class Worker:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure and print a table; returns 1 if a workload of taper's failed."""
+    """Measure and print a table; return 1 if a workload failed in taper."""
     options = _parse(argv)
     chosen = [name for name in WORKLOADS if options.only in name]
     if not chosen:
@@ -99,7 +99,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 def _measure(
     libraries: Sequence[str], names: Sequence[str], seconds: float, rounds: int = 3
 ) -> dict[str, list[dict[str, Any]]]:
-    """For each workload the answers of the libraries, the middle one of three rounds."""
+    """Return for each workload the answers of the libraries, the middle one of three rounds."""
     workers = [Worker(library, seconds / rounds) for library in libraries]
     try:
         found = {}

@@ -2,8 +2,8 @@
 
     python -m taper.commands.bench_worker LIBRARY SECONDS
 
-Reads the name of a workload a line, and answers each with a line of JSON: `{"seconds": 1.2e-06}`,
-or `{"error": "..."}` where the library cannot do it.
+Reads the name of a workload from each line, and answers with a line of JSON: `{"seconds":
+1.2e-06}`, or `{"error": "..."}` if the library cannot run it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def main(library: str, seconds: float) -> None:
                 work = WORKLOADS[name](torch)
                 ready[name] = work, repetitions(work, seconds)
             answer = {"seconds": measure(*ready[name])}
-        except Exception as error:  # a row that fails must not take the table with it
+        except Exception as error:  # a failing row must not end the whole table
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
 
 
 def measure(work: Work, times: int) -> float:
-    """Seconds of one execution, the average over `times`."""
+    """Return the seconds of one execution, averaged over `times`."""
     started = time.perf_counter()
     for _ in range(times):
         work()
@@ -45,7 +45,7 @@ def measure(work: Work, times: int) -> float:
 
 
 def repetitions(work: Work, seconds: float) -> int:
-    """How often the work fits into `seconds`."""
+    """Return how often the work fits into `seconds`."""
     work()  # the first execution builds and allocates
     once = max(measure(work, 1), 1e-9)
     times = max(1, round(seconds / 10 / once))

@@ -3,8 +3,8 @@
 Owns: which commands there are, exit codes, what an interrupt looks like.  A command's module is
 imported when the command runs, so that `taper --help` stays instant.
 
-Exit codes: 0 it worked, 1 it ran and failed, 2 the command line was wrong, 130 interrupted; `run`
-and `graph` give the program's own.
+Exit codes: 0 success, 1 the command ran and failed, 2 the command line was wrong, 130 interrupted;
+`run` and `graph` return the program's own.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\ninterrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`head`, a pager) went away: not our failure.  Point stdout at nothing, or the
-        # interpreter complains once more when it flushes at exit.
+        # The reader (`head`, a pager) went away, which is not our failure.  Point stdout at
+        # nothing, or the interpreter complains again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def _refuse(line: list[str]) -> NoReturn:
-    """Help, the version, or what is wrong with a line that names no command."""
+    """Print help, the version, or what is wrong with a line that names no command."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(

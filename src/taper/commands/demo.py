@@ -1,6 +1,6 @@
-"""The main job on an embedded example: the story of one multiplication, then a trained classifier.
+"""An embedded example: the story of one multiplication, then a trained classifier.
 
-`taper demo` tells on the terminal how a graph is built, run backward and used by SGD, trains a
+`taper demo` shows on the terminal how a graph is built, run backward and used by SGD, trains a
 small network on generated spirals, and writes the picture of its graph to a file.
 """
 
@@ -22,7 +22,7 @@ BATCH = 64
 
 
 def spirals(count: int, generator: taper.Generator) -> tuple[Tensor, Tensor]:
-    """Points on `CLASSES` spiral arms, with noise, and the arm each belongs to."""
+    """Return points on `CLASSES` spiral arms, with noise, and the arm each belongs to."""
     label = taper.randint(0, CLASSES, (count,), generator=generator)
     radius = taper.rand(count, generator=generator) * 0.9 + 0.1
     noise = taper.randn(count, generator=generator) * 0.12
@@ -31,7 +31,7 @@ def spirals(count: int, generator: taper.Generator) -> tuple[Tensor, Tensor]:
 
 
 def story() -> None:
-    """One multiplication from forward to update."""
+    """Tell the story of one multiplication from forward to update."""
     print("1. One multiplication\n")
     x1 = tensor(2.0, requires_grad=True)
     x2 = tensor(3.0, requires_grad=True)
@@ -51,7 +51,7 @@ def story() -> None:
 
 
 def accuracy(model: nn.Module, points: Tensor, label: Tensor) -> float:
-    """The share of points that the model puts on the right arm."""
+    """Return the share of points that the model puts on the right arm."""
     model.eval()
     with taper.no_grad():
         right = (model(points).argmax(1) == label).sum().item()
@@ -60,7 +60,7 @@ def accuracy(model: nn.Module, points: Tensor, label: Tensor) -> float:
 
 
 def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
-    """Train the classifier; returns it, the last loss with its graph, and the test accuracy."""
+    """Train the classifier; return it, the last loss with its graph, and the test accuracy."""
     taper.manual_seed(seed)
     generator = taper.Generator().manual_seed(seed)
     points, label = spirals(1500, generator)
@@ -100,7 +100,7 @@ def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
 
 
 def picture_of_classes(model: nn.Module, rows: int = 17, columns: int = 44) -> Iterable[str]:
-    """The plane as the classifier sees it, one letter for each arm."""
+    """Yield the plane as the classifier sees it, one letter for each arm."""
     model.eval()
     y = taper.linspace(1.1, -1.1, rows).repeat_interleave(columns)
     x = taper.linspace(-1.1, 1.1, columns).repeat(rows)
@@ -112,7 +112,7 @@ def picture_of_classes(model: nn.Module, rows: int = 17, columns: int = 44) -> I
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demo; returns the exit code."""
+    """Run the demo; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="taper demo", description="One multiplication told step by step, then a training run."
     )

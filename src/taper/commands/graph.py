@@ -1,8 +1,8 @@
 """`taper graph`: the picture of a program's last autograd graph, without a change to the program.
 
 Owns: watching the program for graphs.  A backward pass frees what its graph has saved, so the
-picture is taken as text when the pass begins; where none has begun, at the end, of the last tensor
-that was recorded.
+picture is taken, as text, when the pass begins.  If no pass begins, it is taken at the end, of the
+last recorded tensor.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from taper.commands.program import add_program, check_program, start
 from taper.nn import Module
 from taper.viz import Dot, make_dot
 
-# How often names of parameters are looked for in memory: 10 ms each time.
+# How often the memory is searched for names of parameters, which takes 10 ms.
 MOST_SEARCHES = 20
 
 
 class Watch:
-    """Keeps the picture of the last graph that a backward pass began on."""
+    """Keeps the picture of the last graph that a backward pass started from."""
 
     def __init__(self, saved: bool, attributes: bool) -> None:
         self.options = {"show_saved": saved, "show_attrs": attributes}
@@ -38,7 +38,7 @@ class Watch:
         self.searches = 0
 
     def install(self) -> None:
-        """See the backward passes of the program, and before the first one its operators."""
+        """Watch the backward passes of the program and, until the first one, its operators."""
         interception.push(self.see_operator)
         Tensor.backward = self._seeing(Tensor.backward)  # type: ignore[method-assign]
         autograd.backward = self._seeing(autograd.backward)
@@ -66,25 +66,25 @@ class Watch:
         tensors = [each for each in tensors if isinstance(each, Tensor) and each.requires_grad]
         if not tensors:
             return
-        if self.last is not None:  # there is a backward pass: its graphs count
+        if self.last is not None:  # there was a backward pass: only graphs of passes count
             self.last = None
             interception.pop(self.see_operator)
         if self.searches < MOST_SEARCHES:
             self.searches += 1
             self.names = _names_in_memory()
-        # Asked for saved values a graph that was freed has no picture; its pass will say so.
+        # A freed graph has no saved values to draw; the pass itself will raise the error.
         with contextlib.suppress(RuntimeError):
             self.picture = make_dot(tuple(tensors), params=self.names, **self.options)
 
     def finish(self) -> Dot | None:
-        """The picture, if the program has recorded anything."""
+        """Return the picture, if the program has recorded anything."""
         if self.picture is None and self.last is not None:
             self.take(self.last)
         return self.picture
 
 
 def _names_in_memory() -> dict[str, Tensor]:
-    """The parameters of the program's models by name, and the tensors among its globals."""
+    """Return the parameters of the program's models by name, and the tensors among its globals."""
     modules = [each for each in gc.get_objects() if isinstance(each, Module)]
     inside = {id(child) for module in modules for child in module.children()}
     names: dict[str, Tensor] = {}
@@ -101,7 +101,7 @@ def _names_in_memory() -> dict[str, Tensor]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the program, then write the picture; returns the program's exit code."""
+    """Run the program, then write the picture; return the program's exit code."""
     parser = argparse.ArgumentParser(
         prog="taper graph",
         usage="taper graph [-h] [--output FILE] [--saved] [--attrs] "
@@ -132,7 +132,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def write(picture: Dot | None, output: Path) -> bool:
-    """Write the picture and say where it is; False if there is none."""
+    """Write the picture and print where it is; return False if there is none."""
     if picture is None:
         print("taper graph: the program recorded no graph", file=sys.stderr)
         return False

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def facts() -> dict[str, str]:
-    """What this installation is made of."""
+    """Return what this installation is made of."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     extras = [name for name, module in EXTRAS.items() if importlib.util.find_spec(module)]
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -50,7 +50,7 @@ def facts() -> dict[str, str]:
 
 
 def installed_version(distribution: str) -> str:
-    """The version of an installed package."""
+    """Return the version of an installed package."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

@@ -36,7 +36,7 @@ def check_program(parser: argparse.ArgumentParser, options: argparse.Namespace) 
 
 
 def start(module: Sequence[str] | None, script: Sequence[str]) -> int:
-    """Run the program with taper as torch; returns its exit code."""
+    """Run the program with taper as torch; return its exit code."""
     compat.install()
     if module:
         return run_module(module[0], list(module[1:]))

@@ -1,4 +1,4 @@
-"""`taper run`: a program that says `import torch`, without PyTorch."""
+"""`taper run`: run a program that says `import torch`, without PyTorch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from taper.commands.program import add_program, check_program, start
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the program; returns its exit code."""
+    """Run the program; return its exit code."""
     parser = argparse.ArgumentParser(
         prog="taper run",
         usage="taper run [-h] (SCRIPT | -m MODULE) [ARGS ...]",

@@ -1,4 +1,4 @@
-"""Progress on a terminal: rich's bar where rich is installed, else a plain one; elsewhere nothing.
+"""Progress on a terminal: rich's bar if rich is installed, else a plain one; nothing elsewhere.
 
 A command prints a line for each thing it has done, which is what a file or a pipe gets.
 """
@@ -17,7 +17,7 @@ _WIDTH = 30
 
 
 def track(items: Sequence[Item], label: str) -> Iterator[Item]:
-    """The items, with a bar on a terminal that goes away at the end."""
+    """Yield the items; on a terminal show a bar that disappears at the end."""
     if not sys.stdout.isatty():
         return iter(items)
     if importlib.util.find_spec("rich") is not None:

@@ -12,7 +12,7 @@ Work = Callable[[], Any]
 
 
 def multiplication(torch: Any) -> Work:
-    """One recorded multiplication of 5x5 matrices: nothing but overhead."""
+    """Make one recorded multiplication of 5x5 matrices: nothing but overhead."""
     a = torch.randn(5, 5, requires_grad=True)
     b = torch.randn(5, 5, requires_grad=True)
     return lambda: a * b
@@ -31,7 +31,7 @@ def _training_step(torch: Any, model: Any, inputs: Any, target: Any) -> Work:
 
 
 def classifier(torch: Any) -> Work:
-    """A training step of a small classifier: 64 samples, 20-64-64-10, Adam."""
+    """Make a training step of a small classifier: 64 samples, 20-64-64-10, Adam."""
     nn = torch.nn
     layers = (nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     inputs, target = torch.randn(64, 20), torch.randint(0, 10, (64,))
@@ -39,7 +39,7 @@ def classifier(torch: Any) -> Work:
 
 
 def convolutions(torch: Any) -> Work:
-    """A training step of a small image classifier: 32 images of 28x28, two convolutions."""
+    """Make a training step of a small image classifier: 32 images of 28x28, two convolutions."""
     nn = torch.nn
     layers = (nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3), nn.ReLU())
     model = nn.Sequential(*layers, nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 10))
@@ -48,7 +48,7 @@ def convolutions(torch: Any) -> Work:
 
 
 def attention(torch: Any) -> Work:
-    """A training step of a transformer layer: 16 sequences of 32 words, 64 features."""
+    """Make a training step of a transformer layer: 16 sequences of 32 words, 64 features."""
     nn = torch.nn
     layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, dropout=0.0)
     model = nn.Sequential(layer, nn.Flatten(), nn.Linear(2048, 10))
@@ -57,13 +57,13 @@ def attention(torch: Any) -> Work:
 
 
 def matrix_product(torch: Any) -> Work:
-    """A product of 512x512 matrices: the BLAS."""
+    """Make a product of 512x512 matrices: the BLAS."""
     a, b = torch.randn(512, 512), torch.randn(512, 512)
     return lambda: a @ b
 
 
 def elements(torch: Any) -> Work:
-    """The hyperbolic tangent of a million numbers: memory and one core."""
+    """Make the hyperbolic tangent of a million numbers: memory and one core."""
     a = torch.randn(1_000_000)
     return lambda: torch.tanh(a)
 

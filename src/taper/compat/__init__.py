@@ -2,10 +2,10 @@
 
 While it is installed, `torch` and every `torch.x.y` are taper's own modules, the same objects, for
 the program and for the libraries it imports; likewise `torchvision` is `taper.vision` and
-`torchviz` is `taper.viz`.  A module is loaded when somebody imports it and not before.  taper wins
-over a PyTorch that is installed, but not over one that is already imported: that is refused.
+`torchviz` is `taper.viz`.  A module is loaded when it is first imported.  taper takes precedence
+over an installed PyTorch; if PyTorch is already imported, installing the proxy is refused.
 
-Owns: putting the proxy in place and taking it away again.
+Owns: installing and removing the proxy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _proxy: Proxy | None = None
 
 
 def install() -> None:
-    """Let `import torch` give taper, from now on; a second time changes nothing.
+    """Let `import torch` give taper from now on; calling it again changes nothing.
 
     >>> import taper
     >>> from taper import compat
@@ -42,7 +42,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Take the proxy away; what the program has imported with it stays usable."""
+    """Remove the proxy; modules that the program has imported through it stay usable."""
     global _proxy
     if _proxy is not None:
         _proxy.stop()
@@ -50,13 +50,13 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Whether `import torch` gives taper now."""
+    """Return whether `import torch` gives taper now."""
     return _proxy is not None
 
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Install for a block; where it is installed already the block changes nothing.
+    """Install the proxy for a block; does nothing if it is installed already.
 
     >>> from taper import compat
     >>> with compat.installed():

@@ -1,15 +1,15 @@
-"""Which names stand for which modules of taper, and the versions they claim."""
+"""Which names stand for which modules of taper, and the versions they report."""
 
 from __future__ import annotations
 
 ALIASES = {"torch": "taper", "torchvision": "taper.vision", "torchviz": "taper.viz"}
 
-# The releases whose behaviour is followed; programs ask for them.
+# The releases whose behaviour taper follows; programs ask for them.
 VERSIONS = {"torch": "2.13.0", "torchvision": "0.28.0", "torchviz": "0.0.3"}
 
 
 def counterpart(name: str) -> str | None:
-    """taper's module for a name like `torch.nn`; None for a name that is not ours.
+    """Return taper's module for a name like `torch.nn`; None for a foreign name.
 
     >>> from taper.compat.aliases import counterpart
     >>> counterpart("torch.nn.functional"), counterpart("torchvision.models")
@@ -21,7 +21,7 @@ def counterpart(name: str) -> str | None:
 
 
 def public_name(name: str) -> str:
-    """The name under which programs know a module of taper.
+    """Return the name by which programs know a module of taper.
 
     >>> from taper.compat.aliases import public_name
     >>> public_name("taper.nn.functional"), public_name("taper.vision.models")

@@ -1,6 +1,6 @@
 """A module-level `__getattr__` for taper's modules that explains names they lack.
 
-Owns: putting it on modules and taking it off.  The explanations themselves are read on failure.
+Owns: putting it on modules and taking it off.  The explanations are read only on failure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 class Explained:
-    """The modules that explain, each with the `__getattr__` of its own that it had before."""
+    """The modules that explain, each with its former `__getattr__`."""
 
     def __init__(self) -> None:
         self.before: list[tuple[ModuleType, Any]] = []
@@ -54,7 +54,7 @@ def _explaining(module: ModuleType, own: Callable[[str], Any] | None) -> Callabl
 
 
 def _is_from_inside(error: AttributeError) -> bool:
-    """Whether the error arose in what the module's own `__getattr__` called, not in itself."""
+    """Return whether the error arose in a call of the module's own `__getattr__`, not in itself."""
     ours = error.__traceback__
     own = ours and ours.tb_next
     return bool(own and own.tb_next)
@@ -62,11 +62,11 @@ def _is_from_inside(error: AttributeError) -> bool:
 
 def _error(module: ModuleType, name: str, asking: FrameType) -> Exception:
     public = public_name(module.__name__)
-    if name.startswith("__"):  # the interpreter's own questions, asked all the time
+    if name.startswith("__"):  # the interpreter asks for these all the time
         return AttributeError(f"module {public!r} has no attribute {name!r}", name=name, obj=module)
     # late: read when a name is missing
     text = importlib.import_module("taper.compat.explanations").no_attribute(module, public, name)
-    # `from torch import name`: what an AttributeError says would be thrown away there.
+    # `from torch import name`, which would discard the text of an AttributeError.
     if asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
         message = f"cannot import name {name!r} from {public!r}{text}"
         return ImportError(message, name=public, path=getattr(module, "__file__", None))

@@ -1,8 +1,8 @@
 """The proxy in the children of `multiprocessing`: a child that starts afresh installs it first.
 
-Start methods `spawn` and `forkserver` send each child a dictionary and let it import the program's
-main module.  One more entry in that dictionary installs the proxy when the child reads it, which is
-before that import.
+The start methods `spawn` and `forkserver` send each child a dictionary and let it import the
+program's main module.  One more entry in that dictionary installs the proxy when the child reads
+it, which is before that import.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ taper.compat.install()
 
 
 class _Installing:
-    """Installs the proxy where it is unpickled, whether taper is on the path there or not."""
+    """Installs the proxy where it is unpickled, even if taper is not on the path there."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return exec, (_IN_THE_CHILD,)
 
 
 class Hook:
-    """What is put on `multiprocessing.spawn`."""
+    """The change to `multiprocessing.spawn`."""
 
     def __init__(self) -> None:
         self.module: ModuleType | None = None
         self.own: Any = None
 
     def put(self, spawn: ModuleType) -> None:
-        """Let what a child is told contain the proxy."""
+        """Add the proxy to what a child is sent."""
         own = spawn.get_preparation_data
 
         @functools.wraps(own)
         def get_preparation_data(name: str) -> dict[str, Any]:
             data: dict[str, Any] = own(name)
             if name == "ignore":
-                # The server of `forkserver`, which may import the main module but reads no
-                # objects: let it not.
+                # The server of `forkserver` may import the main module but reads no objects, so the
+                # import is prevented.
                 data.pop("init_main_from_path", None)
             data["taper.compat"] = _Installing()
             return data
@@ -55,7 +55,7 @@ class Hook:
         vars(spawn)["get_preparation_data"] = get_preparation_data
 
     def undo(self) -> None:
-        """Take it off again."""
+        """Remove the change."""
         if self.module is not None:
             vars(self.module)["get_preparation_data"] = self.own
             self.module = None

@@ -1,7 +1,7 @@
 """Why a name of PyTorch's is missing, and what to use instead.
 
-Imported and read only when a program has asked for something that is not there.  `names.txt` is
-written by `tools/proxy_names.py` from the lists behind docs/coverage.md.
+Imported and read only when a program asks for something that is missing.  `tools/proxy_names.py`
+writes `names.txt` from the lists behind docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ class Entry(NamedTuple):
     subject: str | None
 
 
-@functools.lru_cache(maxsize=256)  # the search for near names takes 0.7 ms, and programs ask again
+# The search for similar names takes 0.7 ms, and programs ask again.
+@functools.lru_cache(maxsize=256)
 def no_attribute(module: ModuleType, public: str, name: str) -> str:
-    """What follows `module 'torch' has no attribute 'name'`."""
+    """Return what follows `module 'torch' has no attribute 'name'`."""
     facts = _left_out(f"{public}.{name}") or _facts(public, name)
     return ". ".join(["", *facts, *_nearest(module, public, name)])
 
 
 def no_module(fullname: str) -> str:
-    """The text of the error of `import torch.foo`."""
+    """Return the text of the error of `import torch.foo`."""
     facts = _left_out(fullname) or ["taper does not have this module"]
     return ". ".join([f"No module named {fullname!r}", *facts])
 
@@ -84,7 +85,7 @@ def _nearest(module: ModuleType, public: str, name: str) -> Iterator[str]:
 
 @functools.cache
 def known_names() -> dict[str, dict[str, Entry]]:
-    """The public names of PyTorch by area, from names.txt."""
+    """Return the public names of PyTorch by area, from names.txt."""
     lines = importlib.resources.files(__package__).joinpath("names.txt").read_text().splitlines()
     subjects: dict[str, str] = {}
     areas: dict[str, dict[str, Entry]] = {}

@@ -1,8 +1,8 @@
 """The import hook: finds taper's modules under PyTorch's names.
 
-Owns: what stands in `sys.meta_path` and in `sys.modules`, and what is put on modules while the
-proxy is there.  A proxied module is taper's own module object under a second name; nothing on it is
-changed but `__getattr__`, which explains names that are missing, until `stop`.
+Owns: the entries of `sys.meta_path` and `sys.modules`, and the changes to modules while the proxy
+is installed.  A proxied module is taper's own module object under a second name.  Only its
+`__getattr__` is changed, which explains missing names, until `stop`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SPAWN = "multiprocessing.spawn"
 
 
 class Proxy(MetaPathFinder):
-    """A finder of modules that stands before all others."""
+    """A finder of modules that comes before all others."""
 
     def __init__(self) -> None:
         self.explained = Explained()
         self.spawn = children.Hook()
 
     def start(self) -> None:
-        """Stand first in line, and see to the modules that are loaded already."""
+        """Become the first finder, and handle the modules that are loaded already."""
         sys.meta_path.insert(0, self)
         for name, module in list(sys.modules.items()):
             then = self._after_loading(name)
@@ -39,7 +39,7 @@ class Proxy(MetaPathFinder):
                 then(module)
 
     def stop(self) -> None:
-        """Leave no trace: the names are free again, the modules as they were."""
+        """Leave no trace: free the names, restore the modules."""
         sys.meta_path.remove(self)
         for name, module in list(sys.modules.items()):
             own = counterpart(name)
@@ -51,11 +51,11 @@ class Proxy(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A module of PyTorch's as taper's; taper's own with a look at it once it is loaded."""
+        """Find a module of PyTorch's as taper's; watch the loading of taper's own."""
         own = counterpart(fullname)
         if own is not None:
             spec = _alias(fullname, own)
-            # One who only asks, as `importlib.util.find_spec`, gets None; see `_is_import`.
+            # `importlib.util.find_spec`, which only asks, gets None; see `_is_import`.
             if spec is None and _is_import(sys._getframe(2).f_code):
                 # late: read when a name is missing
                 explain = importlib.import_module("taper.compat.explanations")
@@ -65,7 +65,7 @@ class Proxy(MetaPathFinder):
         return None if then is None else self._watched(then, fullname, path, target)
 
     def find_distributions(self, context: Any) -> Iterable[Any]:
-        """What `importlib.metadata` reads: torch is installed, in the version that is followed."""
+        """Tell `importlib.metadata` that torch is installed, in the version that taper follows."""
         # late: importlib.metadata is slow to load, and who asks has loaded it
         distributions = importlib.import_module("taper.compat.distributions")
         return distributions.found(context.name)
@@ -107,30 +107,32 @@ class _AliasLoader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # It has run already.  The import system has just put the alias's specification on it.
+        # The module has run already.  The import system has just put the alias's specification on
+        # it.
         module.__spec__ = self.spec
-        # What it has loaded is loaded under the other name too.  An import of its own would set the
-        # attribute of the parent again, where a function may have the name by now (`weight_norm`).
+        # Its loaded submodules are known under the other name too.  Importing them would set the
+        # attribute of the parent again, which may be a function of that name by now
+        # (`weight_norm`).
         for name, child in list(sys.modules.items()):
             if name.startswith(f"{self.own}."):
                 sys.modules.setdefault(self.name + name[len(self.own) :], child)
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """The module's own code, for `python -m`."""
+        """Return the module's own code, for `python -m`."""
         real = importlib.util.find_spec(self.own)
         loader: Any = real and real.loader
         return loader.get_code(self.own)
 
 
 class _Watched(Loader):
-    """Loads as another loader does, leaves no sign of itself, and shows the module to `then`."""
+    """Loads like another loader, leaves no trace of itself, and passes the module to `then`."""
 
     def __init__(self, loader: Loader, then: Callable[[ModuleType], None]) -> None:
         self.loader = loader
         self.then = then
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.loader, name)  # `get_code`, `get_source`: who has not loaded may ask
+        return getattr(self.loader, name)  # `get_code` and `get_source` are called without loading
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self.loader.create_module(spec)
@@ -153,9 +155,9 @@ def _alias(fullname: str, own: str) -> ModuleSpec | None:
 
 
 def _is_import(asking: CodeType) -> bool:
-    """Whether a finder is asked by an import statement or `import_module`.
+    """Return whether an import statement or `import_module` called a finder.
 
-    Of the two who ask, only the import may hear an error, and there is no official way to tell
+    Only an import may get an error, other callers may not, and there is no official way to tell
     them apart.  Should Python rename its function, the message is the plain one.
     """
     return asking.co_name == "_find_and_load_unlocked"

@@ -34,7 +34,7 @@ MODULES = {
 
 
 def sentence(fullname: str) -> str | None:
-    """Why a module, or something in it, is not there; None if it was not left out on purpose.
+    """Return why a module, or something in it, is missing; None if not on purpose.
 
     >>> sentence("torch.export.save")
     'taper leaves torch.export out on purpose (programs run as they are written): save ...'

@@ -1,7 +1,7 @@
 """Runs a program as Python would: as `__main__`, with its own argv, path, exit code and traceback.
 
-Owns: the `__main__` module of the program, and what of a traceback is shown.  This process is the
-program's from here on: nothing is put back when it ends.
+Owns: the `__main__` module of the program, and which part of a traceback is shown.  From here on
+this process belongs to the program: nothing is restored when it ends.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _fresh_main() -> ModuleType:
 
 
 def _set_first_path(folder: str) -> None:
-    # Python has put there the folder of the command that started us, or nothing with `-P`.
+    # Python has put the folder of the command that started us there, or nothing with `-P`.
     if not getattr(sys.flags, "safe_path", False):
         sys.path[:1] = [folder]
 
@@ -75,7 +75,7 @@ def _run_module(name: str, is_named: bool) -> None:
 
 
 def _run(start: Any, *arguments: Any) -> int:
-    """The exit code of a program; its traceback is shown without the frames that led to it."""
+    """Run a program and return its exit code; show its traceback without our own frames."""
     try:
         start(*arguments)
     except SystemExit:
@@ -87,7 +87,7 @@ def _run(start: Any, *arguments: Any) -> int:
 
 
 def _show(error: BaseException) -> None:
-    """What the interpreter does with an exception that nobody catches."""
+    """Do what the interpreter does with an exception that is not caught."""
     error.__traceback__ = _without_ours(error.__traceback__)
     sys.last_type, sys.last_value = type(error), error
     sys.last_traceback = error.__traceback__

@@ -1,6 +1,6 @@
-"""`taper.cpu`: the device that is always there.
+"""`taper.cpu`: the device that always exists.
 
-It has one queue of work, which is done when a call returns; streams and events are for programs
+It has one queue of work, and work is done when a call returns; streams and events serve programs
 that are written for any device.
 """
 
@@ -33,36 +33,36 @@ __getattr__, __dir__ = on_first_use(globals(), ("amp",))
 
 
 class Stream:
-    """A queue of work: everything in it is done already."""
+    """A queue of work: all of it is done already."""
 
     def __init__(self, priority: int = -1) -> None:
         self.priority = priority
 
     def wait_stream(self, stream: Stream) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
     def record_event(self) -> None:
-        """Nothing to mark."""
+        """Do nothing: there is nothing to mark."""
 
     def wait_event(self, event: Event) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
 
 class Event:
     """A mark in a queue: it has been reached."""
 
     def query(self) -> bool:
-        """True: all work before it is done."""
+        """Return True: all work before it is done."""
         return True
 
     def record(self, stream: Stream | None = None) -> None:
-        """Nothing to mark."""
+        """Do nothing: there is nothing to mark."""
 
     def synchronize(self) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
 
 class _Current(threading.local):
@@ -75,7 +75,7 @@ _current = _Current()
 
 
 class StreamContext:
-    """A block with another current stream; None leaves it as it is."""
+    """Make another stream current in the block; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -91,17 +91,17 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A block in which `stream` is the current one."""
+    """Make `stream` the current one in the block."""
     return StreamContext(stream)
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The current stream of this thread."""
+    """Return the current stream of this thread."""
     return _current.stream
 
 
 def is_available() -> bool:
-    """True: there is always a CPU.
+    """Return True: there is always a CPU.
 
     >>> import taper
     >>> taper.cpu.is_available()
@@ -111,28 +111,28 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """True: there is nothing to initialise."""
+    """Return True: there is nothing to initialise."""
     return True
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing to wait for."""
+    """Do nothing: there is nothing to wait for."""
 
 
 def device_count() -> int:
-    """The number of CPUs in the sense of devices: 1."""
+    """Return the number of CPUs in the sense of devices: 1."""
     return 1
 
 
 def current_device() -> str:
-    """The name of the device: `cpu`."""
+    """Return the name of the device: `cpu`."""
     return "cpu"
 
 
 def set_device(device: Any) -> None:
-    """Nothing to do: there is one device."""
+    """Do nothing: there is one device."""
 
 
 def get_capabilities() -> Mapping[str, Any]:
-    """What is known of the processor: nothing, since kernels are NumPy's."""
+    """Return what is known of the processor: nothing, since kernels are NumPy's."""
     return MappingProxyType({})

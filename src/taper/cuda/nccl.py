@@ -1,4 +1,4 @@
-"""`taper.cuda.nccl`: NVIDIA's library for several GPUs, which is not there."""
+"""`taper.cuda.nccl`: NVIDIA's library for several GPUs, which is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from taper.userwarning import warn_user
 
 
 def is_available(tensors: Any) -> bool:
-    """False: there is no NCCL."""
+    """Return False: there is no NCCL."""
     warn_user("PyTorch is not compiled with NCCL support")
     return False
 

@@ -1,7 +1,8 @@
 """`taper.distributed`: process groups of one process.
 
-A program that is written for many processes runs as one: groups have one member, what processes do
-together is done by it, and `DistributedDataParallel` is its module.  More than one is refused.
+A program that is written for many processes runs as one: groups have one member, which does alone
+what processes do together, and `DistributedDataParallel` is its module.  More than one process is
+refused.
 """
 
 from taper.distributed.collectives import (

@@ -1,6 +1,6 @@
 """What processes of a group do together, in a group of one: values are copied, or stay.
 
-Nothing is recorded by autograd, and version counters stay, as in PyTorch.
+As in PyTorch, autograd records nothing, and version counters stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Group = ProcessGroup | None
 
 
 class RedOpType(enum.Enum):
-    """How values of several processes are put together."""
+    """How values of several processes are combined."""
 
     SUM = 0
     AVG = 1
@@ -52,35 +52,35 @@ class ReduceOp:
 
 
 class Work:
-    """What `async_op=True` gives: work that is done already."""
+    """What `async_op=True` returns: work that is already done."""
 
     def __init__(self, result: list[Tensor]) -> None:
         self._result = result
 
     def wait(self, timeout: Any = None) -> bool:
-        """True: it is done."""
+        """Return True: it is done."""
         return True
 
     def is_completed(self) -> bool:
-        """True: it is done."""
+        """Return True: it is done."""
         return True
 
     def is_success(self) -> bool:
-        """True: errors are raised by the call itself."""
+        """Return True: errors are raised by the call itself."""
         return True
 
     def exception(self) -> None:
-        """None: errors are raised by the call itself."""
+        """Return None: errors are raised by the call itself."""
 
     def synchronize(self) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
     def result(self) -> list[Tensor]:
-        """The tensors that were written."""
+        """Return the tensors that were written."""
         return self._result
 
     def get_future(self) -> Future[list[Tensor]]:
-        """The tensors that were written, as a future."""
+        """Return the tensors that were written, as a future."""
         future: Future[list[Tensor]] = Future()
         future.set_result(self._result)
         return future
@@ -132,13 +132,13 @@ def _copy(target: Tensor, source: Tensor, function: str) -> None:
     np.copyto(target.resolve_conj()._array, source.resolve_conj().resolve_neg()._array)
 
 
-# --- tensors that stay as they are -------------------------------------------------------------
+# --- tensors that stay unchanged ---------------------------------------------------------------
 
 
 def all_reduce(
     tensor: Tensor, op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Put the tensors of all processes together, for all; the tensor of one stays as it is.
+    """Combine the tensors of all processes, for all; with one process the tensor stays.
 
     >>> import taper
     >>> from taper import distributed as dist
@@ -156,7 +156,7 @@ def all_reduce(
 def all_reduce_coalesced(
     tensors: list[Tensor], op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """`all_reduce` of several tensors."""
+    """Do `all_reduce` for several tensors."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     _check_list(tensors, "tensor")
     return _done(tensors, async_op) if is_member(group) else None
@@ -170,7 +170,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Put the tensors of all processes together, for one of them."""
+    """Combine the tensors of all processes, for one of them."""
     _check_tensor(tensor, "tensor")
     default_group()
     _check_root("reduce", dst, group_dst)
@@ -211,7 +211,7 @@ def monitored_barrier(
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The tensors of all processes, for all."""
+    """Collect the tensors of all processes, for all."""
     _check_list(tensor_list, "tensor_list")
     _check_tensor(tensor, "tensor")
     default_group()
@@ -227,7 +227,7 @@ def all_gather(
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """The tensors of all processes as one, for all."""
+    """Collect the tensors of all processes into one, for all."""
     _check_tensor(input_tensor, "input_tensor")
     _check_tensor(output_tensor, "output_tensor")
     default_group()
@@ -246,7 +246,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """The tensors of all processes, for one of them."""
+    """Collect the tensors of all processes, for one of them."""
     _check_tensor(tensor, "tensor")
     default_group()
     if not gather_list:
@@ -275,7 +275,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """To each process one tensor of a list."""
+    """Give each process one tensor of a list."""
     _check_tensor(tensor, "tensor")
     default_group()
     if not scatter_list:
@@ -296,7 +296,7 @@ def reduce_scatter(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Put the lists of all processes together, and give each process one of the tensors."""
+    """Combine the lists of all processes, and give each process one of the tensors."""
     _check_tensor(output, "output")
     _check_list(input_list, "input_list")
     default_group()
@@ -313,7 +313,7 @@ def reduce_scatter_tensor(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Put the tensors of all processes together, and give each process one part."""
+    """Combine the tensors of all processes, and give each process one part."""
     _check_tensor(output, "output")
     _check_tensor(input, "input")
     default_group()
@@ -330,7 +330,7 @@ def all_to_all(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """From each process to each one tensor."""
+    """Send one tensor from each process to each."""
     _check_list(output_tensor_list, "output_tensor_list")
     _check_list(input_tensor_list, "input_tensor_list")
     default_group()
@@ -348,7 +348,7 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """From each process to each one part of a tensor."""
+    """Send one part of a tensor from each process to each."""
     _check_tensor(output, "output")
     _check_tensor(input, "input")
     default_group()
@@ -360,7 +360,7 @@ def all_to_all_single(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """The objects of all processes, for all.
+    """Collect the objects of all processes, for all.
 
     >>> from taper import distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -381,7 +381,7 @@ def gather_object(
     group: Group = None,
     group_dst: int | None = None,
 ) -> None:
-    """The objects of all processes, for one of them."""
+    """Collect the objects of all processes, for one of them."""
     default_group()
     if not object_gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
@@ -406,7 +406,7 @@ def scatter_object_list(
     group: Group = None,
     group_src: int | None = None,
 ) -> None:
-    """To each process one object of a list."""
+    """Give each process one object of a list."""
     default_group()
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError(

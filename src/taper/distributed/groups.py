@@ -1,6 +1,6 @@
 """Process groups of one process: how they are made, what they answer, how they end.
 
-Owns: the one default group.  What would need a second process says that there is none.
+Owns: the one default group.  Functions that need a second process say that there is none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOT_INITIALIZED = (
 
 
 class Backend(str):
-    """The name of a backend, in small letters."""
+    """The name of a backend, in lower case."""
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
@@ -38,7 +38,7 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """A group of processes, which has one: this one."""
+    """A group of processes, which has one member: this process."""
 
     def __init__(self, backend: str, store: Store, name: str = "") -> None:
         self.backend = Backend(backend)
@@ -47,15 +47,15 @@ class ProcessGroup:
         self.group_desc = name or "undefined"
 
     def rank(self) -> int:
-        """The number of this process in the group: 0."""
+        """Return the number of this process in the group: 0."""
         return 0
 
     def size(self) -> int:
-        """The number of processes: 1."""
+        """Return the number of processes: 1."""
         return 1
 
     def name(self) -> str:
-        """The name of the backend."""
+        """Return the name of the backend."""
         return "gloo"
 
 
@@ -84,7 +84,7 @@ class GroupMember(metaclass=_WorldMeta):
 
 
 def is_available() -> bool:
-    """True: there are process groups, of one process.
+    """Return True: there are process groups, of one process.
 
     >>> import taper
     >>> taper.distributed.is_available()
@@ -94,47 +94,47 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` was called."""
+    """Return whether `init_process_group` was called."""
     return _Default.world is not None
 
 
 def is_gloo_available() -> bool:
-    """True: groups of one process answer as those of Gloo do."""
+    """Return True: groups of one process answer as those of Gloo do."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """False: NCCL is not used."""
+    """Return False: NCCL is not used."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """False: MPI is not used."""
+    """Return False: MPI is not used."""
     return False
 
 
 def is_ucc_available() -> bool:
-    """False: UCC is not used."""
+    """Return False: UCC is not used."""
     return False
 
 
 def is_xccl_available() -> bool:
-    """False: XCCL is not used."""
+    """Return False: XCCL is not used."""
     return False
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether groups can be made with a backend."""
+    """Return whether groups can be made with a backend."""
     return backend.lower() == "gloo"
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether the program was started by `torchrun`."""
+    """Return whether the program was started by `torchrun`."""
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The backend that is used for a device."""
+    """Return the backend that is used for a device."""
     return "gloo"
 
 
@@ -154,8 +154,8 @@ def init_process_group(
 ) -> None:
     """Make the default group, of this one process.
 
-    Its size and rank come from the arguments, from the address or from the environment, as in
-    PyTorch; a size above 1 is refused.
+    Size and rank come from the arguments, from the address or from the environment, as in PyTorch;
+    a size above 1 is refused.
 
     >>> import taper
     >>> from taper import distributed as dist
@@ -191,7 +191,7 @@ def init_process_group(
 
 
 def _rendezvous(method: str, rank: int, world_size: int) -> tuple[int, int]:
-    """Rank and size, from the arguments, the query of an address or the environment."""
+    """Return rank and size, from the arguments, the query of an address or the environment."""
     url = urlparse(method)
     if url.scheme not in ("env", "tcp", "file"):
         raise RuntimeError(f"No rendezvous handler for {url.scheme}://")
@@ -239,7 +239,7 @@ def _check_backend(name: str) -> None:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """End a group; without an argument the default one, and with it all."""
+    """End a group; without an argument the default one, and thereby all."""
     if _Default.world is None:
         raise AssertionError("Process group cannot be None")
     if group is None or group is _Default.world:
@@ -256,7 +256,7 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some of the processes."""
+    """Return a group of some of the processes."""
     world = default_group()
     for each in ranks or ():
         if each != 0:
@@ -271,35 +271,35 @@ def new_group(
 
 
 def default_group() -> ProcessGroup:
-    """The default group; an error before `init_process_group`."""
+    """Return the default group; raise before `init_process_group`."""
     if _Default.world is None:
         raise ValueError(_NOT_INITIALIZED)
     return _Default.world
 
 
 def is_member(group: Any) -> bool:
-    """Whether this process belongs to a group; an error without a default group."""
+    """Return whether this process belongs to a group; raise without a default group."""
     default_group()
     return group is not GroupMember.NON_GROUP_MEMBER and group != GroupMember.NON_GROUP_MEMBER
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """The number of this process in the group: 0; -1 if it is not in it."""
+    """Return the number of this process in the group: 0, or -1 if it is no member."""
     return 0 if is_member(group) else -1
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """The number of processes in the group: 1; -1 if this one is not in it."""
+    """Return the number of processes in the group: 1, or -1 if this one is no member."""
     return 1 if is_member(group) else -1
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
-    """The backend with which a group was made."""
+    """Return the backend with which a group was made."""
     return (group or default_group()).backend
 
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
-    """The backend for each device."""
+    """Return the backend for each device."""
     name = get_backend(group)
     if ":" in name:
         return str(name)
@@ -307,13 +307,13 @@ def get_backend_config(group: ProcessGroup | None = None) -> str:
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The numbers that the processes of a group have in the default one."""
+    """Return the numbers in the default group of a group's processes."""
     default_group()
     return [0]
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The number in the default group of a process of a group."""
+    """Return the number in the default group of a process of a group."""
     default_group()
     if group_rank != 0:
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
@@ -321,7 +321,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The number in a group of a process of the default one."""
+    """Return the number in a group of a process of the default one."""
     default_group()
     if global_rank != 0:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
@@ -329,7 +329,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The number of this process on its machine, from the environment."""
+    """Return the number of this process on its machine, from the environment."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -342,5 +342,5 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_pg_count() -> int:
-    """How many groups were made."""
+    """Return how many groups were made."""
     return _Default.made

@@ -22,7 +22,7 @@ class DistNetworkError(DistError):
 
 
 class DistStoreError(DistError):
-    """An error of a store, as a key that nobody will set."""
+    """An error of a store, such as a key that will never be set."""
 
 
 class Store:
@@ -44,7 +44,7 @@ class Store:
         self._values[key] = _bytes(value)
 
     def get(self, key: str) -> bytes:
-        """The value of a key."""
+        """Return the value of a key."""
         self.wait([key])
         return self._values[key]
 
@@ -55,18 +55,18 @@ class Store:
         return total
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Put bytes behind those of a key."""
+        """Append bytes to those of a key."""
         self._values[key] = self._values.get(key, b"") + _bytes(value)
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
-        """Set the value of a key if it is as expected, or missing and expected to be empty."""
+        """Set the value of a key if it has the expected value, or is missing and expected empty."""
         found, wanted = self._values.get(key), _bytes(expected)
         if found == wanted or (found is None and not wanted):
             self._values[key] = _bytes(desired)
         return self._values.get(key, wanted)
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all keys are set."""
+        """Return whether all keys are set."""
         return all(key in self._values for key in keys)
 
     def wait(self, keys: Sequence[str], timeout: datetime.timedelta | None = None) -> None:
@@ -75,19 +75,19 @@ class Store:
             raise DistStoreError(f"Wait timeout: nobody sets {', '.join(keys)}")
 
     def delete_key(self, key: str) -> bool:
-        """Remove a key; returns whether it was there."""
+        """Remove a key; return whether it existed."""
         return self._values.pop(key, None) is not None
 
     def num_keys(self) -> int:
-        """How many keys are set."""
+        """Return how many keys are set."""
         return len(self._values)
 
     def list_keys(self) -> list[str]:
-        """The keys that are set."""
+        """Return the keys that are set."""
         return list(self._values)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        """The values of several keys."""
+        """Return the values of several keys."""
         return [self.get(key) for key in keys]
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
@@ -109,7 +109,7 @@ class HashStore(Store):
 
 
 class FileStore(Store):
-    """A store in a file; with one process the file is not needed, and not written."""
+    """A store in a file; with one process the file is neither needed nor written."""
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         super().__init__()

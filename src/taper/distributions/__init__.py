@@ -1,6 +1,6 @@
 """Probability distributions, as `torch.distributions`: samples, densities, transforms, constraints.
 
-This file is the list of names; each of them brings in its module when it is first used.
+This file is the list of names; each of them loads its module when it is first used.
 
 >>> import taper
 >>> normal = taper.distributions.Normal(0.0, 2.0)

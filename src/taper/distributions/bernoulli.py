@@ -22,7 +22,12 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(OfTwo, ExponentialFamily):
-    """Ones with probability `probs`, and zeros.
+    """One trial: 1 with probability `probs`, else 0.
+
+    Args:
+        probs: the probability of 1.
+        logits: the log-odds of 1; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> coin = taper.distributions.Bernoulli(taper.tensor([0.25]))

@@ -21,6 +21,11 @@ __all__ = ["Beta"]
 class Beta(ExponentialFamily):
     """Numbers in [0, 1] with density `x**(concentration1 - 1) * (1 - x)**(concentration0 - 1)`.
 
+    Args:
+        concentration1: the first parameter, often called alpha; positive.
+        concentration0: the second, often called beta; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Beta(taper.tensor([1.0]), taper.tensor([3.0])).mean
     tensor([0.2500])
@@ -77,12 +82,12 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Tensor:
-        """The first parameter, usually called alpha."""
+        """The first parameter, often called alpha."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Tensor:
-        """The second parameter, usually called beta."""
+        """The second parameter, often called beta."""
         return self._dirichlet.concentration[..., 1]
 
     @property

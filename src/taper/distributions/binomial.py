@@ -1,4 +1,4 @@
-"""Binomial: the number of successes of so many trials."""
+"""Binomial: the number of successes in several trials."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ __all__ = ["Binomial"]
 
 
 def _clamp_by_zero(x: Tensor) -> Tensor:
-    """`max(x, 0)` with the gradient one half at zero."""
+    """Return `max(x, 0)` with the gradient one half at zero."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
 class Binomial(OfTwo, Distribution):
-    """The number of successes of `total_count` trials, each of probability `probs`.
+    """The number of successes in `total_count` trials, each of probability `probs`.
+
+    Args:
+        total_count: the number of trials.
+        probs: the probability of a success.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Binomial(4, taper.tensor([0.5])).log_prob(taper.tensor([2.0])).exp()
@@ -88,7 +94,7 @@ class Binomial(OfTwo, Distribution):
         return value * logits - lgamma(value + 1) - lgamma(count - value + 1) - normalizer
 
     def _common_count(self, method: str) -> int:
-        """The number of trials, which must be the same everywhere."""
+        """Return the number of trials, which must be the same everywhere."""
         total_count = int(self.total_count.max())
         if not self.total_count.min() == total_count:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")

@@ -21,7 +21,12 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """Indices of categories, drawn with weights along the last dimension of `probs`.
+    """The index of a category, drawn with the weights along the last dimension of `probs`.
+
+    Args:
+        probs: nonnegative weights, which are normalised.
+        logits: logarithms of weights; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> weather = taper.distributions.Categorical(taper.tensor([1.0, 1.0, 2.0]))
@@ -112,7 +117,7 @@ class Categorical(Distribution):
         return log_probs.gather(-1, indices[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        # A category of probability zero has the logit minus infinity; zero times that is zero.
+        # A category of probability zero has the logit minus infinity; zero times that must be zero.
         logits = clamp(self.logits, min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 

@@ -18,6 +18,11 @@ __all__ = ["Cauchy"]
 class Cauchy(Distribution):
     """The distribution of a ratio of normal variables; it has a median `loc` but no mean.
 
+    Args:
+        loc: the median.
+        scale: half of the width between the quartiles; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Cauchy(0.0, 1.0).cdf(taper.tensor(1.0))
     tensor(0.7500)

@@ -15,6 +15,10 @@ __all__ = ["Chi2"]
 class Chi2(Gamma):
     """The sum of the squares of `df` standard normal numbers: a gamma distribution.
 
+    Args:
+        df: the degrees of freedom; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Chi2(taper.tensor([3.0])).variance
     tensor([6.])

@@ -1,8 +1,7 @@
 """From constraints to transforms that reach them: `biject_to` and `transform_to`.
 
-Both map unconstrained real numbers into the set of a constraint; `biject_to` promises a bijection
-with a change of volume (for densities), `transform_to` promises only to be cheap (for
-optimization).
+Both map unconstrained real numbers into the set of a constraint.  `biject_to` promises a bijection
+with a change of volume (for densities), `transform_to` only that it is cheap (for optimization).
 """
 
 from __future__ import annotations
@@ -31,7 +30,12 @@ class ConstraintRegistry:
         super().__init__()
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Say how to reach the constraints of a class (or of an object's); also a decorator."""
+        """Register how to reach the constraints of a class; also a decorator.
+
+        Args:
+            constraint: a class of constraints, or an object of one.
+            factory: a function from a constraint to a transform.
+        """
         if factory is None:
             return lambda made: self.register(constraint, made)
         if isinstance(constraint, constraints.Constraint):
@@ -45,7 +49,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """A transform from real numbers to the constraint."""
+        """Return a transform from real numbers to the constraint."""
         try:
             factory = self._registry[type(constraint)]
         except KeyError:

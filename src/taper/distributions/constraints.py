@@ -1,6 +1,6 @@
 """Constraints: sets that parameters and values of distributions must lie in.
 
-`check` says of each event of a tensor whether it lies in the set.  Knows operators, but no
+`check` says for each event of a tensor whether it lies in the set.  Knows operators, but no
 distribution.
 
 Long because: there are thirty constraints, and each that users make has an example.
@@ -59,7 +59,7 @@ __all__ = [
 
 
 class Constraint:
-    """A set of values; `event_dim` is how many of the last dimensions are one element of it.
+    """A set of values; the last `event_dim` dimensions make one element of it.
 
     >>> import taper
     >>> taper.distributions.constraints.positive.check(taper.tensor([-1.0, 1.0]))
@@ -72,7 +72,7 @@ class Constraint:
     event_dim: Any = 0
 
     def check(self, value: Any) -> Any:
-        """A tensor that says for each event of `value` whether it satisfies the constraint."""
+        """Return for each event of `value` whether it satisfies the constraint."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands where a support depends on parameters; may still know what it has in common.
+    """Stands for a support that depends on parameters; may still know common properties.
 
     >>> from taper.distributions import constraints
     >>> constraints.dependent(is_discrete=True).is_discrete
@@ -113,7 +113,7 @@ class _Dependent(Constraint):
     def __call__(
         self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
     ) -> _Dependent:
-        """A copy that knows more."""
+        """Return a copy that knows more."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -124,7 +124,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint stands for one that depends on parameters.
+    """Return whether a constraint stands for one that depends on parameters.
 
     >>> import taper
     >>> from taper.distributions import constraints
@@ -160,7 +160,7 @@ class _DependentProperty(property, _Dependent):
         self._event_dim = event_dim
 
     def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]
-        """The same property of another function: the second half of a decorator with arguments."""
+        """Return this property for a function: the second half of a decorator."""
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
@@ -183,7 +183,7 @@ def _all_of_events(valid: Tensor, kept: int) -> Tensor:
 
 
 class _IndependentConstraint(Constraint):
-    """Makes events of the last batch dimensions of another constraint.
+    """The last batch dimensions of another constraint as dimensions of its events.
 
     >>> import taper
     >>> from taper.distributions import constraints
@@ -227,9 +227,9 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """Holds for a value that satisfies the constraint of every component of a mixture.
+    """The values that satisfy the constraint of every component of a mixture.
 
-    The components stand along the last batch dimension of `base_constraint`.
+    The components lie along the last batch dimension of `base_constraint`.
 
     >>> import taper
     >>> from taper.distributions import constraints
@@ -429,7 +429,7 @@ class _LessThan(_Upper):
 
 
 class _Interval(_Between):
-    """From a bound to another, both included.
+    """Numbers from one bound to another, both included.
 
     >>> import taper
     >>> taper.distributions.constraints.interval(0.0, 1.0).check(taper.tensor([0.0, 1.0, 2.0]))
@@ -441,7 +441,7 @@ class _Interval(_Between):
 
 
 class _HalfOpenInterval(_Between):
-    """From a bound to another, the upper one excluded.
+    """Numbers from one bound to another, the upper one excluded.
 
     >>> import taper
     >>> from taper.distributions import constraints
@@ -454,7 +454,7 @@ class _HalfOpenInterval(_Between):
 
 
 class _IntegerInterval(_Between):
-    """Integers from a bound to another, both included.
+    """Integers from one bound to another, both included.
 
     >>> import taper
     >>> taper.distributions.constraints.integer_interval(0, 2).check(taper.tensor([0.0, 0.5, 2.0]))

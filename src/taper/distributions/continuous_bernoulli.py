@@ -29,8 +29,12 @@ __all__ = ["ContinuousBernoulli"]
 class ContinuousBernoulli(OfTwo, ExponentialFamily):
     """A distribution on [0, 1] with density proportional to `probs**x * (1 - probs)**(1 - x)`.
 
-    Its formulas divide by `1 - 2 * probs`: where `probs` lies between the two numbers of `lims`,
-    the first terms of their series are used instead.
+    Args:
+        probs: the parameter, between 0 and 1.
+        logits: its log-odds; give one of the two.
+        lims: the formulas divide by `1 - 2 * probs`; between these two numbers the first terms of
+            their series are used instead.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.ContinuousBernoulli(taper.tensor(0.3)).mean
@@ -58,7 +62,7 @@ class ContinuousBernoulli(OfTwo, ExponentialFamily):
             is_checked = validate_args is not None
             if is_checked and not constraints.unit_interval.check(self._param).all():
                 raise ValueError("The parameter probs has invalid values")
-            self._param = clamp_probs(self._param)  # else 0 and 1 would give infinities
+            self._param = clamp_probs(self._param)  # 0 and 1 would give infinities
         setattr(self, name, self._param)
         self._lims = lims
         super().__init__(self._param.size(), validate_args=validate_args)
@@ -73,13 +77,13 @@ class ContinuousBernoulli(OfTwo, ExponentialFamily):
         return maximum(self.probs <= self._lims[0], self.probs > self._lims[1])
 
     def _cut_probs(self) -> Tensor:
-        """The probabilities, moved out of the region where the formulas fail."""
+        """Return the probabilities, moved out of the region where the formulas fail."""
         return where(
             self._outside_unstable_region(), self.probs, self._lims[0] * ones_like(self.probs)
         )
 
     def _cont_bern_log_norm(self) -> Tensor:
-        """The logarithm of the factor that makes the density integrate to one."""
+        """Return the logarithm of the factor that makes the density integrate to one."""
         cut = self._cut_probs()
         below = where(cut <= 0.5, cut, zeros_like(cut))
         above = where(cut >= 0.5, cut, ones_like(cut))

@@ -20,7 +20,7 @@ __all__ = ["Dirichlet"]
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
-    """The gradient of the concentrations: each moves its number, and with it all others."""
+    """Return the gradient of the concentrations: each moves its number and thereby all others."""
     total = concentration.sum(-1, True).expand_as(concentration)
     grad = dirichlet_gradient(x, concentration, total)
     return grad * (grad_output - (x * grad_output).sum(-1, True))
@@ -41,7 +41,11 @@ class _Dirichlet(Function):
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of positive numbers that add up to one, with density `prod(x**(concentration - 1))`.
+    """Vectors of positive numbers that sum to one, with density `prod(x**(concentration - 1))`.
+
+    Args:
+        concentration: positive numbers along the last dimension.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Dirichlet(taper.tensor([1.0, 3.0])).mean

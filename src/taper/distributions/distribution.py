@@ -1,4 +1,4 @@
-"""Distribution: the base class; shapes, checks of parameters and values, what nobody implements.
+"""Distribution: the base class; shapes, checks of parameters and values, unimplemented methods.
 
 Knows constraints and tensors, no distribution.
 """
@@ -21,7 +21,7 @@ Shape = Size | list[int] | tuple[int, ...]
 
 
 def _is_all_true(valid: Any) -> bool:
-    """Whether a check found nothing wrong."""
+    """Return whether a check found nothing wrong."""
     if not isinstance(valid, Tensor):
         raise TypeError(
             "_is_all_true(): argument 'input' (position 1) must be Tensor, not "
@@ -35,6 +35,12 @@ class Distribution:
 
     `batch_shape` is the shape of the parameters, each element an independent distribution;
     `event_shape` is the shape of one draw from one of them.
+
+    Args:
+        batch_shape: the shape of the parameters.
+        event_shape: the shape of one draw.
+        validate_args: whether parameters are checked at construction and values in `log_prob` and
+            `cdf`; by default as `set_default_validate_args` says, at first True.
 
     >>> import taper
     >>> taper.distributions.Normal(taper.zeros(2), 1.0).batch_shape
@@ -50,7 +56,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and values are checked when nothing else is said.
+        """Say whether parameters and values are checked by default.
 
         >>> import taper
         >>> taper.distributions.Distribution.set_default_validate_args(True)
@@ -74,7 +80,7 @@ class Distribution:
         super().__init__()
 
     def _validate_parameters(self) -> None:
-        """Raise if a parameter that was given violates its constraint."""
+        """Raise if a given parameter violates its constraint."""
         try:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
@@ -88,7 +94,7 @@ class Distribution:
             if constraints.is_dependent(constraint):
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
-                continue  # computed from what was given
+                continue  # computed from the given parameters
             value = getattr(self, name)
             if not _is_all_true(constraint.check(value)):
                 raise ValueError(
@@ -100,7 +106,11 @@ class Distribution:
                 )
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        """The same distribution with its parameters expanded to a larger batch."""
+        """Return the same distribution with its parameters expanded to a larger batch.
+
+        Args:
+            batch_shape: the shape to expand to.
+        """
         raise NotImplementedError
 
     @property
@@ -144,53 +154,65 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
-        """A draw, or `sample_shape` of them; nothing is recorded."""
+        """Return a draw, or `sample_shape` of them; nothing is recorded.
+
+        Args:
+            sample_shape: the shape in front of batch and event.
+        """
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
-        """A draw that is a differentiable function of the parameters."""
+        """Return a draw that is a differentiable function of the parameters.
+
+        Args:
+            sample_shape: the shape in front of batch and event.
+        """
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """`n` draws; `sample((n,))` does the same and is not deprecated."""
+        """Return `n` draws; deprecated, use `sample((n,))`."""
         warn_user(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning
         )
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, at `value`."""
+        """Return the logarithm of the density, or of the probability, at `value`."""
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw of at most `value`."""
+        """Return the probability of a draw of at most `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of `cdf`."""
+        """Return the inverse of `cdf` at `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a discrete distribution along a new first dimension."""
+        """Return all values of a discrete distribution along a new first dimension.
+
+        Args:
+            expand: expand the values over the batch.
+        """
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy, in nats."""
+        """Return the entropy, in nats."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
+        """Return the exponential of the entropy."""
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Shape = NO_SHAPE) -> Size:
-        """The shape of `sample_shape` draws."""
+        """Return the shape of `sample_shape` draws."""
         if not isinstance(sample_shape, Size):
             sample_shape = Size(sample_shape)
         return Size(sample_shape + self._batch_shape + self._event_shape)
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Raise if `value` cannot be a draw: not a tensor, a wrong shape, out of the support."""
+        """Raise if `value` cannot be a draw: no tensor, a wrong shape, out of the support."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         self._validate_sample_shape(value.shape)
@@ -230,7 +252,7 @@ class Distribution:
                 )
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
-        """An empty object for `expand` to fill; a subclass with its own `__init__` must help."""
+        """Return an object for `expand` to fill; a subclass with its own `__init__` must help."""
         if _instance is None and type(self).__init__ != cls.__init__:
             raise NotImplementedError(
                 f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom "

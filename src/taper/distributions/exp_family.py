@@ -18,7 +18,7 @@ class ExponentialFamily(Distribution):
     """Base of distributions with density `exp(<t(x), theta> - F(theta) + k(x))`.
 
     A subclass gives the natural parameters `theta`, the log normalizer `F` and the mean of the
-    carrier measure `k`; the entropy is computed from them with the gradient of `F`.
+    carrier measure `k`; the entropy follows from them and the gradient of `F`.
 
     >>> import taper
     >>> isinstance(taper.distributions.Normal(0.0, 1.0), taper.distributions.ExponentialFamily)
@@ -37,7 +37,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy, as `F(theta) - <theta, F'(theta)> - E[k(x)]`."""
+        """Return the entropy, `F(theta) - <theta, F'(theta)> - E[k(x)]`."""
         result = -self._mean_carrier_measure
         parameters = [each.detach().requires_grad_() for each in self._natural_params]
         normalizer = self._log_normalizer(*parameters)

@@ -19,6 +19,10 @@ __all__ = ["Exponential"]
 class Exponential(ExponentialFamily):
     """Positive numbers with density `rate * exp(-rate * x)`.
 
+    Args:
+        rate: one over the mean; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Exponential(taper.tensor([2.0])).cdf(taper.tensor([1.0]))
     tensor([0.8647])

@@ -19,7 +19,12 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The quotient of chi-squared numbers, each divided by its degrees of freedom `df1`, `df2`.
+    """The quotient of chi-squared numbers, each divided by its degrees of freedom.
+
+    Args:
+        df1: the degrees of freedom of the numerator; positive.
+        df2: those of the denominator.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.FisherSnedecor(taper.tensor([1.0]), taper.tensor([4.0])).mean

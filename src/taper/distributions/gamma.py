@@ -24,6 +24,11 @@ __all__ = ["Gamma"]
 class Gamma(ExponentialFamily):
     """Positive numbers with density proportional to `x**(concentration - 1) * exp(-rate * x)`.
 
+    Args:
+        concentration: the shape parameter; positive.
+        rate: one over the scale; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Gamma(taper.tensor([2.0]), taper.tensor([4.0])).mean
     tensor([0.5000])
@@ -64,7 +69,8 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        # Densities are infinite or undefined at zero; gradients do not see the correction.
+        # Densities are infinite or undefined at zero, so draws are moved away from it; gradients do
+        # not see the correction.
         value.detach().clamp_(min=finfo(value.dtype).tiny)
         return value
 

@@ -20,7 +20,13 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The distribution of excesses over a threshold `loc`; exponential where `concentration` is 0.
+    """The distribution of excesses over a threshold; exponential where `concentration` is 0.
+
+    Args:
+        loc: the threshold.
+        scale: the scale; positive.
+        concentration: the shape; the tail is heavier the larger it is.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.GeneralizedPareto(0.0, 1.0, 0.5).cdf(taper.tensor(2.0))
@@ -54,12 +60,12 @@ class GeneralizedPareto(Distribution):
         z = self._z(value)
         is_zero, concentration = self._split_concentration()
         power = 1 / concentration + ones_like(z)
-        # At a power of 0 the logarithm may be infinite, and the product then no number.
+        # At a power of 0 the logarithm may be infinite, and the product then NaN.
         heavy = where(power == 0, power, power * (concentration * z).log1p())
         return -self.scale.log() - where(is_zero, z, heavy)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of more than `value`."""
+        """Return the logarithm of the probability of more than `value`."""
         if self._validate_args:
             self._validate_sample(value)
         z = self._z(value)
@@ -67,7 +73,7 @@ class GeneralizedPareto(Distribution):
         return where(is_zero, -z, -(concentration * z).log1p() / concentration)
 
     def log_cdf(self, value: Tensor) -> Tensor:
-        """The logarithm of `cdf`."""
+        """Return the logarithm of `cdf`."""
         if self._validate_args:
             self._validate_sample(value)
         return (-self.log_survival_function(value).exp()).log1p()
@@ -88,7 +94,7 @@ class GeneralizedPareto(Distribution):
         return (value - self.loc) / self.scale
 
     def _split_concentration(self) -> tuple[Tensor, Tensor]:
-        """Where it is 0, and the concentration with ones there, by which one can divide."""
+        """Return where it is 0, and the concentration with ones there, by which one can divide."""
         is_zero = isclose(self.concentration, zeros_like(self.concentration))
         return is_zero, where(is_zero, ones_like(self.concentration), self.concentration)
 

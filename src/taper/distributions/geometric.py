@@ -28,6 +28,11 @@ class Geometric(Distribution):
 
     `Tensor.geometric_` counts the success, too.
 
+    Args:
+        probs: the probability of a success.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Geometric(taper.tensor([0.25])).mean
     tensor([3.])
@@ -96,7 +101,7 @@ class Geometric(Distribution):
             self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
         probs = probs.clone(memory_format=contiguous_format)
-        # No failure is certain where success is: zero times log(0) must be zero.
+        # If success is certain there is no failure: zero times log(0) must be zero.
         probs[(probs == 1) & (value == 0)] = 0
         return value * (-probs).log1p() + self.probs.log()
 

@@ -21,6 +21,11 @@ __all__ = ["Gumbel"]
 class Gumbel(TransformedDistribution):
     """The distribution of maxima: `loc - scale * log(-log(u))` for uniform u.
 
+    Args:
+        loc: the mode.
+        scale: the scale; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Gumbel(0.0, 1.0).mean
     tensor(0.5772)

@@ -21,6 +21,10 @@ __all__ = ["HalfCauchy"]
 class HalfCauchy(TransformedDistribution):
     """Absolute values of numbers of the Cauchy distribution with median 0.
 
+    Args:
+        scale: the scale of the Cauchy distribution; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.HalfCauchy(1.0).cdf(taper.tensor(1.0))
     tensor(0.5000)

@@ -18,7 +18,11 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(TransformedDistribution):
-    """Absolute values of normally distributed numbers with mean 0 and deviation `scale`.
+    """Absolute values of normally distributed numbers with mean 0.
+
+    Args:
+        scale: the standard deviation of the normal distribution; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.HalfNormal(1.0).mean

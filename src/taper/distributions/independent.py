@@ -14,7 +14,12 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """A distribution whose last `reinterpreted_batch_ndims` batch dimensions are one event.
+    """A distribution whose last batch dimensions count as dimensions of an event.
+
+    Args:
+        base_distribution: the distribution.
+        reinterpreted_batch_ndims: how many batch dimensions become part of the event.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> from taper.distributions import Independent, Normal

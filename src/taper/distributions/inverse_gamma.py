@@ -19,6 +19,11 @@ __all__ = ["InverseGamma"]
 class InverseGamma(TransformedDistribution):
     """One over a number of the gamma distribution with these parameters.
 
+    Args:
+        concentration: the shape parameter; positive.
+        rate: the scale of this distribution; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.InverseGamma(taper.tensor([3.0]), taper.tensor([4.0])).mean
     tensor([2.])

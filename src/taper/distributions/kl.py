@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences: `kl_divergence`, and `register_kl` for classes of one's own."""
+"""Kullback-Leibler divergences: `kl_divergence`, and `register_kl` for your own classes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ from taper.distributions.kl_registry import (
 
 __all__ = ["kl_divergence", "register_kl"]
 
-# The modules above register their pairs when they are imported; this file only has to name them.
+# The imported modules register their pairs; this file only has to name them.
 _PAIRS = (kl_same, kl_normal_vectors, kl_mixed)
 _FOR_PROGRAMS = (_KL_MEMOIZE, _KL_REGISTRY, _Match, _dispatch_kl)

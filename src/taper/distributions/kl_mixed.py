@@ -1,6 +1,6 @@
 """Divergences of distributions of different families.
 
-Where the first can give what the second cannot, the divergence is infinite.
+If the first can give values that the second cannot, the divergence is infinite.
 """
 
 from __future__ import annotations

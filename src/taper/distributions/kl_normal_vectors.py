@@ -18,7 +18,7 @@ from taper.tensor import Tensor
 
 
 def _batch_trace_XXT(bmat: Tensor) -> Tensor:
-    """The traces of `X @ X.T`: the sums of the squares of all elements."""
+    """Return the traces of `X @ X.T`: the sums of the squares of all elements."""
     rows, columns = bmat.size(-2), bmat.size(-1)
     return bmat.reshape(-1, rows * columns).pow(2).sum(-1).reshape(bmat.shape[:-2])
 
@@ -56,7 +56,7 @@ def _distance_low_rank(p: Any, q: Any) -> Tensor:
 
 
 def _whitener(q: Any) -> Tensor:
-    """What is subtracted from the inverse diagonal to invert a low-rank covariance, factored."""
+    """Return, factored, what to subtract from the inverse diagonal to invert a covariance."""
     scaled = q._unbroadcasted_cov_factor.mT / q._unbroadcasted_cov_diag.unsqueeze(-2)
     return solve_triangular(q._capacitance_tril, scaled, upper=False)
 
@@ -91,7 +91,7 @@ def _kl_multivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> Tensor:
 
 
 def _common(p_matrix: Tensor, q: Any) -> tuple[Tensor, tuple[int, ...]]:
-    """The triangle of `q`, expanded to the batch that it has together with a matrix of `p`."""
+    """Return the triangle of `q`, expanded to its common batch with a matrix of `p`."""
     triangle = q._unbroadcasted_scale_tril
     batch = broadcast_shapes(triangle.shape[:-2], p_matrix.shape[:-2])
     return triangle.expand((*batch, *triangle.shape[-2:])), batch

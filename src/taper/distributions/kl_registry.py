@@ -21,10 +21,14 @@ _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """A decorator: the function computes `kl_divergence` of these classes and their subclasses.
+    """Return a decorator: the function computes `kl_divergence` of these classes and subclasses.
 
-    Of several functions that fit, the most special one is called; if the two arguments do not
+    Of several functions that fit, the most special one is called.  If the two arguments do not
     agree on which that is, there is a warning, and the first argument decides.
+
+    Args:
+        type_p: the class of the first distribution.
+        type_q: that of the second.
 
     >>> import taper
     >>> from taper.distributions import Normal, kl_divergence, register_kl
@@ -72,7 +76,7 @@ class _Match:
 
 
 def _dispatch_kl(type_p: type, type_q: type) -> Any:
-    """The most special function for two classes, or NotImplemented."""
+    """Return the most special function for two classes, or NotImplemented."""
     matches = [
         (super_p, super_q)
         for super_p, super_q in _KL_REGISTRY
@@ -93,7 +97,11 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence `E_p[log p(x) - log q(x)]`, of the batch's shape.
+    """Return the Kullback-Leibler divergence `E_p[log p(x) - log q(x)]`, of the batch's shape.
+
+    Args:
+        p: a distribution.
+        q: a distribution of a class for which a pair with `p`'s is registered.
 
     >>> import taper
     >>> from taper.distributions import Normal, kl_divergence

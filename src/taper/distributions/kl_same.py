@@ -61,7 +61,7 @@ def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
-    """The Bregman divergence of the log normalizer; for families that have nothing better."""
+    """Return the Bregman divergence of the log normalizer; for families without a better way."""
     if type(p) is not type(q):
         # The gap is PyTorch's: programs may compare the text.
         raise NotImplementedError(

@@ -18,7 +18,7 @@ __all__ = ["Kumaraswamy"]
 
 
 def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:
-    """The mean of the n-th power: b * B(1 + n / a, b)."""
+    """Return the mean of the n-th power: b * B(1 + n / a, b)."""
     arg = 1 + n / a
     log_beta = arg.lgamma() + b.lgamma() - (arg + b).lgamma()
     return b * log_beta.exp()
@@ -26,6 +26,11 @@ def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:
 
 class Kumaraswamy(TransformedDistribution):
     """A distribution on (0, 1) like Beta's, with a simple cumulative distribution function.
+
+    Args:
+        concentration1: the first parameter; positive.
+        concentration0: the second; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Kumaraswamy(1.0, 1.0).mean

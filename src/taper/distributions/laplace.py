@@ -15,7 +15,12 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """The distribution with density exp(-|x - loc| / scale) / (2 * scale).
+    """The distribution with density `exp(-|x - loc| / scale) / (2 * scale)`.
+
+    Args:
+        loc: the mean.
+        scale: the scale; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Laplace(0.0, 1.0).log_prob(taper.tensor([0.0, 2.0]))

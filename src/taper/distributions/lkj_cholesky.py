@@ -1,7 +1,7 @@
 """The LKJ distribution of Cholesky factors of correlation matrices.
 
-Draws are made by the onion method of Lewandowski, Kurowicka and Joe (2009): each row is a point on
-a sphere, scaled by a Beta variable, and completed to length one.
+Draws use the onion method of Lewandowski, Kurowicka and Joe (2009): each row is a point on a
+sphere, scaled by a Beta variable, and completed to length one.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ __all__ = ["LKJCholesky"]
 
 class LKJCholesky(Distribution):
     """Factors of correlation matrices M, with density proportional to det(M)^(concentration - 1).
+
+    Args:
+        dim: the size of the matrices, at least 2.
+        concentration: positive; 1 makes all correlation matrices equally likely.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

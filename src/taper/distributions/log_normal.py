@@ -15,7 +15,12 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """Exponentials of normally distributed numbers with mean `loc` and deviation `scale`.
+    """Exponentials of normally distributed numbers.
+
+    Args:
+        loc: the mean of the logarithm.
+        scale: its standard deviation; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.LogNormal(0.0, 1.0).mean

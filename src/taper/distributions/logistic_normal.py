@@ -18,6 +18,11 @@ __all__ = ["LogisticNormal"]
 class LogisticNormal(TransformedDistribution):
     """Probability vectors, one longer than `loc`, made of normal numbers by stick breaking.
 
+    Args:
+        loc: the means of the normal numbers.
+        scale: their standard deviations; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> generator = taper.manual_seed(0)
     >>> taper.distributions.LogisticNormal(taper.zeros(3), taper.ones(3)).sample()

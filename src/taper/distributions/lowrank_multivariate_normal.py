@@ -22,7 +22,7 @@ __all__ = ["LowRankMultivariateNormal"]
 
 
 def _with_identity(K: Tensor) -> Tensor:
-    """Square matrices plus the identity, in place."""
+    """Add the identity to square matrices, in place."""
     size = K.shape[-1]
     K = K.contiguous()
     K.view(-1, size * size)[:, :: size + 1] += 1
@@ -30,12 +30,12 @@ def _with_identity(K: Tensor) -> Tensor:
 
 
 def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
-    """The Cholesky factor of `I + W.T @ inv(D) @ W` (Woodbury's capacitance matrix)."""
+    """Return the Cholesky factor of `I + W.T @ inv(D) @ W` (Woodbury's capacitance matrix)."""
     return cholesky(_with_identity(matmul(W.mT / D.unsqueeze(-2), W)))
 
 
 def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:
-    """The logarithm of the determinant of `W @ W.T + D`, by the lemma of matrix determinants."""
+    """Return the logarithm of the determinant of `W @ W.T + D`, by the determinant lemma."""
     logarithms = capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     return 2 * logarithms + D.log().sum(-1)
 
@@ -46,7 +46,7 @@ def _batch_lowrank_mahalanobis(
     x: Tensor,
     capacitance_tril: Tensor,
 ) -> Tensor:
-    """`x.T @ inv(W @ W.T + D) @ x`, by Woodbury's formula."""
+    """Return `x.T @ inv(W @ W.T + D) @ x`, by Woodbury's formula."""
     projected = _batch_mv(W.mT / D.unsqueeze(-2), x)
     along_diagonal = (x.pow(2) / D).sum(-1)
     return along_diagonal - _batch_mahalanobis(capacitance_tril, projected)
@@ -56,6 +56,12 @@ class LowRankMultivariateNormal(Distribution):
     """Normal vectors with covariance `cov_factor @ cov_factor.T + diag(cov_diag)`.
 
     No matrix of the size of the vectors is ever factored for a draw or a density.
+
+    Args:
+        loc: the mean.
+        cov_factor: a matrix with few columns.
+        cov_diag: the diagonal; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> factor, diagonal = taper.tensor([[1.0], [2.0]]), taper.ones(2)
@@ -130,7 +136,7 @@ class LowRankMultivariateNormal(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Tensor:
-        # The factor of a matrix scaled to the diagonal one, which is better conditioned.
+        # The factor of a matrix scaled by the diagonal one, which is better conditioned.
         deviations = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         scaled = self._unbroadcasted_cov_factor / deviations
         return self._for_batch(deviations * cholesky(_with_identity(matmul(scaled, scaled.mT))))

@@ -18,9 +18,12 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """Draws of a component, which is drawn from `mixture_distribution` first.
+    """A mixture: a component is drawn first, then a value from it.
 
-    The components stand along the last batch dimension of `component_distribution`.
+    Args:
+        mixture_distribution: a `Categorical` with the components' weights.
+        component_distribution: the components, along the last batch dimension.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> from taper.distributions import Categorical, MixtureSameFamily, Normal
@@ -99,7 +102,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     def _weighted(self, values: Tensor) -> Tensor:
-        """The mean over the components."""
+        """Return the mean over the components."""
         probs = self._pad_mixture_dimensions(self.mixture_distribution.probs)
         return (probs * values).sum(dim=-1 - self._event_ndims)
 
@@ -109,7 +112,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        # The mean of the variances, and the variance of the means.
+        # The mean of the variances, plus the variance of the means.
         within = self._weighted(self.component_distribution.variance)
         distances = self.component_distribution.mean - self._pad(self.mean)
         return within + self._weighted(distances.pow(2.0))

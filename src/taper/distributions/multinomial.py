@@ -1,4 +1,4 @@
-"""Multinomial: how often each category comes in so many draws."""
+"""Multinomial: how often each category occurs in several draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """How often each category comes in `total_count` draws with weights `probs`.
+    """How often each category occurs in `total_count` draws.
+
+    Args:
+        total_count: the number of draws.
+        probs: the weights of the categories, which are normalised.
+        logits: logarithms of weights; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Multinomial(4, taper.tensor([1.0, 3.0])).mean
@@ -101,7 +107,7 @@ class Multinomial(Distribution):
     def entropy(self) -> Tensor:
         count = tensor(self.total_count)
         ordered = count * self._categorical.entropy() - lgamma(count + 1)
-        # What is lost by forgetting the order, from the counts of each category alone.
+        # The entropy lost by ignoring the order, from the counts of each category alone.
         support = self._binomial.enumerate_support(expand=False)[1:]
         probs = exp(self._binomial.log_prob(support))
         return ordered + (probs * lgamma(support + 1)).sum([0, -1])

@@ -24,12 +24,12 @@ __all__ = ["MultivariateNormal"]
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
-    """Products of matrices and vectors; both may have batch dimensions, which broadcast."""
+    """Return products of matrices and vectors; their batch dimensions broadcast."""
     return matmul(bmat, bvec.unsqueeze(-1)).squeeze(-1)
 
 
 def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
-    """The squared lengths of `inv(L) @ x` for lower triangles and vectors, both batched.
+    """Return the squared lengths of `inv(L) @ x` for lower triangles and vectors, both batched.
 
     A triangle serves many vectors: those are gathered as columns, so that each triangle is used in
     one solution with many right sides.  The batch of `bx` ends with multiples of that of `bL`.
@@ -40,7 +40,7 @@ def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
     split = list(bx.shape[:outer])
     for own, given in zip(triangles, bx.shape[outer:-1], strict=False):
         split += [given // own, own]
-    # The repetitions before the dimensions that the triangles have themselves.
+    # The repetitions in front of the triangles' own dimensions.
     ndim = len(split)
     order = [*range(outer), *range(outer, ndim, 2), *range(outer + 1, ndim, 2)]
     gathered = bx.reshape((*split, size)).permute((*order, ndim))
@@ -54,7 +54,7 @@ def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
 
 
 def _precision_to_scale_tril(P: Tensor) -> Tensor:
-    """The Cholesky factor of the inverse: the inverse of the transposed factor, taken backwards."""
+    """Return the Cholesky factor of the inverse: the transposed factor's inverse, reversed."""
     backwards = flip(cholesky(flip(P, (-2, -1))), (-2, -1))
     identity = eye(P.shape[-1], dtype=P.dtype, device=P.device)
     return solve_triangular(transpose(backwards, -2, -1), identity, upper=False)
@@ -64,20 +64,29 @@ _MATRICES = ("covariance_matrix", "precision_matrix", "scale_tril")
 
 
 def given_matrix(**matrices: Tensor | None) -> tuple[str, Any] | None:
-    """The name and value of the one matrix that was given; None if it is not one."""
+    """Return the name and value of the one given matrix; None unless there is exactly one."""
     given = [(name, value) for name, value in matrices.items() if value is not None]
     return given[0] if len(given) == 1 else None
 
 
 def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
-    """The Cholesky factor of the covariance that a matrix of this name describes."""
+    """Return the Cholesky factor of the covariance that a matrix of this name describes."""
     if name == "scale_tril":
         return matrix
     return cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors with mean `loc`, by covariance, its inverse, or its Cholesky factor.
+    """Normal vectors with dependent elements.
+
+    Give one of the three matrices.
+
+    Args:
+        loc: the mean.
+        covariance_matrix: the covariance.
+        precision_matrix: its inverse.
+        scale_tril: its Cholesky factor, a lower triangle with a positive diagonal.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> covariance = taper.tensor([[2.0, 1.0], [1.0, 1.0]])

@@ -1,4 +1,4 @@
-"""NegativeBinomial: successes before so many failures."""
+"""NegativeBinomial: successes before a number of failures."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ __all__ = ["NegativeBinomial"]
 
 class NegativeBinomial(OfTwo, Distribution):
     """The number of successes of probability `probs` before `total_count` failures.
+
+    Args:
+        total_count: the number of failures.
+        probs: the probability of a success.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.NegativeBinomial(3, taper.tensor([0.5])).mean
@@ -82,5 +88,5 @@ class NegativeBinomial(OfTwo, Distribution):
         count = self.total_count
         weight = count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         normalizer = -lgamma(count + value) + lgamma(1.0 + value) + lgamma(count)
-        # No success before no failure is certain; the formula would have infinity there.
+        # Before no failure there is certainly no success; the formula would have infinity there.
         return weight - normalizer.masked_fill(count + value == 0.0, 0.0)

@@ -20,6 +20,11 @@ __all__ = ["Normal"]
 class Normal(ExponentialFamily):
     """The normal distribution with mean `loc` and standard deviation `scale`.
 
+    Args:
+        loc: the mean.
+        scale: the standard deviation; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Normal(0.0, 1.0).cdf(taper.tensor([0.0, 1.96]))
     tensor([0.5000, 0.9750])

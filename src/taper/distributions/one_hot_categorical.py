@@ -17,7 +17,12 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """As `Categorical`, but a draw is a vector that is one at its index and zero elsewhere.
+    """Like `Categorical`, but a draw is a vector that is one at its index and zero elsewhere.
+
+    Args:
+        probs: nonnegative weights, which are normalised.
+        logits: logarithms of weights; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> weather = taper.distributions.OneHotCategorical(taper.tensor([1.0, 1.0, 2.0]))
@@ -68,7 +73,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def logits(self) -> Tensor:
-        """Their logarithms."""
+        """The logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
@@ -110,7 +115,7 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """As `OneHotCategorical`; the gradient of a draw goes to `probs` as if the draw were `probs`.
+    """Like `OneHotCategorical`; a draw's gradient goes to `probs` as if it were `probs`.
 
     >>> import taper
     >>> probs = taper.tensor([0.3, 0.7], requires_grad=True)

@@ -16,7 +16,7 @@ Number = bool | int | float
 
 
 def one_of(probs: Any, logits: Any) -> tuple[str, Any]:
-    """The name and the value of the way in which probabilities were given: exactly one."""
+    """Return the name and value of probabilities or logits, of which exactly one is given."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return ("logits", logits) if probs is None else ("probs", probs)
@@ -52,7 +52,7 @@ def expanded(
     event_shape: Shape = NO_SHAPE,
     **parameters: Any,
 ) -> Any:
-    """The copy that `expand` of `cls` returns: a new object with these attributes, unchecked."""
+    """Return the copy for `expand` of `cls`: a new object with these attributes, unchecked."""
     new = distribution._get_checked_instance(cls, instance)
     new.__dict__.update(parameters)
     base: Any = super(cls, new)
@@ -64,7 +64,7 @@ def expanded(
 def expanded_by_name(
     distribution: Distribution, cls: type, instance: Any, batch_shape: Shape, *names: str
 ) -> Any:
-    """As `expanded`, for parameters of the batch's shape; those that were not given stay out."""
+    """Return the same for parameters of the batch's shape; those not given stay out."""
     parameters = {
         name: distribution.__dict__[name].expand(batch_shape)
         for name in names

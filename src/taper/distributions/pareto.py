@@ -18,6 +18,11 @@ __all__ = ["Pareto"]
 class Pareto(TransformedDistribution):
     """A power law: the probability of more than x >= scale is `(scale / x) ** alpha`.
 
+    Args:
+        scale: the smallest value; positive.
+        alpha: the exponent; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Pareto(1.0, 3.0).mean
     tensor(1.5000)
@@ -44,7 +49,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        alpha = self.alpha.clamp(min=1)  # below, the mean is infinite
+        alpha = self.alpha.clamp(min=1)  # for a smaller one the mean is infinite
         return alpha * self.scale / (alpha - 1)
 
     @property

@@ -18,7 +18,11 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """The number of events of which `rate` are expected.
+    """The number of independent events of which `rate` are expected.
+
+    Args:
+        rate: the mean; nonnegative.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Poisson(taper.tensor([2.0])).log_prob(taper.tensor([0.0]))

@@ -20,7 +20,13 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
 class LogitRelaxedBernoulli(OfTwo, Distribution):
-    """The log-odds of `RelaxedBernoulli`, which has the numerically harder values.
+    """The log-odds of `RelaxedBernoulli`, which are numerically easier than its values.
+
+    Args:
+        temperature: how far from 0 and 1 the values are.
+        probs: the probability of 1.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> from taper.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
@@ -69,7 +75,13 @@ class LogitRelaxedBernoulli(OfTwo, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers of (0, 1), the nearer to 0 or 1 the lower the temperature; `rsample` has gradients.
+    """Numbers in (0, 1), a coin toss with gradients: `rsample` is differentiable.
+
+    Args:
+        temperature: the lower, the nearer values are to 0 or 1.
+        probs: the probability of 1.
+        logits: its log-odds; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

@@ -22,6 +22,12 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(Distribution):
     """The logarithms of `RelaxedOneHotCategorical`.
 
+    Args:
+        temperature: how far from one-hot the vectors are.
+        probs: nonnegative weights, which are normalised.
+        logits: logarithms of weights; give one of the two.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> from taper.distributions.relaxed_categorical import ExpRelaxedCategorical
     >>> ExpRelaxedCategorical(taper.tensor(1.0), probs=taper.ones(3)).event_shape
@@ -98,7 +104,13 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Probability vectors, the nearer to one-hot the lower the temperature.
+    """Probability vectors, a one-hot vector with gradients: `rsample` is differentiable.
+
+    Args:
+        temperature: the lower, the nearer vectors are to one-hot.
+        probs: nonnegative weights, which are normalised.
+        logits: logarithms of weights; give one of the two.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> generator = taper.manual_seed(0)

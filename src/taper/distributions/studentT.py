@@ -20,7 +20,13 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Student's t-distribution with `df` degrees of freedom, moved and scaled.
+    """Student's t-distribution, shifted and scaled.
+
+    Args:
+        df: the degrees of freedom; positive.
+        loc: the median.
+        scale: the scale; positive.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.StudentT(taper.tensor([4.0])).variance

@@ -15,10 +15,14 @@ from taper.tensor import Tensor
 
 
 class Transform:
-    """Base of transforms: a subclass gives `domain`, `codomain`, `_call` and, if it can, the rest.
+    """Base of transforms: a subclass gives `domain`, `codomain`, `_call`, perhaps the rest.
 
-    `bijective` says whether `t.inv(t(x)) == x` and `t(t.inv(y)) == y` both hold; `sign` whether
-    an elementwise transform rises (+1) or falls (-1).
+    `bijective` says whether `t.inv(t(x)) == x` and `t(t.inv(y)) == y` both hold; `sign` whether an
+    elementwise transform rises (+1) or falls (-1).
+
+    Args:
+        cache_size: 1 keeps the last input and output, so that inverting a value it has just made is
+            exact and free; 0 keeps nothing.
 
     >>> import taper
     >>> from taper.distributions import ExpTransform
@@ -45,7 +49,7 @@ class Transform:
 
     @property
     def event_dim(self) -> Any:
-        """How many dimensions an event has, if that is the same before and after."""
+        """How many dimensions an event has, if it is the same before and after."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -63,7 +67,7 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """This transform, or one like it that caches if this one does not."""
+        """Return this transform, or one like it with that cache."""
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__:
@@ -74,7 +78,7 @@ class Transform:
         return self is other
 
     def __call__(self, x: Any) -> Any:
-        """The value at `x`."""
+        """Return the value at `x`."""
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -85,7 +89,7 @@ class Transform:
         return y
 
     def _inv_call(self, y: Any) -> Any:
-        """The value of the inverse at `y`."""
+        """Return the value of the inverse at `y`."""
         if self._cache_size == 0:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
@@ -102,23 +106,23 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """log |det dy/dx| at the input `x`, whose output `y` is handed over to save work."""
+        """Return log |det dy/dx| at the input `x`; its output `y` is given to save work."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}()"
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the output for an input of `shape`."""
+        """Return the shape of the output for an input of `shape`."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of the input for an output of `shape`."""
+        """Return the shape of the input for an output of `shape`."""
         return shape
 
 
 class _InverseTransform(Transform):
-    """The inverse of another transform, on whose cache it works."""
+    """The inverse of another transform, which uses the other's cache."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
@@ -182,12 +186,12 @@ def require_dims(shape: Any, least: int) -> None:
 
 
 def with_event_dim(constraint: Any, dims: int) -> Any:
-    """The constraint, with so many of its batch dimensions joined that events have `dims`."""
+    """Return the constraint with batch dimensions joined until events have `dims`."""
     more = dims - constraint.event_dim
     return constraints.independent(constraint, more) if more > 0 else constraint
 
 
 def clipped_sigmoid(x: Tensor) -> Tensor:
-    """The sigmoid, kept away from 0 and 1 so that its inverse is finite."""
+    """Return the sigmoid, kept away from 0 and 1 so that its inverse is finite."""
     limits = finfo(x.dtype)
     return clamp(sigmoid(x), min=limits.tiny, max=1.0 - limits.eps)

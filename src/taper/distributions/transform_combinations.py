@@ -19,6 +19,10 @@ from taper.tensor import Tensor
 class ComposeTransform(Transform):
     """Transforms one after the other, the first of the list first.
 
+    Args:
+        parts: the transforms.
+        cache_size: as in `Transform`.
+
     >>> import taper
     >>> from taper.distributions import AffineTransform, ComposeTransform, ExpTransform
     >>> ComposeTransform([ExpTransform(), AffineTransform(1.0, 2.0)])(taper.tensor([0.0]))
@@ -117,6 +121,11 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """Another transform, whose last batch dimensions count as dimensions of its events.
 
+    Args:
+        base_transform: the transform.
+        reinterpreted_batch_ndims: how many dimensions.
+        cache_size: as in `Transform`.
+
     >>> import taper
     >>> from taper.distributions import ExpTransform, IndependentTransform
     >>> x = taper.tensor([1.0, 2.0])
@@ -191,7 +200,13 @@ def _require_length(name: str, value: Tensor, dim: int, length: int, what: str) 
 
 
 class CatTransform(Transform):
-    """Transforms of consecutive parts of dimension `dim`, which are `lengths` long.
+    """Transforms of consecutive parts of a dimension.
+
+    Args:
+        tseq: the transforms.
+        dim: the dimension.
+        lengths: the length of each part; 1 by default.
+        cache_size: as in `Transform`.
 
     >>> import taper
     >>> from taper.distributions import CatTransform, ExpTransform, identity_transform
@@ -223,7 +238,7 @@ class CatTransform(Transform):
 
     @lazy_property
     def length(self) -> int:
-        """How long the dimension is in all."""
+        """The length of the whole dimension."""
         return sum(self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -274,7 +289,12 @@ class CatTransform(Transform):
 
 
 class StackTransform(Transform):
-    """Transforms of the slices along dimension `dim`.
+    """Transforms of the slices along a dimension.
+
+    Args:
+        tseq: a transform for each slice.
+        dim: the dimension.
+        cache_size: as in `Transform`.
 
     >>> import taper
     >>> from taper.distributions import ExpTransform, StackTransform, identity_transform
@@ -328,7 +348,12 @@ class StackTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Gives events of `in_shape` the shape `out_shape`.
+    """Gives events another shape.
+
+    Args:
+        in_shape: the shape of an event.
+        out_shape: its new shape.
+        cache_size: as in `Transform`.
 
     >>> import taper
     >>> taper.distributions.ReshapeTransform((2, 3), (6,))(taper.zeros(4, 2, 3)).shape
@@ -374,7 +399,7 @@ class ReshapeTransform(Transform):
 
 
 def _exchange_end(shape: Any, old: Size, new: Size) -> Any:
-    """`shape` with `new` in the place of `old` at its end."""
+    """Return `shape` with `new` instead of `old` at its end."""
     require_dims(shape, len(old))
     start = len(shape) - len(old)
     if shape[start:] != old:

@@ -50,6 +50,10 @@ class ExpTransform(PlainTransform):
 class PowerTransform(Transform):
     """y = x ** exponent, for positive x.
 
+    Args:
+        exponent: a number or a tensor.
+        cache_size: as in `Transform`.
+
     >>> import taper
     >>> taper.distributions.PowerTransform(2.0).inv(taper.tensor([9.0]))
     tensor([3.])
@@ -184,6 +188,12 @@ class AbsTransform(PlainTransform):
 class AffineTransform(Transform):
     """y = loc + scale * x.
 
+    Args:
+        loc: the shift.
+        scale: the factor.
+        event_dim: how many dimensions an event has.
+        cache_size: as in `Transform`.
+
     >>> import taper
     >>> taper.distributions.AffineTransform(1.0, 2.0)(taper.tensor([3.0]))
     tensor([7.])
@@ -257,6 +267,10 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 class CumulativeDistributionTransform(Transform):
     """Maps values to their probabilities under the cumulative distribution function.
+
+    Args:
+        distribution: the distribution, with `cdf` and `icdf`.
+        cache_size: as in `Transform`.
 
     >>> import taper
     >>> from taper.distributions import CumulativeDistributionTransform, Normal

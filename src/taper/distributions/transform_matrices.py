@@ -87,12 +87,12 @@ class StickBreakingTransform(PlainTransform):
 
 
 def _parts_left(like: Tensor, number: int) -> Tensor:
-    """number, ..., 2, 1: into how many equal parts the rest goes; 0 then leaves all parts equal."""
+    """Return number, ..., 2, 1: how many equal parts remain, so that zeros give equal parts."""
     return number + 1 - like.new_ones(number).cumsum(-1)
 
 
 class LowerCholeskyTransform(PlainTransform):
-    """Keeps what is below the diagonal of square matrices and exponentiates the diagonal.
+    """Keeps the part below the diagonal of square matrices and exponentiates the diagonal.
 
     >>> import taper
     >>> taper.distributions.LowerCholeskyTransform()(taper.zeros(2, 2))

@@ -17,9 +17,14 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of `transform(x)` for draws x of `base_distribution`.
+    """The distribution of `transform(x)` for draws x of another distribution.
 
     Its density is that of the base, corrected by the change of volume of the transforms.
+
+    Args:
+        base_distribution: the distribution of x.
+        transforms: a transform, or a list of them, the first first.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> from taper.distributions import ExpTransform, Normal, TransformedDistribution
@@ -110,7 +115,7 @@ class TransformedDistribution(Distribution):
         return log_prob + _sum_rightmost(of_base, event_dim - len(self.base_dist.event_shape))
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
-        """`value`, or 1 - `value` where the transforms reverse the order."""
+        """Return `value`, or 1 - `value` if the transforms reverse the order."""
         sign: Any = 1
         for transform in self.transforms:
             sign = sign * transform.sign

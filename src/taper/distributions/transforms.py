@@ -1,7 +1,7 @@
 """The transforms: maps between constrained sets, with inverses and volume changes (Jacobians).
 
-A transform with `cache_size=1` keeps its last input and output, so that the inverse of a value it
-has just made is exact and free.  This file only collects them.
+A transform with `cache_size=1` keeps its last input and output, so that inverting a value it has
+just made is exact and free.  This file only collects them.
 """
 
 from taper.distributions.transform_base import Transform, _InverseTransform  # noqa: F401

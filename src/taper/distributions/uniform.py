@@ -15,7 +15,12 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """All numbers of [low, high) alike.
+    """All numbers in [low, high), equally likely.
+
+    Args:
+        low: the lower bound, included.
+        high: the upper bound, excluded.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> taper.distributions.Uniform(0.0, 4.0).mean

@@ -36,7 +36,7 @@ euler_constant = 0.57721566490153286060  # Euler-Mascheroni
 
 
 def broadcast_all(*values: Tensor | int | float | bool) -> tuple[Tensor, ...]:
-    """Tensors of one shape; numbers get the dtype of the first tensor, or else the default one.
+    """Return tensors of one shape; numbers get the dtype of the first tensor, else the default.
 
     >>> import taper
     >>> taper.distributions.utils.broadcast_all(1, taper.zeros(2))
@@ -63,19 +63,19 @@ def _is_tensor_like(value: Any) -> bool:
 def _standard_normal(
     shape: Sequence[int], dtype: DType | None, device: Device | str | None
 ) -> Tensor:
-    """Numbers of the standard normal distribution, as each reparametrized draw needs them."""
+    """Return standard normal numbers, as each reparametrized draw needs them."""
     return randn(shape, dtype=dtype, device=device)
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """The sum over the last `dim` dimensions; `value` itself for none."""
+    """Return the sum over the last `dim` dimensions; `value` itself for none."""
     if dim == 0:
         return value
     return value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities of log-odds (binary), or of unnormalized log probabilities of classes.
+    """Return probabilities from log-odds (binary), or from log probabilities of classes.
 
     >>> import taper
     >>> taper.distributions.utils.logits_to_probs(taper.tensor([0.0, 0.0]))
@@ -85,7 +85,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities kept one rounding error away from 0 and 1.
+    """Return probabilities, kept one rounding error away from 0 and 1.
 
     >>> import taper
     >>> taper.distributions.utils.clamp_probs(taper.tensor([0.0, 0.5]))
@@ -96,7 +96,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Log-odds of probabilities (binary), or the logarithms of the probabilities of classes.
+    """Return log-odds of probabilities (binary), or logarithms of the classes' probabilities.
 
     >>> import taper
     >>> taper.distributions.utils.probs_to_logits(taper.tensor([0.25, 0.75]), is_binary=True)
@@ -135,20 +135,20 @@ class lazy_property:
 
 
 class _lazy_property_and_property(lazy_property, property):
-    """What the class shows for a lazy property: documentation tools take it for a property."""
+    """A lazy property as its class shows it: documentation tools take it for a property."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         property.__init__(self, wrapped)
 
 
 def _below_diagonal(size: int, diag: int) -> Tensor:
-    """Which elements of a square matrix stand on or below a diagonal."""
+    """Return which elements of a square matrix lie on or below a diagonal."""
     places = arange(size)
     return places < places.view(-1, 1) + (diag + 1)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The elements on and below a diagonal, row by row; matrices may be batched.
+    """Return the elements on and below a diagonal, row by row; matrices may be batched.
 
     >>> import taper
     >>> taper.distributions.utils.tril_matrix_to_vec(taper.tensor([[1, 0], [2, 3]]))
@@ -161,7 +161,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """The square matrix whose elements on and below a diagonal are `vec`, row by row, else 0.
+    """Return the square matrix with `vec` on and below a diagonal, row by row, else 0.
 
     >>> import taper
     >>> taper.distributions.utils.vec_to_tril_matrix(taper.tensor([1.0, 2.0, 3.0]))

@@ -57,7 +57,7 @@ def _polynomial(y: Tensor, coefficients: tuple[float, ...]) -> Any:
 
 
 def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
-    """The logarithm of I0 or I1 at positive `x`."""
+    """Return the logarithm of I0 or I1 at positive `x`."""
     ratio = x / 3.75
     small = _polynomial(ratio * ratio, _SMALL[order])
     if order == 1:
@@ -68,7 +68,7 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
 
 
 def _rejection_sample(loc: Tensor, concentration: Tensor, proposal_r: Tensor, x: Tensor) -> Tensor:
-    """Draws in the shape of `x`, by the method of Best and Fisher (1979)."""
+    """Return draws of the shape of `x`, by the method of Best and Fisher (1979)."""
     done = zeros(x.shape, dtype=bool_, device=loc.device)
     while not done.all():
         u1, u2, u3 = rand((3, *x.shape), dtype=loc.dtype, device=loc.device).unbind()
@@ -83,7 +83,12 @@ def _rejection_sample(loc: Tensor, concentration: Tensor, proposal_r: Tensor, x:
 
 
 class VonMises(Distribution):
-    """Angles around `loc`, in radians, the more concentrated the larger `concentration`.
+    """Angles around `loc`, in radians.
+
+    Args:
+        loc: the mean direction.
+        concentration: positive; the larger, the closer angles are to `loc`.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> around_zero = taper.distributions.VonMises(taper.tensor(0.0), taper.tensor(4.0))
@@ -126,7 +131,7 @@ class VonMises(Distribution):
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
         r = (1 + rho**2) / (2 * rho)
-        # Near 0 by the first terms of its series.
+        # Near 0 the first terms of the series.
         return where(kappa < 1e-5, 1 / kappa + kappa, r)
 
     def sample(self, sample_shape: Shape = NO_SHAPE) -> Tensor:

@@ -19,6 +19,11 @@ __all__ = ["Weibull"]
 class Weibull(TransformedDistribution):
     """Times to failure: `scale * e ** (1 / concentration)` for exponentially distributed e.
 
+    Args:
+        scale: the scale; positive.
+        concentration: the shape; positive.
+        validate_args: whether parameters and values are checked.
+
     >>> import taper
     >>> taper.distributions.Weibull(2.0, 1.0).mean
     tensor(2.)

@@ -36,7 +36,7 @@ _log_2 = math.log(2)
 
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
-    """The derivative of the logarithm of the gamma function of dimension `p`."""
+    """Return the derivative of the logarithm of the gamma function of dimension `p`."""
     if not x.gt((p - 1) / 2).all():
         raise AssertionError("Wrong domain for multivariate digamma function.")
     steps = arange(p, dtype=x.dtype, device=x.device).div(2).expand((*x.shape, -1))
@@ -44,16 +44,25 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 def _clamp_above_eps(x: Tensor) -> Tensor:
-    """Numbers below the precision of the dtype would make a matrix singular."""
+    """Keep numbers above the precision of the dtype: smaller ones make a matrix singular."""
     return x.clamp(min=finfo(x.dtype).eps)
 
 
 class Wishart(ExponentialFamily):
     """The distribution of `X @ X.T` for `df` normal columns of a covariance.
 
-    PyTorch 2.13 takes the first draw for singular when it is not, draws again and warns of it, and
-    so does this class, since the numbers that follow depend on it.  Differs: `rsample` with a
-    sample shape can be differentiated; PyTorch overwrites a mask that its backward pass needs.
+    PyTorch 2.13 takes the first draw for singular when it is not, draws again and warns of it.  So
+    does this class, since the numbers that follow depend on it.  Give one of the three matrices.
+
+    Differs: `rsample` with a sample shape can be differentiated; PyTorch overwrites a mask that its
+    backward pass needs.
+
+    Args:
+        df: the degrees of freedom, above the size of the matrices minus one.
+        covariance_matrix: the covariance of a column.
+        precision_matrix: its inverse.
+        scale_tril: its Cholesky factor.
+        validate_args: whether parameters and values are checked.
 
     >>> import taper
     >>> wishart = taper.distributions.Wishart(taper.tensor(3.0), taper.eye(2))
@@ -123,7 +132,7 @@ class Wishart(ExponentialFamily):
             )
 
     def _squares(self) -> Chi2:
-        """The squares of the diagonal of Bartlett's triangle: one degree of freedom less each."""
+        """Return the squared diagonal of Bartlett's triangle: one degree of freedom less each."""
         matrix = self._unbroadcasted_scale_tril
         steps = arange(self._event_shape[-1], dtype=matrix.dtype, device=matrix.device)
         return Chi2(df=self.df.unsqueeze(-1) - steps.expand((*self._batch_shape, -1)))
@@ -181,7 +190,7 @@ class Wishart(ExponentialFamily):
         return self._per_matrix(self.df) * (covariance.pow(2) + products)
 
     def _bartlett_sampling(self, sample_shape: Shape = NO_SHAPE) -> Tensor:
-        """Bartlett's decomposition: a triangle of chi and normal numbers, squared."""
+        """Draw by Bartlett's decomposition: a triangle of chi and normal numbers, squared."""
         size = self._event_shape[-1]
         noise = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt())
         noise = noise.diag_embed(dim1=-2, dim2=-1)
@@ -215,7 +224,7 @@ class Wishart(ExponentialFamily):
         return sample
 
     def _any_of_batch(self, found: Tensor) -> Tensor:
-        """Whole batches are drawn again."""
+        """Return whether any of a batch is singular: whole batches are drawn again."""
         return found.amax(self._batch_dims) if self._batch_shape else found
 
     def _log_scale(self) -> Tensor:

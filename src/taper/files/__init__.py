@@ -1,7 +1,7 @@
 """Files: checkpoints that PyTorch reads and writes, safetensors, NumPy's archives.
 
-Nothing that is read is trusted: no file is executed, every number in it is checked against the
-file before memory is asked for, and paths are replaced as a whole or not at all.
+Nothing that is read is trusted: no file is executed, every number in it is checked against the file
+before memory is allocated, and a path is replaced as a whole or not at all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The names that a checkpoint may use, and what is done when it calls them.
+"""The names that a checkpoint may use, and what happens when it calls them.
 
-`Allowed.find` gives the object of a name, `Allowed.call` what stands for calling it: for names of
-plain data a function that checks its arguments, never the real one; for what the user allowed
-(`safe_globals`) the object itself, except NumPy's, whose arguments are checked too.
+`Allowed.find` gives the object of a name, `Allowed.call` the result of calling it.  For names of
+plain data that is a function that checks its arguments, never the real one; for what the user
+allowed (`safe_globals`) it is the object itself, except NumPy's, whose arguments are checked too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _get_layout(reader: Any, name: Any) -> layout:
 
 
 def _encode(reader: Any, text: Any, encoding: Any) -> bytes:
-    # pickle writes bytes this way; other codecs may compress, or be the user's own.
+    # pickle writes bytes this way.  Other codecs may compress, or be the user's own.
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
         raise failed("only text in latin1 may be encoded")
     reader.charge(len(text))
@@ -168,7 +168,7 @@ def _parameter_with_state(
 
 
 def _charge_state(reader: Any, state: Any) -> None:
-    """Count the attributes that are set: one dict of them may be used again and again."""
+    """Count the attributes that are set: a file may use one dict of them again and again."""
     for part in state if type(state) is tuple and len(state) == 2 else (state,):
         reader.charge(len(part) if isinstance(part, dict) else 0)
 
@@ -240,7 +240,7 @@ _CALLS: dict[Any, Call] = {
     **{value: call for value, call in _BUILTIN.values()},
 }
 
-# PyTorch allows these names, which stand for element types and tensors that taper does not have.
+# PyTorch allows these names of element types and tensors that taper does not have.
 _UNPROVIDED = re.compile(
     r"torch\.(?:float[48]_\w+|bits\d\w*|qu?int\w+|Q\w+Storage|complex32|u?int[1-7]|"
     r"(?:cuda\.)?sparse\.\w+Tensor|cuda\.\w+(?:Tensor|Storage)|per_(?:tensor|channel)_\w+)"
@@ -266,7 +266,7 @@ class Allowed:
         self._user_ids = {id(each) for each in self._user.values()}
 
     def find(self, name: str) -> Any:
-        """The object of a dotted name; the user cannot allow those of the system."""
+        """Return the object of a dotted name; the user cannot allow names of the system."""
         if name.rpartition(".")[0] in BLOCKED_MODULES:
             raise unsupported_global(name)
         if name in _GLOBALS:
@@ -281,15 +281,15 @@ class Allowed:
         raise unsupported_global(name) if self._weights_only else never_executes(name)
 
     def knows(self, name: str) -> bool:
-        """Whether a file may use a dotted name."""
+        """Return whether a file may use a dotted name."""
         return name in _GLOBALS or name in self._user
 
     def by_user(self, value: Any) -> bool:
-        """Whether the user allowed this very object."""
+        """Return whether the user allowed this very object."""
         return id(value) in self._user_ids
 
     def call(self, reader: Any, function: Any, arguments: Any) -> Any:
-        """What stands for `function(*arguments)`."""
+        """Do what stands for `function(*arguments)`."""
         if type(arguments) is not tuple:
             raise failed(f"arguments must be a tuple, but got {type(arguments)}")
         call = self._call_for(function)
@@ -298,8 +298,8 @@ class Allowed:
         return _made(function, call, reader, arguments)
 
     def _call_for(self, function: Any) -> Call | None:
-        """What stands for calling `function`; None if the user allowed to call it as it is."""
-        # Only these have a cheap hash: a nested tuple of the file need not.
+        """Return what stands for calling `function`; None if the user allowed the call itself."""
+        # Only these have a cheap hash: a nested tuple of the file may not.
         if isinstance(function, (type, FunctionType, BuiltinFunctionType)):
             call = _CALLS.get(function)
             if call is None and self.by_user(function):
@@ -312,7 +312,7 @@ class Allowed:
         return None
 
     def new(self, reader: Any, kind: Any, arguments: Any) -> Any:
-        """What stands for `kind.__new__(kind, *arguments)`."""
+        """Do what stands for `kind.__new__(kind, *arguments)`."""
         if type(arguments) is not tuple:
             raise failed(f"arguments must be a tuple, but got {type(arguments)}")
         if kind is OrderedDict and not arguments:
@@ -325,7 +325,7 @@ class Allowed:
         raise failed(f"Trying to create new object for unrecognized class {_shown(kind)}")
 
     def build(self, reader: Any, instance: Any, state: Any) -> None:
-        """What stands for setting the state of an object."""
+        """Do what stands for setting the state of an object."""
         kind = type(instance)
         _charge_state(reader, state)
         if kind is OrderedDict:
@@ -345,7 +345,7 @@ class Allowed:
 
 
 def _made(function: Any, call: Call, reader: Any, arguments: tuple[Any, ...]) -> Any:
-    """What `call` makes of arguments that may be anything."""
+    """Return the result of `call` for arguments that may be anything."""
     try:
         return call(reader, *arguments)
     except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -353,5 +353,5 @@ def _made(function: Any, call: Call, reader: Any, arguments: tuple[Any, ...]) ->
 
 
 def _shown(value: Any) -> str:
-    """A short text about a value of the file, which may be large."""
+    """Return a short text about a value of the file, which may be large."""
     return repr(value) if isinstance(value, (int, type, FunctionType)) else str(type(value))

@@ -24,11 +24,11 @@ ALIGNMENT = 64
 _VERSION = b"3\n"
 _OLDEST, _NEWEST = 1, 10
 _FREE_PICKLE = 1 << 18
-_MOST_EXPANSION = 16  # times the file's size; a byte of a pickle can become 200 in memory
+_MOST_EXPANSION = 16  # times the file's size: a byte of a pickle can become 200 in memory
 
 
 def root_of(path: str | os.PathLike[str]) -> str:
-    """The folder inside the archive of a path: its name without the last ending, if plain."""
+    """Return the folder inside the archive of a path: its name without the ending, if plain."""
     name = os.path.basename(os.fspath(path))
     stem = name.rpartition(".")[0] if "." in name else name
     plain = stem.isascii() and stem not in ("", ".", "..") and "\\" not in stem
@@ -61,7 +61,7 @@ def read(
     mapped: bool,
     encoding: str,
 ) -> Any:
-    """The object in an archive that begins where `file` stands."""
+    """Return the object in an archive that begins where `file` stands."""
     reader = ZipReader(file)
     try:
         return _read(reader, file, map_location, allowed, mapped, encoding)
@@ -93,7 +93,7 @@ def _read(
 
 
 def read_pickle(reader: ZipReader, name: str) -> bytes:
-    """The pickle of an archive: what it builds is in proportion to the file (I2 of the reader)."""
+    """Return the pickle of an archive; what it builds is in proportion to the file (I2)."""
     size = reader.find(name).size
     if size > min(MOST_PICKLE_BYTES, _FREE_PICKLE + _MOST_EXPANSION * reader.length):
         raise failed(f"its pickle of {size} bytes is too large for a file of {reader.length}")
@@ -101,7 +101,7 @@ def read_pickle(reader: ZipReader, name: str) -> bytes:
 
 
 def _mapping(file: Any) -> mmap.mmap:
-    """The file as memory: writes stay private unless the user chose otherwise."""
+    """Return the file as memory; writes stay private unless the user chose otherwise."""
     if sys.platform == "win32":
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return mmap.mmap(
@@ -110,7 +110,7 @@ def _mapping(file: Any) -> mmap.mmap:
 
 
 def _checked_root(reader: ZipReader) -> str:
-    """The folder that all records lie in."""
+    """Return the folder that all records lie in."""
     root = ""
     for name in reader.records:
         first, separator, _ = name.partition("/")

@@ -17,18 +17,18 @@ from taper.files import direct
 
 try:
     import fcntl
-except ImportError:  # Windows, which does not let go of a file that is open anywhere
+except ImportError:  # Windows, which does not replace a file that is open anywhere
     fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], size: int = 0) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `path` when the block ends without an error.
+    """Give a file to write; it replaces `path` when the block ends without an error.
 
-    It is written under another name in the same folder, flushed to the disk and renamed.  After an
-    error the old file is as it was.  What processes that were killed have left behind under such
-    names is removed first.  What is no regular file (a pipe, `/dev/null`) is written
-    directly.  `size` is about how many bytes there will be, if that is known.
+    The file is written under another name in the same folder, flushed to the disk and renamed.
+    After an error the old file is unchanged.  Files that killed processes have left behind under
+    such names are removed first.  A path that is no regular file (a pipe, `/dev/null`) is written
+    directly.  `size` is roughly the number of bytes to come, if it is known.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a")
@@ -64,23 +64,23 @@ def replacing(path: str | os.PathLike[str], size: int = 0) -> Iterator[IO[bytes]
 
 
 def _temporary(folder: str, name: str, size: int) -> tuple[Any, str, int]:
-    """A new file, its path, and a descriptor that holds its lock as long as the process lives."""
+    """Return a new file, its path, and a descriptor that holds its lock while the process lives."""
     while True:
         path = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
         file = _new(path, size)
-        lock = os.dup(file.fileno())  # the file is closed before it is renamed
+        lock = os.dup(file.fileno())  # the file itself is closed before it is renamed
         if fcntl is not None:
             with contextlib.suppress(OSError):  # some file systems have no locks
                 fcntl.flock(lock, fcntl.LOCK_EX)
         if os.path.exists(path):
             return file, path, lock
-        # Another process saw it before it was locked.
+        # Another process saw the file before it was locked.
         os.close(lock)
         file.close()
 
 
 def _remove_abandoned(folder: str, name: str) -> None:
-    """Remove the temporary files of a name that nobody holds any more."""
+    """Remove the temporary files of a name that no process holds any more."""
     left = re.compile(re.escape(f".{name[:100]}.") + r"[0-9a-f]{16}\.tmp")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for path in [each.path for each in entries if left.fullmatch(each.name)]:
@@ -101,13 +101,13 @@ def _remove_unlocked(path: str) -> None:
 
 
 def _new(path: str, size: int) -> Any:
-    """A new file, on the fastest way to the disk for so many bytes."""
-    if size >= direct.WORTH_IT and hasattr(os, "O_DIRECT"):  # which Linux has
+    """Return a new file, on the fastest way to the disk for so many bytes."""
+    if size >= direct.WORTH_IT and hasattr(os, "O_DIRECT"):  # Linux has it
         try:
             return direct.DirectFile(path)
         except FileExistsError:
             raise
-        except OSError:  # some file systems cannot
+        except OSError:  # some file systems do not support it
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
     return open(path, "xb")
@@ -131,7 +131,7 @@ def _flush_folder(folder: str) -> None:
 
 
 def write_all(file: Any, data: Any) -> None:
-    """Write all of a bytes-like object, also to raw files, which may take only a part."""
+    """Write all of a bytes-like object, even to raw files, which may take only a part."""
     view = memoryview(data)
     while view.nbytes:
         taken = file.write(view)

@@ -1,5 +1,4 @@
-"""`save` and `load`: which file, which format, which options.  The formats are in `archive` and
-`legacy`."""
+"""`save` and `load`: which file, format and options.  The formats are in `archive` and `legacy`."""
 
 from __future__ import annotations
 
@@ -110,7 +109,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save`, of taper or of PyTorch, has written.
+    """Read an object that `save`, of taper or of PyTorch, has written.
 
     The file is data: nothing in it is executed, whatever `weights_only` says.
 
@@ -152,7 +151,7 @@ def load(
 
 
 def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
-    """Whether only what `weights_only=True` allows may be named."""
+    """Return whether only what `weights_only=True` allows may be named."""
     forced, forbidden = (_is_set(f"TORCH_FORCE_{each}WEIGHTS_ONLY_LOAD") for each in ("", "NO_"))
     if forced and forbidden:
         raise RuntimeError(
@@ -176,8 +175,7 @@ def _checked_mode(weights_only: bool | None, pickle_module: Any) -> bool:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_module is not pickle:
         raise NotImplementedError(
-            "taper never executes files and reads them with no other module: leave pickle_module "
-            "out"
+            "taper reads files itself and never executes them: leave pickle_module out"
         )
     return False
 
@@ -187,7 +185,7 @@ def _is_set(variable: str) -> bool:
 
 
 def _checked_arguments(arguments: dict[str, Any], executes_nothing: bool) -> str:
-    """The encoding of the texts of Python 2."""
+    """Return the encoding of the texts of Python 2."""
     for name in arguments:
         if name not in _PICKLE_ARGUMENTS:
             raise TypeError(f"Unpickler.__init__() got an unexpected keyword argument '{name}'")
@@ -228,7 +226,10 @@ def _is_zip(file: Any) -> bool:
 
 
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
-    """The names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
+    """Return the names in a checkpoint that `add_safe_globals` must allow before it can be loaded.
+
+    Args:
+        f: a path, or a seekable file opened for reading bytes.
 
     >>> import io, taper, datetime
     >>> file = io.BytesIO()

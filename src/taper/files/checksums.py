@@ -1,6 +1,6 @@
 """Checksums of large records, computed on another thread while the bytes are written.
 
-Knows bytes only.  A checksum of 400 MB takes 0.1 s, half of writing them.
+Knows bytes only.  A checksum of 400 MB takes 0.1 s, half as long as writing them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 LARGE = 1 << 20
-"""So many bytes are worth being handed to another thread."""
+"""So many bytes are worth handing to another thread."""
 
 
 class Checksums:
-    """One thread that computes CRC-32 sums, started when the first large record comes."""
+    """A thread that computes CRC-32 sums, started by the first large record."""
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None

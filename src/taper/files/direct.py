@@ -1,7 +1,7 @@
 """A new file whose bytes go to the disk at once, without filling the system's memory first.
 
-The usual way, 400 MB are copied into the page cache, for which pages must be found, and then sent
-to the disk when it is flushed: 0.3 to 1 s.  Here they go through small buffers that are sent
+The usual way copies 400 MB into the page cache, for which pages must be found, and sends them to
+the disk when the file is flushed: 0.3 to 1 s.  Here bytes go through small buffers, which are sent
 while the next one is filled: 0.25 s.  Knows bytes only.
 """
 
@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 WORTH_IT = 1 << 25
-"""Bytes of a file from which on it is faster."""
+"""Bytes of a file from which this is faster."""
 
 _PIECE = 1 << 22
-_BUFFERS = 4  # one is filled, three are on their way
+_BUFFERS = 4  # one is being filled, three are being written
 
 
 class DirectFile(io.RawIOBase):
-    """A file to write from the beginning to the end; `OSError` where the system cannot do that.
+    """A file to write from the beginning to the end; `OSError` where the system cannot do it.
 
     >>> import tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a")
@@ -34,13 +34,13 @@ class DirectFile(io.RawIOBase):
     9000000
     """
 
-    _descriptor = -1  # until it is open: Python closes an object that was never made, too
+    _descriptor = -1  # until the file is open: Python also closes an object whose `__init__` failed
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._threads = ThreadPoolExecutor(_BUFFERS - 1, "taper-writer")
         self._pending: deque[tuple[Future[None], mmap.mmap]] = deque()
-        self._buffer = mmap.mmap(-1, _PIECE)  # begins at a page, as the disk wants it
+        self._buffer = mmap.mmap(-1, _PIECE)  # begins at a page, as direct writes require
         self._start = 0  # where the buffer belongs in the file
         self._filled = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -58,7 +58,7 @@ class DirectFile(io.RawIOBase):
         while taken < len(view):
             part = min(len(view) - taken, _PIECE - self._filled)
             target = np.frombuffer(self._buffer, np.uint8, part, self._filled)
-            np.copyto(target, view[taken : taken + part])  # while other threads run
+            np.copyto(target, view[taken : taken + part])  # lets other threads run
             self._filled += part
             taken += part
             if self._filled == _PIECE:
@@ -66,7 +66,7 @@ class DirectFile(io.RawIOBase):
         return taken
 
     def _send(self) -> None:
-        """Let the full buffer be written, and go on with another one."""
+        """Hand the full buffer to a writer, and continue with another one."""
         job = self._threads.submit(_put, self._descriptor, self._buffer, _PIECE, self._start)
         self._pending.append((job, self._buffer))
         self._start += _PIECE
@@ -78,7 +78,7 @@ class DirectFile(io.RawIOBase):
         oldest.result()  # raises if the disk is full
 
     def flush(self) -> None:
-        """Write what is still in the buffers; the last piece, shorter, goes the usual way."""
+        """Write what is still in the buffers; the last, shorter piece goes the usual way."""
         if self.closed:
             return
         while self._pending:
@@ -94,7 +94,7 @@ class DirectFile(io.RawIOBase):
         if self.closed or self._descriptor < 0:
             return
         try:
-            super().close()  # which flushes
+            super().close()  # flushes
         finally:
             self._threads.shutdown()
             os.close(self._descriptor)

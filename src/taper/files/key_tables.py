@@ -1,10 +1,10 @@
-"""Keys that a file chose: putting them into dicts and sets must not take longer than it looks.
+"""Keys that a file chose: putting them into dicts and sets must not take unexpectedly long.
 
-Texts hash with a secret of the process; the hashes of numbers and of tuples of them are known to
-everybody, who can choose keys that all look for the same place: a dict of 170,000 such integers, a
-megabyte, takes ten seconds.  `Insertions` puts keys in and looks at the clock; when that took
-suspiciously long, a table that goes CPython's own way from place to place counts the steps, and
-only that count refuses a file.  Knows hashes only.
+Texts hash with a secret of the process.  The hashes of numbers and of tuples of them are known to
+everybody, so that a file can choose keys that all collide: a dict of 170,000 such integers, a
+megabyte, takes ten seconds.  `Insertions` puts keys in and watches the clock.  If that takes
+suspiciously long, a table that imitates CPython's search for a place counts the steps, and only
+that count refuses a file.  Knows hashes only.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 from taper.files.refusals import failed
 
-_SMALL = 64  # up to so many keys cannot take long
+_SMALL = 64  # so few keys cannot take long
 _PIECE = 1_000  # keys between two looks at the clock
-_USUAL = 1_000  # nanoseconds for a key, which are ten times what is usual
+_USUAL = 1_000  # nanoseconds for a key: ten times the usual time
 _PATIENCE = 20_000_000  # nanoseconds
-_MOST_STEPS = 256  # for each key, on average; numbers that nobody chose for it need up to 50
+_MOST_STEPS = 256  # for each key, on average; keys that were not chosen to collide need up to 50
 _WORD = (1 << 64) - 1
-_AHEAD = 9  # places that a set looks at one after the other
+_AHEAD = 9  # places that a set looks at in a row
 
 
 class Insertions:
@@ -46,7 +46,7 @@ class Insertions:
                 KeyTable(target).find(keys[part])
 
     def into_set(self, items: Sequence[Any]) -> set[Any]:
-        """A set of items."""
+        """Return a set of items."""
         made: set[Any] = set()
         for start in range(0, len(items), _PIECE):
             began = time.thread_time_ns()
@@ -65,7 +65,7 @@ class Insertions:
 
 
 class KeyTable:
-    """The places that keys find in a dict; refused if they take too many steps to find them."""
+    """The places that keys find in a dict; raises if finding them takes too many steps."""
 
     def __init__(self, keys: Iterable[Any]) -> None:
         self._slots: list[tuple[int, Any] | None] = [None] * 8
@@ -73,7 +73,7 @@ class KeyTable:
         self.find(keys)
 
     def find(self, keys: Iterable[Any]) -> None:
-        """Give keys their places, or find them again; refused if that takes too many steps."""
+        """Give keys their places, or find them again; raise if that takes too many steps."""
         self._added = self._steps = 0
         for key in keys:
             self._add(key)
@@ -92,7 +92,7 @@ class KeyTable:
             raise failed("the keys of a dict or set collide")
 
     def _settle(self, entry: tuple[int, Any]) -> bool:
-        """Put a key where it belongs; whether it is new."""
+        """Put a key where it belongs; return whether it is new."""
         slots, steps = self._slots, 0
         for place in self._places(entry[0], len(slots) - 1):
             found = slots[place]
@@ -104,11 +104,11 @@ class KeyTable:
         return found is None
 
     def _wanted_size(self, used: int, size: int) -> int:
-        """How many places there must be before the next key comes."""
+        """Return how many places there must be before the next key comes."""
         return 2 * size if 3 * (used + 1) > 2 * size else size
 
     def _places(self, hashed: int, mask: int) -> Iterator[int]:
-        """Where a key is looked for, one place after the other."""
+        """Yield where a key is looked for, one place after the other."""
         rest, place = hashed & _WORD, hashed & mask
         while True:
             yield place

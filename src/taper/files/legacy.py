@@ -19,7 +19,7 @@ PROTOCOL_VERSION = 1001
 
 
 def is_tar(file: Any) -> bool:
-    """Whether the file is an archive of PyTorch before 0.1.10; it stands where it stood."""
+    """Return whether the file is an archive of PyTorch before 0.1.10; the position stays."""
     start = file.tell()
     head: bytes = file.read(263)
     file.seek(start)
@@ -44,7 +44,7 @@ def write(file: IO[bytes], data: bytes, storages: list[Written], protocol: int) 
 
 
 def read(file: Any, map_location: MapLocation, allowed: Allowed, encoding: str) -> Any:
-    """The object in an old checkpoint that begins where `file` stands."""
+    """Return the object in an old checkpoint that begins where `file` stands."""
     if is_tar(file):
         raise RuntimeError(
             "Cannot use ``weights_only=True`` with files saved in the legacy .tar format: load "

@@ -1,6 +1,6 @@
 """Where storages of a checkpoint belong: tags of devices, and `map_location`.
 
-Every storage ends on the CPU or in an error; `register_package` is how others take part.
+Every storage ends on the CPU or in an error; `register_package` lets other packages take part.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ def register_package(
     tagger: Callable[[Any], str | None],
     deserializer: Callable[[Any, str], Any],
 ) -> None:
-    """Let others name (`tagger`) and restore (`deserializer`) the locations of storages.
+    """Let a package name (`tagger`) and restore (`deserializer`) the locations of storages.
 
-    Each is asked in the order of the priorities and answers None for what is not its own.
+    Packages are asked in the order of their priorities, and answer None for foreign locations.
+
+    Args:
+        priority: packages with smaller numbers are asked first.
+        tagger: a function from a storage to its location.
+        deserializer: a function of (storage, location) that returns the storage there.
 
     >>> import taper
     >>> taper.serialization.register_package(100, lambda storage: None, lambda storage, tag: None)
@@ -39,7 +44,7 @@ def register_package(
 
 
 def location_tag(storage: Any) -> str:
-    """The name under which a checkpoint says where a storage was.
+    """Return the name by which a checkpoint says where a storage was.
 
     >>> import taper
     >>> taper.serialization.location_tag(taper.ones(2).untyped_storage())
@@ -53,7 +58,7 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """The storage where a checkpoint says it was, if taper has such a place.
+    """Return the storage at the place that a checkpoint names, if taper has such a place.
 
     >>> import taper
     >>> len(taper.serialization.default_restore_location(taper.UntypedStorage(2), "cpu"))
@@ -78,7 +83,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restore_location(map_location: MapLocation) -> Callable[[UntypedStorage, str], UntypedStorage]:
-    """The function that puts a storage where `map_location` wants it."""
+    """Return the function that puts a storage where `map_location` wants it."""
 
     def restore(storage: UntypedStorage, location: str) -> UntypedStorage:
         if map_location is None:

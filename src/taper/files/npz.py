@@ -32,8 +32,12 @@ _HEADER = re.compile(
 def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
     """Write tensors so that `numpy.load` reads them, under their names.
 
-    The file is replaced as a whole or not at all; its name is taken as it is.  NumPy has no
+    The file is replaced as a whole or not at all; no ending is added to its name.  NumPy has no
     bfloat16: convert such tensors first.
+
+    Args:
+        tensors: a dict from names to tensors.
+        path: the file to write.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.npz")
@@ -62,7 +66,10 @@ def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> Non
 
 
 def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The arrays of an archive as tensors, by name; arrays of objects are refused.
+    """Return the arrays of an archive as tensors, by name; arrays of objects are refused.
+
+    Args:
+        path: the file to read.
 
     >>> import os, tempfile, numpy, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "data.npz")
@@ -81,10 +88,10 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def _array(content: np.ndarray, name: str) -> np.ndarray:
-    """The array that a record describes; its elements must fill the record exactly."""
+    """Return the array that a record describes; its elements must fill the record exactly."""
     dtype, is_fortran, shape, start = _described(content, name)
     native = dtype.newbyteorder("=")
-    dtypes.of_array(np.empty(0, native))  # its errors for what no tensor can have
+    dtypes.of_array(np.empty(0, native))  # raises for what no tensor can hold
     if len(shape) > 64 or math.prod(max(length, 1) for length in shape) * dtype.itemsize >> 63:
         raise ValueError(f"the record {name!r} has an impossible shape")
     elements = content[start:]
@@ -98,10 +105,10 @@ def _array(content: np.ndarray, name: str) -> np.ndarray:
 
 
 def _described(content: np.ndarray, name: str) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
-    """Dtype, order, shape and the place of the elements, as the header says.
+    """Return dtype, order, shape and the place of the elements, as the header says.
 
-    It is a Python expression, which NumPy evaluates; here it must have the one form that NumPy
-    writes.
+    The header is a Python expression, which NumPy evaluates; here it must have the one form that
+    NumPy writes.
     """
     head = content[:_LONGEST_HEADER].tobytes()
     width = 2 if head[6:7] == b"\1" else 4

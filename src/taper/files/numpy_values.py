@@ -1,7 +1,7 @@
 """NumPy's arrays, scalars and dtypes in checkpoints, if the user allows them.
 
-The functions that NumPy's pickles name are never called with what the file says before it is
-checked: kinds of elements, sizes, byte order.
+The functions that NumPy's pickles name are called only with checked arguments: kinds of elements,
+sizes, byte order.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def _dtype(reader: Any, code: Any, align: Any = False, copy: Any = False) -> np.
     if code is None or not _PLAIN.fullmatch(code):
         raise failed("only dtypes of numbers and text may be made")
     try:
-        # A copy: the byte order is set into it afterwards.
+        # A copy, because the byte order is set into it afterwards.
         return np.dtype(code, isinstance(align, int) and bool(align), True)
     except TypeError:
         raise failed(f"there is no dtype {code!r}") from None
 
 
 def _text_of(value: Any) -> str | None:
-    """A text, which of Python 2 may have been read as bytes; None for anything else."""
+    """Return a text, which Python 2 may have left as bytes; None for anything else."""
     if type(value) is bytes and len(value) < 9:
         return value.decode("latin1")
     return value if type(value) is str else None
@@ -63,12 +63,12 @@ CALLS: dict[Any, Callable[..., Any]] = {
 
 
 def is_ours(kind: type) -> bool:
-    """Whether objects of a class are made by the functions above only."""
+    """Return whether objects of a class are made by the functions above only."""
     return issubclass(kind, (np.ndarray, np.generic, np.dtype))
 
 
 def sets_state_of(instance: Any, by_user: Callable[[Any], bool]) -> bool:
-    """Whether this is an array, or a dtype, whose state may be set."""
+    """Return whether this is an array, or a dtype, whose state may be set."""
     if isinstance(instance, np.dtype):
         return by_user(np.dtype)
     return type(instance) is np.ndarray and by_user(np.ndarray)
@@ -83,7 +83,7 @@ def set_state(reader: Any, instance: Any, state: Any) -> None:
 
 
 def _set_byte_order(dtype: np.dtype[Any], state: Any) -> None:
-    # All but the byte order must be as it is: NumPy would believe sizes and flags (of objects!).
+    # Only the byte order may differ: NumPy would believe sizes and flags (of objects!).
     expected: Any = dtype.__reduce__()[2]
     if type(state) is not tuple or len(state) != len(expected):
         raise failed("only the byte order of a dtype may be set")

@@ -28,7 +28,7 @@ class _Options:
 
     @property
     def byte_order(self) -> str | None:
-        """'little', 'big' or None if nothing was chosen."""
+        """'little', 'big', or None if nothing was chosen."""
         chosen = {LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
         return chosen.get(self.endianness) if self.endianness else None
 
@@ -37,7 +37,7 @@ options = _Options()
 
 
 def get_crc32_options() -> bool:
-    """Whether `save` computes checksums of records.
+    """Return whether `save` computes checksums of records.
 
     >>> import taper
     >>> taper.serialization.get_crc32_options()
@@ -49,6 +49,9 @@ def get_crc32_options() -> bool:
 def set_crc32_options(compute_crc32: bool) -> None:
     """Choose whether `save` computes checksums; without them damage goes unnoticed.
 
+    Args:
+        compute_crc32: whether it does.
+
     >>> import taper
     >>> taper.serialization.set_crc32_options(True)
     """
@@ -56,7 +59,7 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order of checkpoints that do not say theirs; None is little.
+    """Return the byte order of checkpoints that do not say theirs; None is little.
 
     >>> import taper
     >>> taper.serialization.get_default_load_endianness()
@@ -67,6 +70,9 @@ def get_default_load_endianness() -> LoadEndianness | None:
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Choose the byte order of checkpoints that do not say theirs.
 
+    Args:
+        endianness: a `LoadEndianness`, or None for the default.
+
     >>> import taper
     >>> taper.serialization.set_default_load_endianness(None)
     """
@@ -76,7 +82,7 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def get_default_mmap_options() -> int | None:
-    """How files are mapped: privately, or so that writes go to the file.
+    """Return how files are mapped: privately, or so that writes go to the file.
 
     >>> import taper
     >>> taper.serialization.get_default_mmap_options() == taper.serialization.MAP_PRIVATE
@@ -88,7 +94,10 @@ def get_default_mmap_options() -> int | None:
 class set_default_mmap_options:
     """Map files so that writes stay private (MAP_PRIVATE) or go to the file (MAP_SHARED).
 
-    As a context manager it ends with the block.
+    As a context manager the setting ends with the block.
+
+    Args:
+        flags: MAP_PRIVATE or MAP_SHARED.
 
     >>> import taper
     >>> with taper.serialization.set_default_mmap_options(taper.serialization.MAP_SHARED):

@@ -4,13 +4,13 @@ It knows the thirty-four opcodes that PyTorch's checkpoints need, calls only wha
 allow-list (`allowed`), through functions that check their arguments, and never does more than the
 file pays for:
 
-I1  A count or a length is compared with what is left of the file before memory is asked for.
+I1  A count or a length is compared with what is left of the file before memory is allocated.
 I2  What is copied (`charge`) is in proportion to what was read: a value that stands once in the
     file cannot be multiplied.
 I3  Keys of dicts and sets are plain values of bounded size: hashing one is cheap, does not recurse
-    deeply and runs no code of the file.  Keys that were chosen so that they collide are refused.
+    deeply and runs no code of the file.  Keys that were chosen to collide are refused.
 I4  Tuples are of bounded depth and size; the depth of marks and the number of opcodes are bounded.
-I5  What is remembered has a number that the file is long enough for: no hash is computed.
+I5  The memo is a list, and the file must be long enough for each number in it: nothing is hashed.
 
 `pickle.Unpickler` is never used.
 """
@@ -44,7 +44,7 @@ _ENCODINGS = ("utf-8", "utf8", "ascii", "latin1", "latin-1", "bytes")
 
 
 class PickleReader:
-    """Reads one object from a source; `storages` gives those that it refers to."""
+    """Reads one object from a source; `storages` gives the storages that it refers to."""
 
     steps: ClassVar[dict[int, Callable[[Any], None]]]
     """What each opcode does."""
@@ -71,7 +71,7 @@ class PickleReader:
         self.insertions = Insertions()
 
     def read(self) -> Any:
-        """The object that the pickle describes."""
+        """Return the object that the pickle describes."""
         take, steps, opcodes = self._source.take, self.steps, 0
         while True:
             code = take(1)[0]
@@ -110,14 +110,14 @@ class PickleReader:
             raise failed(f"{kind} cannot be a key")
 
     def _hashes(self, kind: type) -> bool:
-        """Whether objects hash by their address (tensors, layouts) or as the user allowed."""
+        """Return whether objects hash by address (tensors, layouts) or as the user allowed."""
         method = getattr(kind, "__hash__", None)
         return method is object.__hash__ or (method is not None and self.allowed.by_user(kind))
 
     def _check_composed_key(self, key: Any) -> None:
         if len(key) > MOST_KEY_ITEMS or self._tuple_size(key)[1] > MOST_KEY_ITEMS:
             raise failed(f"a key must have at most {MOST_KEY_ITEMS} items")
-        self.charge(8 * self._tuple_size(key)[1])  # it may be compared with others
+        self.charge(8 * self._tuple_size(key)[1])  # comparing it with other keys costs that much
         for each in key:
             self.check_key(each)
 
@@ -192,7 +192,7 @@ class PickleReader:
             raise failed("a text is not UTF-8") from None
 
     def _old_text(self, form: str = "<B") -> None:
-        """A str of Python 2."""
+        """Read a str of Python 2."""
         data = self._source.take(self._number(form))
         if self._encoding == "bytes":
             self._push(data)
@@ -204,9 +204,9 @@ class PickleReader:
 
     def _put(self, form: str) -> None:
         number, memo = self._number(form), self._memo
-        if number > len(memo):  # pickle counts what it remembers from 0 or 1
+        if number > len(memo):  # pickle counts its memo from 0 or 1
             if number > self._source.consumed:
-                raise failed(f"so short a file cannot remember {number} values")
+                raise failed(f"the file is too short to remember {number} values")
             memo.extend([_NOTHING] * (number - len(memo)))
         memo[number : number + 1] = [self._top()]
 

@@ -1,6 +1,6 @@
 """The pickle inside a checkpoint: objects under PyTorch's names, storages by reference.
 
-What is written is what PyTorch writes, so that it can read it.  Owns how tensors are taken apart;
+The result is what PyTorch writes, so that PyTorch can read it.  Owns how tensors are taken apart;
 knows no file format around the pickle.
 """
 
@@ -31,13 +31,13 @@ from taper.tensor import Tensor, element_strides
 
 
 class Named:
-    """Something of PyTorch that is written by its name."""
+    """Something of PyTorch's that is written by its name."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
 
     def __call__(self) -> None:
-        """pickle wants the functions it names to be callable."""
+        """Do nothing: pickle only wants the functions it names to be callable."""
 
 
 _REBUILD = Named("torch._utils", "_rebuild_tensor_v2")
@@ -47,7 +47,7 @@ _REBUILD_PARAMETER_WITH_STATE = Named("torch._utils", "_rebuild_parameter_with_s
 _REBUILD_FROM_TYPE = Named("torch._tensor", "_rebuild_from_type_v2")
 _GET_LAYOUT = Named("torch.serialization", "_get_layout")
 
-# PyTorch has no storage class for these: they are written as bytes, with their dtype.
+# PyTorch has no storage class for these dtypes: they are written as bytes, with their dtype.
 _WITHOUT_STORAGE_CLASS = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 _UNTYPED = Named("torch.storage", "UntypedStorage")
 _STORAGE_CLASSES = {
@@ -77,7 +77,7 @@ class Written(NamedTuple):
 class CheckpointPickler(pickle._Pickler):
     """Pickles one object and collects the storages of its tensors, in the order of first use."""
 
-    # What the base class has and its type information does not know.
+    # Attributes that the base class has but its type information lacks.
     proto: int
     save: Any
     write: Any
@@ -88,11 +88,11 @@ class CheckpointPickler(pickle._Pickler):
         super().__init__(self.buffer, protocol)
         self.storages: dict[Any, Written] = {}
         self._seen_as: dict[int, Any] = {}
-        self._kept: list[Any] = []  # what is looked up by its address must live
+        self._kept: list[Any] = []  # objects that are looked up by their address must stay alive
         self._legacy = legacy
 
     def persistent_id(self, obj: Any) -> Any:
-        """Storages are written by reference."""
+        """Write storages by reference."""
         if isinstance(obj, TypedStorage):
             dtype: dtypes.dtype | None = obj.dtype
         elif isinstance(obj, UntypedStorage):
@@ -106,7 +106,7 @@ class CheckpointPickler(pickle._Pickler):
 
     def _reference(self, memory: np.ndarray, dtype: dtypes.dtype | None) -> Written:
         address = memory.ctypes.data
-        # Storages without memory have no address of their own: each is another one.
+        # Storages without memory have no address of their own: each counts as another one.
         place: Any = (address, memory.size) if memory.size else object()
         if memory.size:
             if self._seen_as.setdefault(address, dtype) is not dtype:
@@ -124,7 +124,7 @@ class CheckpointPickler(pickle._Pickler):
         return written
 
     def reducer_override(self, obj: Any) -> Any:
-        """How what is written differently than plain pickle would is taken apart."""
+        """Take apart what plain pickle would write differently."""
         kind = type(obj)
         if isinstance(obj, Tensor):
             return _reduce_parameter(obj) if kind is Parameter else _reduce_tensor(obj)
@@ -135,7 +135,7 @@ class CheckpointPickler(pickle._Pickler):
         if kind is memory_format:
             raise TypeError("cannot pickle 'torch.memory_format' object")
         if kind is bytes and not obj and self.proto < 3:
-            # Plain pickle names the class, which no checkpoint may.
+            # Plain pickle names the class, which no checkpoint may do.
             return codecs.encode, ("", "latin1")
         return NotImplemented
 
@@ -156,7 +156,7 @@ class CheckpointPickler(pickle._Pickler):
 
 
 def _place_of(obj: Any) -> tuple[str, str] | None:
-    """PyTorch's module and name of something; None if it is not ours to name."""
+    """Return PyTorch's module and name of an object; None if it is not ours to name."""
     kind = type(obj)
     if kind is Named:
         return obj.module, obj.name
@@ -176,7 +176,7 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
 
 
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
-    """A tensor as storage, offset, shape, strides and flags."""
+    """Return a tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
     array = memory_of(tensor)
     dtype, memory = dtypes.FROM_NUMPY[array.dtype], all_bytes(array)
@@ -209,17 +209,17 @@ def _reduce_parameter(parameter: Tensor) -> tuple[Any, ...]:
 
 
 def pickled(obj: Any, protocol: int, legacy: bool = False) -> tuple[bytes, list[Written]]:
-    """The pickle of an object, and the storages it refers to."""
+    """Return the pickle of an object, and the storages it refers to."""
     pickler = CheckpointPickler(protocol, legacy)
     pickler.dump(obj)
     return pickler.buffer.getvalue(), list(pickler.storages.values())
 
 
 def plain(obj: Any, protocol: int) -> bytes:
-    """The pickle of an object that has no tensors."""
+    """Return the pickle of an object that has no tensors."""
     return pickled(obj, protocol)[0]
 
 
 def count(numel: int) -> bytes:
-    """A number of elements as old files have it before the elements."""
+    """Return a number of elements as old files store it before the elements."""
     return struct.pack("<q", numel)

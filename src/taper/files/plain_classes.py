@@ -1,7 +1,7 @@
-"""What `load(weights_only=False)` lets a file name besides: classes of the standard library and of
-NumPy that hold plain data, and of which making an object runs nothing.
+"""What `load(weights_only=False)` lets a file name besides: classes that hold plain data.
 
-Programs keep their options, paths, times and NumPy numbers beside the weights.
+They are classes of the standard library and of NumPy whose construction runs nothing: programs keep
+their options, paths, times and NumPy numbers beside the weights.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading records of a file two at a time: one here, the one that follows it on another thread.
+"""Reading records of a file two at a time: one here, the next one on another thread.
 
 Reading and summing 400 MB take 0.4 s on one thread, half of it for fresh memory.  Knows places and
 bytes; must not know what a record is.
@@ -19,44 +19,44 @@ import numpy as np
 from taper.files.sources import fill
 
 LARGE = 1 << 20
-"""So many bytes are worth being handed to another thread."""
+"""So many bytes are worth handing to another thread."""
 
 _HUGE = 1 << 22
 _SOON = 1 << 26
 
-Content = tuple[np.ndarray, int | None]  # the bytes, and their checksum; None if the file ended
+Content = tuple[np.ndarray, int | None]  # the bytes and their checksum, None if the file ended
 
 
 def fresh(size: int) -> np.ndarray:
-    """Memory for a record.
+    """Return memory for a record.
 
-    NumPy asks for huge pages from 4 MB on, which is slow where memory is short of them or the
-    machine is a virtual one: 0.2 to 0.8 s for 400 MB, in pages of the usual size 0.3.
+    NumPy asks for huge pages from 4 MB on, which is slow where they are scarce or on a virtual
+    machine: 0.2 to 0.8 s for 400 MB, with pages of the usual size 0.3.
     """
     if size < _HUGE:
         return np.empty(size, np.uint8)
     if not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.frombuffer(mmap.mmap(-1, size), np.uint8)
-    # By default it could be shared with other processes, which costs a quarter more.
+    # By default other processes could share it, which costs a quarter more.
     return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
 
 
 class ReadAhead:
-    """Parts of a seekable file; `following` says for the place of a part which one comes next."""
+    """Parts of a seekable file; `following` maps the place of a part to the next part."""
 
     def __init__(self, file: Any, following: dict[int, tuple[int, int]]) -> None:
         self._file = file
         self._following = following
         self._coming: dict[int, Future[Content]] = {}
         self._thread: ThreadPoolExecutor | None = None
-        # Another thread must not move the position of the file: it reads by the descriptor.
+        # Another thread must not move the position of the file, so it reads through the descriptor.
         self._descriptor = file.fileno() if isinstance(file, io.BufferedReader) else -1
         if not hasattr(os, "preadv"):
             self._descriptor = -1
         self._announced = 0
 
     def read(self, place: int, size: int) -> Content:
-        """The bytes of a part, and their checksum."""
+        """Return the bytes of a part, and their checksum."""
         coming = self._coming.pop(place, None)
         if coming is not None:
             return coming.result()
@@ -68,7 +68,7 @@ class ReadAhead:
         return content, zlib.crc32(content.data) if whole else None
 
     def _announce(self, place: int) -> None:
-        """Let what will be read soon be on its way from the disk: 0.3 s for 400 MB, not 0.45."""
+        """Ask the system to fetch what will be read soon: 0.3 s for 400 MB instead of 0.45."""
         end = place + _SOON
         start = max(place, self._announced)
         self._announced = max(end, self._announced)
@@ -97,7 +97,7 @@ class ReadAhead:
         return content, zlib.crc32(content.data)
 
     def close(self) -> None:
-        """Wait for what is being read, and forget it."""
+        """Wait for a read that is under way, and forget it."""
         if self._thread is not None:
             self._thread.shutdown()
             self._thread = None

@@ -26,7 +26,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def integers(values: Any, what: str, most: int = MOST_DIMENSIONS) -> tuple[int, ...]:
-    """A tuple or list of integers, as a tuple; more than `most` are not looked at."""
+    """Return a tuple or list of integers as a tuple; refuse more than `most` unseen."""
     if not isinstance(values, (tuple, list)):
         raise failed(f"{what} must be a tuple, but got {type(values)}")
     if len(values) > most:
@@ -40,7 +40,7 @@ def integers(values: Any, what: str, most: int = MOST_DIMENSIONS) -> tuple[int, 
 def checked_view(
     storage: Any, dtype: dtypes.dtype, offset: Any, size: Any, stride: Any
 ) -> np.ndarray:
-    """The array of a shape on a storage; raises unless all of it lies within the storage."""
+    """Return an array of a shape on a storage; raise unless all of it lies in the storage."""
     if not isinstance(storage, TypedStorage):
         raise failed(f"a tensor must lie on a storage, but got {type(storage)}")
     if type(offset) is not int:
@@ -63,7 +63,7 @@ def checked_view(
 
 
 def check_truth_values(memory: np.ndarray) -> None:
-    """Refuse bytes that are no truth values: NumPy counts on there being none."""
+    """Refuse bytes that are no truth values: NumPy relies on there being none."""
     if memory.size and memory.view(BYTE).max() > 1:
         raise RuntimeError("a storage of bool holds bytes that are neither 0 nor 1")
 
@@ -79,7 +79,7 @@ def tensor(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A leaf on a storage; `metadata` says whether it is the conjugate of what lies there."""
+    """Return a leaf on a storage; `metadata` says whether it conjugates the elements."""
     if type(requires_grad) is not bool:
         raise failed(f"requires_grad must be a bool, but got {type(requires_grad)}")
     if dtype is None:
@@ -93,7 +93,7 @@ def tensor(
 
 
 def _flags(metadata: Any, dtype: dtypes.dtype) -> dict[str, bool]:
-    """Whether the elements are conjugates, and negatives, of what lies in the storage."""
+    """Return whether the elements are conjugates, and negatives, of those in the storage."""
     if metadata is None:
         return {}
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
@@ -106,7 +106,7 @@ def _flags(metadata: Any, dtype: dtypes.dtype) -> dict[str, bool]:
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = None) -> Parameter:
-    """A Parameter on the memory of a tensor, with its Python attributes."""
+    """Return a Parameter on the memory of a tensor, with its Python attributes."""
     if not isinstance(data, Tensor) or type(requires_grad) is not bool:
         raise failed("a Parameter is rebuilt from a tensor and a bool")
     if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
@@ -117,7 +117,7 @@ def parameter(data: Any, requires_grad: Any, backward_hooks: Any, state: Any = N
 
 
 def of_type(made: Any, kind: Any, state: Any) -> Any:
-    """A rebuilt tensor in its class and with its Python attributes."""
+    """Return a rebuilt tensor in its class and with its Python attributes."""
     if not isinstance(made, Tensor):
         raise failed(f"a tensor must be rebuilt, but got {type(made)}")
     if kind is not made.__class__:
@@ -129,7 +129,7 @@ def of_type(made: Any, kind: Any, state: Any) -> Any:
 def set_attributes(target: Any, state: Any) -> None:
     """Set Python attributes; `state` is what pickle keeps of an object: a dict, perhaps slots.
 
-    Slots must be declared by the user's own class: those of taper hold memory and history.
+    The user's own class must declare the slots: those of taper hold memory and history.
     """
     slots = None
     if isinstance(state, tuple) and len(state) == 2:
@@ -151,7 +151,7 @@ def set_attributes(target: Any, state: Any) -> None:
 
 
 def _is_reserved(target: Any, name: str) -> bool:
-    """Whether a name means something to Python, to tensors or to dicts."""
+    """Return whether a name means something to Python, to tensors or to dicts."""
     if name.startswith("__") and name.endswith("__"):
         return True
     if isinstance(target, Tensor):

@@ -1,4 +1,4 @@
-"""The errors of checkpoints that are not plain data, and the bounds of what is read.
+"""The errors of checkpoints that are not plain data, and the limits of what is read.
 
 The texts begin as PyTorch's do.  Its advice to load with `weights_only=False` is left out: taper
 never executes files.
@@ -19,17 +19,17 @@ _START = "Weights only load failed. "
 
 
 def failed(problem: str) -> UnpicklingError:
-    """The error of a pickle that does something it may not do."""
+    """Return the error of a pickle that does something it may not do."""
     return UnpicklingError(f"{_START}taper reads data only.\nWeightsUnpickler error: {problem}")
 
 
 def truncated() -> EOFError:
-    """The error of a pickle that stops in the middle."""
+    """Return the error of a pickle that stops in the middle."""
     return EOFError(f"{_START}Ran out of input: the file is shorter than it says")
 
 
 def unsupported_global(name: str) -> UnpicklingError:
-    """The error of a name that is not on the allow-list."""
+    """Return the error of a name that is not on the allow-list."""
     module = name.rpartition(".")[0]
     if module.partition(".")[0] in BLOCKED_MODULES:
         return UnpicklingError(
@@ -47,7 +47,7 @@ def unsupported_global(name: str) -> UnpicklingError:
 
 
 def never_executes(name: str) -> NotImplementedError:
-    """The error of `weights_only=False` for a file that needs it."""
+    """Return the error of `weights_only=False` for a file that needs it."""
     return NotImplementedError(
         f"taper never executes files, also with weights_only=False, and this one names {name}: "
         f"allow it with taper.serialization.add_safe_globals([{name}]) if you trust it"

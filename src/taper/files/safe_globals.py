@@ -15,7 +15,9 @@ _allowed: list[Any] = []
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Allow checkpoints to name these classes and functions, and to call them.
 
-    An item is the object, or a pair of it and the name that files use for it.
+    Args:
+        safe_globals: a list of objects, or of pairs of an object and the name that files use for
+            it.
 
     >>> import taper, datetime
     >>> taper.serialization.add_safe_globals([datetime.date])
@@ -27,7 +29,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What the user has allowed.
+    """Return what the user has allowed.
 
     >>> import taper
     >>> taper.serialization.get_safe_globals()
@@ -37,7 +39,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Allow plain data only, again.
+    """Allow only plain data again.
 
     >>> import taper
     >>> taper.serialization.clear_safe_globals()
@@ -46,7 +48,11 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """A block in which checkpoints may name these objects, too.
+    """Allow checkpoints to name these objects during the block.
+
+    Args:
+        safe_globals: a list of objects, or of pairs of an object and the name that files use for
+            it.
 
     >>> import taper, datetime
     >>> with taper.serialization.safe_globals([datetime.date]):
@@ -71,12 +77,12 @@ class safe_globals:
 
 
 def allowed_names() -> dict[str, Any]:
-    """The allowed objects under all the names that a file may use for them."""
+    """Return the allowed objects under all the names that a file may use for them."""
     return names_of(_allowed)
 
 
 def names_of(objects: Iterable[Any]) -> dict[str, Any]:
-    """Objects, or pairs of an object and its name, under all the names a file may use for them."""
+    """Return objects, or pairs of an object and its name, by all names that files may use."""
     names: dict[str, Any] = {}
     for each in objects:
         if isinstance(each, tuple):
@@ -92,5 +98,5 @@ def names_of(objects: Iterable[Any]) -> dict[str, Any]:
 
 
 def as_pytorch(name: str) -> str:
-    """The name in PyTorch of what has this dotted name in taper: files use PyTorch's."""
+    """Return PyTorch's name for a dotted name of taper's: files use PyTorch's."""
     return "torch" + name.removeprefix("taper") if f"{name}.".startswith("taper.") else name

@@ -1,7 +1,7 @@
 """safetensors files: a length, a JSON header, the elements; nothing else, and no holes.
 
-Written byte for byte as the `safetensors` package writes them, and read with every number checked
-against the file.  Needs no package.
+They are written byte for byte as the `safetensors` package writes them, and read with every number
+checked against the file.  Does not need the package.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UNPROVIDED = "F4 F6_E2M3 F6_E3M2 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNU
 
 
 class SafetensorError(Exception):
-    """A file that is no safetensors file, or one that says something false about itself."""
+    """Raised for a file that is no safetensors file, or that says something false about itself."""
 
 
 def _broken(problem: str) -> SafetensorError:
@@ -71,10 +71,15 @@ def save_safetensors(
     path: str | os.PathLike[str],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write tensors under their names; `metadata` is texts by name.
+    """Write tensors under their names.
 
-    A tensor must be contiguous and share no element with another.  The file is replaced as a
-    whole or not at all.
+    A tensor must be contiguous and share no element with another.  The file is replaced as a whole
+    or not at all.
+
+    Args:
+        tensors: a dict from names to tensors.
+        path: the file to write.
+        metadata: further texts to store, by name.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -93,7 +98,7 @@ def save_safetensors(
 
 
 def _checked_arrays(tensors: Any) -> dict[str, np.ndarray]:
-    """The arrays in the order of the file."""
+    """Return the arrays in the order of the file."""
     if not isinstance(tensors, Mapping):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     arrays: dict[str, np.ndarray] = {}
@@ -108,7 +113,7 @@ def _checked_arrays(tensors: Any) -> dict[str, np.ndarray]:
                 "'str'"
             )
         if name == _METADATA:
-            raise ValueError(f"a tensor cannot have the name {_METADATA}: it means the metadata")
+            raise ValueError(f"a tensor cannot have the name {_METADATA}: that is for metadata")
         if tensor.dtype not in _NAMES:
             raise KeyError(tensor.dtype)
         arrays[name] = tensor._array
@@ -128,11 +133,11 @@ def _checked_arrays(tensors: Any) -> dict[str, np.ndarray]:
 
 
 def _refuse_sharing(tensors: Mapping[str, Tensor]) -> None:
-    """Raise if two tensors share an element; parts of one storage may stand side by side."""
+    """Raise if two tensors share an element; parts of one storage may lie side by side."""
     spans = []
     for name, tensor in tensors.items():
         array = tensor._array
-        if array.size and not hasattr(tensor, "_memory"):  # a conjugate view is computed
+        if array.size and not hasattr(tensor, "_memory"):  # a conjugate view is computed anew
             last = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
             start = array.ctypes.data
             spans.append((start, start + last + array.itemsize, name))
@@ -174,7 +179,10 @@ def _header(arrays: dict[str, np.ndarray], metadata: Mapping[str, str] | None) -
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The tensors of a file, by name.
+    """Return the tensors of a file, by name.
+
+    Args:
+        path: the file to read.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -198,7 +206,10 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def read_safetensors_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The texts that a file has beside its tensors.
+    """Return the texts that a file stores beside its tensors.
+
+    Args:
+        path: the file to read.
 
     >>> import os, tempfile, taper
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -211,7 +222,7 @@ def read_safetensors_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _read_header(file: Any) -> tuple[list[_Entry], dict[str, str]]:
-    """The checked entries in the order of their elements, and the metadata."""
+    """Return the checked entries in the order of their elements, and the metadata."""
     total = os.fstat(file.fileno()).st_size
     if total < 8:
         raise _broken("header too small")
@@ -242,7 +253,7 @@ def _read_header(file: Any) -> tuple[list[_Entry], dict[str, str]]:
 
 
 def _parsed(header: bytes) -> dict[str, Any]:
-    # Before it becomes objects, which are many times larger than the text.
+    # Checked before the text becomes objects, which are many times larger.
     if header.count(b"{") > MOST_TENSORS + 2 or header.count(b"[") > 2 * MOST_TENSORS:
         raise _broken(f"more than {MOST_TENSORS} tensors")
     if header.count(b",") > 20 * MOST_TENSORS:
@@ -261,7 +272,7 @@ def _parsed(header: bytes) -> dict[str, Any]:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Bytes to read a pickle from, with an end that nobody can make us read beyond."""
+"""The bytes of a pickle, with an end beyond which nothing is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_LINE = 1_000
 
 
 class Source:
-    """Reads from the place where a seekable file stands."""
+    """Reads from the current position of a seekable file."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -23,8 +23,8 @@ class Source:
         self.consumed = 0
 
     def take(self, count: int) -> bytes:
-        """Exactly `count` bytes."""
-        if count > self.remaining:  # before any memory is asked for
+        """Return exactly `count` bytes."""
+        if count > self.remaining:  # before any memory is allocated
             raise truncated()
         data: bytes = self._file.read(count)
         if len(data) != count:
@@ -41,7 +41,7 @@ class Source:
         self.consumed += content.size
 
     def line(self) -> str:
-        """The text up to the next end of line."""
+        """Return the text up to the next end of line."""
         data: bytes = self._file.readline(min(_LONGEST_LINE, self.remaining))
         self.remaining -= len(data)
         self.consumed += len(data)
@@ -54,7 +54,7 @@ class Source:
 
 
 def fill(file: Any, content: np.ndarray) -> bool:
-    """Read exactly as many bytes as the array has; False if the file has fewer."""
+    """Read exactly as many bytes as the array has; return False if the file has fewer."""
     view, position = content.data, 0
     reads_into = hasattr(file, "readinto")
     while position < len(view):

@@ -1,7 +1,7 @@
 """The storages that a pickle refers to: read once each, checked against what the pickle says.
 
 Owns the memory of what is being loaded.  `RecordStorages` reads records of a zip archive,
-`StreamStorages` what follows the pickles of an old file.
+`StreamStorages` the part of an old file after the pickles.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from taper.files.sources import Source
 from taper.files.zip_reader import ZipReader
 from taper.storage import LegacyStorage, TypedStorage, UntypedStorage, on_memory
 
-_ALIGNMENT = 16  # NumPy wants elements of every dtype at multiples of their size
+_ALIGNMENT = 16  # NumPy requires elements at multiples of their size
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 
 
 def dtype_of(kind: Any) -> dtypes.dtype:
-    """The dtype of a class of storages that a pickle names."""
+    """Return the dtype of a class of storages that a pickle names."""
     if kind is UntypedStorage:
         return dtypes.uint8
     if not isinstance(kind, LegacyStorage):
@@ -39,7 +39,7 @@ def dtype_of(kind: Any) -> dtypes.dtype:
 def checked_reference(
     kind: Any, key: Any, location: Any, numel: Any
 ) -> tuple[dtypes.dtype, str, str, int]:
-    """Dtype, key, location and number of bytes of a reference."""
+    """Return dtype, key, location and number of bytes of a reference."""
     dtype = dtype_of(kind)
     if type(key) is int and -(1 << 64) < key < 1 << 64:
         key = str(key)
@@ -51,12 +51,12 @@ def checked_reference(
 
 
 def typed(untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
-    """A storage whose elements have a dtype."""
+    """Return a storage whose elements have a dtype."""
     return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
 def swap_bytes(memory: np.ndarray, dtype: dtypes.dtype) -> None:
-    """Turn elements of the other byte order into those of this machine."""
+    """Turn elements of the other byte order into this machine's."""
     part = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if part > 1:
         memory.view(f"u{part}").byteswap(inplace=True)
@@ -84,7 +84,7 @@ class RecordStorages:
         self.nbytes = 0
 
     def load(self, kind: Any, key: Any, location: Any, numel: Any, *rest: Any) -> TypedStorage:
-        """The storage of a reference; the same one for the same key."""
+        """Return the storage of a reference; the same one for the same key."""
         dtype, key, location, nbytes = checked_reference(kind, key, location, numel)
         known = self._loaded.get(key)
         if known is not None:
@@ -93,7 +93,7 @@ class RecordStorages:
             return known
         name = f"{self._root}/data/{key}"
         size = self._archive.find(name).size
-        if size != nbytes:  # before any memory is asked for
+        if size != nbytes:  # before any memory is allocated
             _refuse_size(size, nbytes)
         memory = self._memory(name, nbytes)
         self.nbytes += nbytes
@@ -134,12 +134,12 @@ class StreamStorages:
         self.nbytes = 0
 
     def load(self, kind: Any, key: Any, location: Any, numel: Any, *rest: Any) -> TypedStorage:
-        """The storage of a reference, not yet filled; `rest` may say that it is a part of one."""
+        """Return the storage of a reference, not yet filled; `rest` may make it a part of one."""
         dtype, key, location, nbytes = checked_reference(kind, key, location, numel)
         known = self._placed.get(key)
         if known is None:
             self.nbytes += nbytes
-            if self.nbytes > self._source.remaining:  # before any memory is asked for
+            if self.nbytes > self._source.remaining:  # before any memory is allocated
                 raise failed("its storages are larger than the file")
             memory = np.zeros(nbytes, BYTE)
             known = typed(self._restore(on_memory(memory), location), dtype)
@@ -154,7 +154,7 @@ class StreamStorages:
         if type(keys) is not list or any(type(key) is not str for key in keys):
             raise failed("the keys of the storages must be a list of texts")
         if len(keys) != len(self._placed) or set(keys) != set(self._placed):
-            raise failed("the storages in the file are others than those in use")
+            raise failed("the file holds other storages than its pickle uses")
         for key in keys:
             storage = self._placed[key]
             memory, dtype = storage._memory, storage.dtype
@@ -168,7 +168,7 @@ class StreamStorages:
 
 
 def _part(storage: TypedStorage, view: Any) -> TypedStorage:
-    """A part of a storage: (key, offset, number of elements)."""
+    """Return a part of a storage: (key, offset, number of elements)."""
     if type(view) is not tuple or len(view) != 3 or any(type(each) is not int for each in view[1:]):
         raise failed("a part of a storage is named by its key, offset and size")
     _, offset, numel = view

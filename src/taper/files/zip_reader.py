@@ -1,6 +1,6 @@
-"""Reading zip archives that nobody vouches for.
+"""Reading zip archives from untrusted sources.
 
-Everything the archive says about itself is checked before it is used: places and sizes against
+Everything that the archive says about itself is checked before it is used: places and sizes against
 the file, records against each other, names against tricks.  Only stored records and, within a
 bound, deflated ones are read.  Knows seekable files; must not know what the records mean.
 """
@@ -52,7 +52,7 @@ def _refuse_directory(problem: str) -> NoReturn:
 
 
 class ZipReader:
-    """The checked directory of an archive that begins where `file` stands and ends with it."""
+    """The checked directory of an archive that begins at `file`'s position and ends with it."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -62,24 +62,24 @@ class ZipReader:
         self._starts = self._checked_places(entries)
         self.records = {entry.name: entry for entry in entries}
         if len(self.records) < len(entries):
-            _refuse_directory("a name stands twice in the directory")
+            _refuse_directory("a name occurs twice in the directory")
         _check_expansion(entries, self.length)
         places = [(self.start + self._starts[each.name], each.packed) for each in entries]
         following = {place: ahead for (place, _), ahead in pairwise(sorted(places))}
         self._parts = ReadAhead(file, following)
 
     def close(self) -> None:
-        """Let nobody read any more; the file stays open."""
+        """Allow no more reading; the file stays open."""
         self._parts.close()
 
     # --- reading ---------------------------------------------------------------------------
 
     def read(self, name: str) -> bytes:
-        """The content of a record."""
+        """Return the content of a record."""
         return self.read_array(name).tobytes()
 
     def read_array(self, name: str) -> np.ndarray:
-        """The content of a record as a fresh array of bytes."""
+        """Return the content of a record as a fresh array of bytes."""
         record = self.find(name)
         content, checksum = self._parts.read(self.start + self._starts[name], record.packed)
         if checksum is None:
@@ -87,13 +87,13 @@ class ZipReader:
         if record.method == _DEFLATED:
             content = np.frombuffer(_inflated(content, record), np.uint8)
             checksum = zlib.crc32(content.data)
-        # PyTorch writes 0 when it was told not to compute checksums.
+        # PyTorch writes 0 if it was told not to compute checksums.
         if record.checksum and checksum != record.checksum:
             refuse(f"reading file {name}", "its checksum is another one")
         return content
 
     def find(self, name: str) -> Record:
-        """The record of a name."""
+        """Return the record of a name."""
         record = self.records.get(name)
         if record is None:
             shown = name.partition("/")[2] or name
@@ -104,7 +104,7 @@ class ZipReader:
         return record
 
     def place(self, name: str) -> int | None:
-        """Where in the file the content of a record begins; None if it is deflated."""
+        """Return where in the file the content of a record begins; None if it is deflated."""
         if self.find(name).method != _STORED:
             return None
         return int(self.start + self._starts[name])
@@ -133,7 +133,7 @@ class ZipReader:
         return entries
 
     def _find_directory(self) -> tuple[int, int, int]:
-        """Number of records, size and offset of the directory, as the end of the file says."""
+        """Return the number of records, size and offset of the directory, from the file's end."""
         tail_start = max(0, self.length - 22 - 0xFFFF)
         tail = self._at(tail_start, self.length - tail_start)
         end = tail.rfind(b"PK\5\6")
@@ -167,7 +167,7 @@ class ZipReader:
         return count, size, start
 
     def _checked_places(self, entries: list[Record]) -> dict[str, int]:
-        """Where the content of each record begins; no two share a byte, none is the directory."""
+        """Return where each record's content begins; no two share a byte, none is the directory."""
         starts, free = {}, 0
         for entry in sorted(entries, key=lambda each: each.header):
             if entry.header < free:
@@ -194,7 +194,7 @@ def _comment_length(tail: bytes, end: int) -> int:
 
 
 def _entry_at(data: bytes, position: int) -> tuple[Record, int]:
-    """The entry of the directory at a position, and the position after it."""
+    """Return the entry of the directory at a position, and the position after it."""
     if position + 46 > len(data):
         _refuse_directory("its directory ended early")
     fields = struct.unpack_from("<4s6H3I5H2I", data, position)
@@ -231,7 +231,7 @@ def _checked_name(raw: bytes) -> str:
 
 
 def _wide_fields(extra: bytes) -> list[int]:
-    """The 64-bit values among the extra fields of an entry."""
+    """Return the 64-bit values among the extra fields of an entry."""
     position = 0
     while position + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, position)
@@ -242,7 +242,7 @@ def _wide_fields(extra: bytes) -> list[int]:
 
 
 def _check_expansion(entries: list[Record], length: int) -> None:
-    """Refuse an archive that says it becomes far larger than it is."""
+    """Refuse an archive that claims to become far larger than it is."""
     total = sum(entry.size for entry in entries if entry.method == _DEFLATED)
     if total > FREE_EXPANSION + MOST_EXPANSION * length:
         _refuse_directory(
@@ -253,7 +253,7 @@ def _check_expansion(entries: list[Record], length: int) -> None:
 def _inflated(content: np.ndarray, record: Record) -> bytearray:
     decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        # One byte more than declared shows that there is more, and never much more.
+        # One byte more than declared shows that there is more, without reading much more.
         data = decompressor.decompress(content.data, record.size + 1)
     except zlib.error as error:
         refuse(f"reading file {record.name}", str(error))

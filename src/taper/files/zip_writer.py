@@ -17,7 +17,7 @@ CLASSIC_LIMIT = 0xFFFFFFFF
 """Sizes and offsets from here on need the 64-bit fields."""
 
 _UTF8 = 0x0800
-_SIZES_FOLLOW = 0x0008  # checksum and sizes stand behind the data
+_SIZES_FOLLOW = 0x0008  # checksum and sizes come after the data
 _PADDING = 0x4246  # the extra field "FB" that fills up to the alignment
 _ZIP64 = 1
 
@@ -32,11 +32,11 @@ class Entry(NamedTuple):
 
     @property
     def flags(self) -> int:
-        """Empty records have nothing behind them."""
+        """Return the flags: empty records have nothing behind them."""
         return _UTF8 | _SIZES_FOLLOW if self.size else _UTF8
 
     def wide_fields(self) -> bytes:
-        """The extra field with what does not fit into 32 bits; empty if everything does."""
+        """Return the extra field for values above 32 bits; empty if there are none."""
         wide = []
         if self.size >= CLASSIC_LIMIT:
             wide += [self.size, self.size]
@@ -75,7 +75,7 @@ class ZipWriter:
         start = self._cursor + 30 + len(entry.name) + len(wide) + 4
         padding = -start % self._alignment
         extra = wide + struct.pack("<HH", _PADDING, padding) + b"Z" * padding
-        # The sizes of a wide record are all ones here: a reader then takes the wide fields.
+        # The sizes of a wide record are all ones here: then a reader takes the wide fields.
         size = CLASSIC_LIMIT if entry.size >= CLASSIC_LIMIT else 0
         lengths = (len(entry.name), len(extra))
         self._put(
@@ -93,7 +93,7 @@ class ZipWriter:
         self._entries.append(entry)
 
     def fingerprint(self) -> bytes:
-        """Forty digits that depend on the names and on the contents of the records so far."""
+        """Return forty digits that depend on names and contents of the records so far."""
         names, contents = hashlib.sha256(), hashlib.sha256()
         for entry in self._entries:
             names.update(entry.name[len(self._root) :] + b"\0")
@@ -102,7 +102,7 @@ class ZipWriter:
         return "".join(f"{part:020d}" for part in parts).encode()
 
     def finish(self) -> None:
-        """Append the directory, after which nothing can be added."""
+        """Append the directory; nothing can be added afterwards."""
         start = self._cursor
         for entry in self._entries:
             self._put(_directory_entry(entry))

@@ -2,7 +2,7 @@
 
 Everything is written once: a list function calls the operator for each tensor, and `nodes` makes
 one history of the results.  In place, each tensor gets the history of the operator itself, as in
-PyTorch.  Here, too, a tensor that cannot be written fails after those before it were written.
+PyTorch.  As there, a tensor that cannot be written raises after those before it were written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNARY = """
     abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg
     reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
 """
-# For each overload the end of the node's name after "Backward", and the saved values that show.
+# For each overload: the end of the node's name after "Backward", and the saved values that show.
 _BINARY: dict[str, dict[str, str]] = {
     "add": {"Scalar": "1Scalar", "ScalarList": "1ScalarList", "Tensor": "0Tensor", "List": "0List"},
     "sub": {"Scalar": "1Scalar", "ScalarList": "1ScalarList", "List": "0List"},
@@ -61,7 +61,7 @@ _ARGUMENTS = {
     "Tensor": "Tensor other",
     "List": "tuple of Tensors other",
 }
-# A number as bound: the larger (smaller) of two is the first clamped.
+# A number as a bound: the maximum (minimum) of both is the first, clamped.
 _OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 _TWO_TENSORS = {"maximum": maximum, "minimum": minimum}
 _TWO_TENSORS_IN_PLACE = {
@@ -218,7 +218,7 @@ class _Chosen:
             self.columns.append((other, 1))
 
     def _spread(self, other: Any) -> Sequence[Any]:
-        """The other argument for each tensor."""
+        """Return the other argument for each tensor."""
         if self.form == "List":
             check_lengths(self.tensors, other)
             return other
@@ -237,7 +237,7 @@ class _Chosen:
 
 
 def _plain(name: str, form: str, others: Sequence[Any]) -> dict[str, Any]:
-    """The numbers that a node shows as saved."""
+    """Return the numbers that a node shows as saved."""
     if name == "pow":
         return {"exponent": tuple(others)} if form == "ScalarList" else {}
     return {"scalar": others[0], "scalars": tuple(others)} if name in _OF_NUMBERS else {}
@@ -281,7 +281,7 @@ def _binary(name: str) -> None:
 
 
 def _with_names(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function with the keywords of all overloads: `other`, `scalar`, `scalars`."""
+    """Return the function with the keywords of all overloads: `other`, `scalar`, `scalars`."""
     if name == "pow":
 
         def power_of(self: Any, exponent: Any) -> Any:
@@ -361,7 +361,7 @@ _publish("_foreach_copy_", _foreach_copy_, "Copy each tensor of a list into one 
 
 
 def _values(tensors: Sequence[Tensor], value: Any, full: str, given: Any) -> tuple[str, list[Any]]:
-    """The overload that the last argument of `addcmul` and `addcdiv` chooses, and its numbers."""
+    """Return the overload of `addcmul` or `addcdiv` that its last argument chooses, and numbers."""
     if isinstance(value, Tensor):
         if value._array.ndim != 1:
             raise RuntimeError(
@@ -431,7 +431,7 @@ for _name in ("addcmul", "addcdiv"):
 
 
 def _weights(full: str, self: Any, tensors1: Any, weight: Any) -> Any:
-    """The lists of `lerp`, the overload, and the weight for each tensor."""
+    """Return the lists of `lerp`, the overload, and the weight for each tensor."""
     form = form_of(weight, False, False)
     lists = (self, tensors1)
     good = all(isinstance(each, list | tuple) for each in lists)

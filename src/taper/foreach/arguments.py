@@ -1,4 +1,4 @@
-"""Arguments of functions over lists: which of a function's overloads they choose, and errors."""
+"""Arguments of functions over lists: which overload they choose, and their errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SELF = "tuple of Tensors self"
 
 
 def tensor_list(function: str, name: str, position: int, value: Any) -> Sequence[Tensor]:
-    """An argument that must be a list or tuple of Tensors."""
+    """Return an argument that must be a list or tuple of Tensors."""
     if isinstance(value, Tensor) or not isinstance(value, list | tuple):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of Tensors, "
@@ -45,7 +45,7 @@ def check_lengths(first: Sequence[Any], *others: Sequence[Any]) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value counts as a number; a tensor of one without a gradient does."""
+    """Return whether a value counts as a number, as a one-element tensor without gradient does."""
     if isinstance(value, Tensor):
         return not value._array.ndim and not requires_grad(value)
     return python_number(value).__class__ in NUMBERS
@@ -56,9 +56,9 @@ def number_of(value: Any) -> Any:
 
 
 def form_of(value: Any, tensor_first: bool, tensors: bool) -> str | None:
-    """Which overload an argument beside the list chooses; None if none of them.
+    """Return which overload an argument beside the list chooses; None if it fits none.
 
-    `tensors`: there is an overload for a tensor; `tensor_first`: it goes before that for numbers.
+    `tensors`: there is an overload for a tensor; `tensor_first`: it comes before that for numbers.
     """
     if isinstance(value, list | tuple):
         if value and any(isinstance(each, Tensor) for each in value):
@@ -83,5 +83,5 @@ def refusal(
     expected: Sequence[str],
     keywords: Mapping[str, Any] | None = None,
 ) -> TypeError:
-    """The error of arguments that fit no overload."""
+    """Return the error of arguments that fit no overload."""
     return invalid_combination(function, given, expected, keywords or {})

@@ -1,7 +1,7 @@
 """The node of a function over lists: one for all results, as in PyTorch.
 
 It holds the nodes that the operator made for each result (its inner nodes) and lets each of them
-compute its part; so whatever the operator table knows, saved values, versions, second derivatives,
+compute its part.  So whatever the operator table knows (saved values, versions, second derivatives)
 holds for lists without another formula.
 """
 
@@ -20,8 +20,8 @@ from taper.autograd.views import gradient_edge, requires_grad, set_history
 from taper.opdef.nodes import TableNode
 from taper.tensor import Tensor
 
-# A column of arguments: its tensors, one for each result, and which edge of an inner node belongs
-# to it; a Tensor itself is a scalar that all results share.
+# A column of arguments: its tensors, one for each result, and the edge of an inner node that
+# belongs to it.  A Tensor itself is a scalar that all results share.
 Column = tuple[Any, int]
 
 
@@ -79,7 +79,7 @@ class ForeachNode(BuiltinNode):
         return found
 
     def _add(self, found: list[Any], place: int, part: Any) -> None:
-        """Take a gradient; the one tensor that all results share, a scalar, gets their sum."""
+        """Take a gradient; a scalar that all results share gets the sum of theirs."""
         if place == self.shared:
             part = part.sum()
         found[place] = part if found[place] is None else found[place] + part
@@ -106,7 +106,7 @@ NotImplementedNode.__name__ = NotImplementedNode.__qualname__ = "NotImplemented"
 
 @functools.cache
 def node_class(name: str, saved: str) -> type[ForeachNode]:
-    """The class of that name, which shows these saved values as `_saved_...`."""
+    """Return the node class of that name, which shows these saved values as `_saved_...`."""
     if name == "NotImplemented":
         return NotImplementedNode
 
@@ -137,12 +137,12 @@ def node_class(name: str, saved: str) -> type[ForeachNode]:
 def joined(
     name: str, saved: str, results: list[Tensor], columns: list[Column], plain: dict[str, Any]
 ) -> tuple[Tensor, ...]:
-    """The results, with one history for all of them if they have any."""
+    """Return the results, with one history for all of them if they have any."""
     if not any(_has_history(column) for column in columns):
         return tuple(results)
     inner = [each._grad_fn if isinstance(each._grad_fn, TableNode) else None for each in results]
     if name != "NotImplemented" and all(each is None for each in inner):
-        return tuple(results)  # not recorded, or computed by somebody else, as under `vmap`
+        return tuple(results)  # not recorded, or computed by an interceptor, as under `vmap`
     node = node_class(name, saved)()
     node.inner = tuple(inner)
     node.plain = plain

@@ -1,9 +1,9 @@
 """Batched tensors: what a function under `vmap` sees of a tensor that has one dimension more.
 
 Owns: `BatchedTensor`, which shows the shape of one example and holds the tensor of all examples
-(`_whole`, batch dimension first), and the array that stands for its data and that nobody can read.
-Whole tensors are ordinary ones, or batched themselves by an outer `vmap`; history and tangents are
-theirs alone.  Knows no rule of any operator.
+(`_whole`, batch dimension first), and the array that stands for its data and cannot be read.  Whole
+tensors are ordinary ones, or batched themselves by an outer `vmap`; only they have history and
+tangents.  Knows no rule of any operator.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _SHAPE_ONLY = frozenset(
 class ExampleArray(np.ndarray):
     """The array of a batched tensor: it has shape, dtype and strides of an example but no values.
 
-    A kernel that gets it by mistake fails loudly instead of computing with the first example.
+    A kernel that gets one by mistake fails loudly instead of computing with the first example.
     """
 
     __array_ufunc__ = _refuse_data
     __getitem__ = __setitem__ = _refuse_data
     __bool__ = __int__ = __float__ = __complex__ = __index__ = _refuse_data
     tolist = copy = astype = fill = tobytes = take = put = _refuse_data
-    # Views too: only the rule of an operator knows which of them a view of the batch is.
+    # Views are refused too: only an operator's rule knows which view of the batch one is.
     reshape = squeeze = ravel = flatten = diagonal = conj = conjugate = _refuse_data
     real = imag = property(_refuse_data)
 
@@ -108,7 +108,7 @@ class BatchedTensor(Tensor):
 
         @property
         def grad_fn(self):
-            """The node that made the tensor of all examples, where `requires_grad` shows it."""
+            """The node that made the tensor of all examples, if `requires_grad` is True."""
             return innermost(self).grad_fn if self.requires_grad else None
 
         @property
@@ -142,25 +142,25 @@ class BatchedTensor(Tensor):
             return self
 
         def unsqueeze_(self, dim):
-            """In-place version of `unsqueeze`."""
+            """Do `unsqueeze` in place."""
             return self._become(self.unsqueeze(dim)._whole)
 
         def squeeze_(self, *dim):
-            """In-place version of `squeeze`."""
+            """Do `squeeze` in place."""
             return self._become(self.squeeze(*dim)._whole)
 
         def transpose_(self, dim0, dim1):
-            """In-place version of `transpose`."""
+            """Do `transpose` in place."""
             return self._become(self.transpose(dim0, dim1)._whole)
 
         swapaxes_ = swapdims_ = transpose_
 
         def as_strided_(self, *args):
-            """In-place version of `as_strided`."""
+            """Do `as_strided` in place."""
             return self._become(self.as_strided(*args)._whole)
 
         def t_(self):
-            """In-place version of `t`."""
+            """Do `t` in place."""
             return self._become(self.t()._whole)
 
 
@@ -171,7 +171,7 @@ def _example(array: np.ndarray) -> ExampleArray:
 
 
 def batched(whole: Tensor, level: Level) -> BatchedTensor:
-    """The example that stands for all of `whole`, whose first dimension is the batch."""
+    """Return the example that stands for all of `whole`, whose first dimension is the batch."""
     tensor: BatchedTensor = object.__new__(BatchedTensor)
     tensor._array = _example(whole._array)
     tensor._requires_grad = False
@@ -186,19 +186,19 @@ def batched(whole: Tensor, level: Level) -> BatchedTensor:
 
 
 def is_batched(value: Any, level: Level) -> bool:
-    """Whether a value is a tensor that `level` has batched."""
+    """Return whether a value is a tensor that `level` has batched."""
     return value.__class__ is BatchedTensor and value._level is level
 
 
 def innermost(tensor: Tensor) -> Tensor:
-    """The ordinary tensor of all examples of all open `vmap`s."""
+    """Return the ordinary tensor of all examples of all open `vmap`s."""
     while isinstance(tensor, BatchedTensor):
         tensor = tensor._whole
     return tensor
 
 
 def levels_of(tensor: Tensor) -> list[Level]:
-    """The `vmap`s that have batched a tensor, the outermost first."""
+    """Return the `vmap`s that have batched a tensor, the outermost first."""
     found: list[Level] = []
     while isinstance(tensor, BatchedTensor):
         found.insert(0, tensor._level)
@@ -207,7 +207,7 @@ def levels_of(tensor: Tensor) -> list[Level]:
 
 
 def rewrap(tensor: Tensor, levels: Iterable[Level]) -> Tensor:
-    """A tensor whose leading dimensions are the batches of `levels`, outermost first, as examples.
+    """Return a tensor as examples; its leading dimensions are the batches of `levels`.
 
     >>> import taper
     >>> taper.func.vmap(lambda example: example.sum())(taper.ones(2, 3))
@@ -219,12 +219,12 @@ def rewrap(tensor: Tensor, levels: Iterable[Level]) -> Tensor:
 
 
 def spread(tensor: Tensor, size: int) -> Tensor:
-    """An unbatched tensor as one of equal examples; shares its memory."""
+    """Return an unbatched tensor as a batch of equal examples, on the same memory."""
     return tensor.unsqueeze(0).expand(size, *tensor._array.shape)
 
 
 def lifted(tensor: Tensor, own: Sequence[Level]) -> Tensor:
-    """A tensor with the batches `own` as leading dimensions; its other batches stay batches."""
+    """Return a tensor with the batches `own` as leading dimensions; others stay batches."""
     if not own:
         return tensor
     others = [each for each in levels_of(tensor) if each not in own]
@@ -234,7 +234,7 @@ def lifted(tensor: Tensor, own: Sequence[Level]) -> Tensor:
 
 
 def lowered(tensor: Tensor, own: Sequence[Level]) -> Tensor:
-    """A tensor that has the batches `own` as leading dimensions, with them as batches again."""
+    """Return a tensor with its leading dimensions, the batches `own`, as batches again."""
     if not own:
         return tensor
     now = [*levels_of(tensor), *own]
@@ -243,7 +243,7 @@ def lowered(tensor: Tensor, own: Sequence[Level]) -> Tensor:
 
 
 def _reordered(tensor: Tensor, order: list[int]) -> Tensor:
-    """The tensor with its first dimensions in another order."""
+    """Return the tensor with its first dimensions in another order."""
     if order == sorted(order):
         return tensor
     turned: Tensor = tensor.permute(*order, *range(len(order), tensor.dim()))
@@ -251,7 +251,7 @@ def _reordered(tensor: Tensor, order: list[int]) -> Tensor:
 
 
 def bare(tensor: Any, levels: Sequence[Level]) -> Any:
-    """The tensor with the batches of `levels` as leading dimensions, also of those it lacks."""
+    """Return the tensor with the batches of `levels`, even missing ones, as leading dimensions."""
     if tensor is None:
         return None
     for level in reversed(levels):

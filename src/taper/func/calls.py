@@ -1,7 +1,7 @@
 """What operators do with batched tensors: one call for the whole batch, or one for each example.
 
-Where there is no rule for an operator, or the rule declines, it runs example by example; so a
-missing rule costs time and never the right result.
+Where an operator has no rule, or the rule declines, it runs example by example: a missing rule
+costs time, never the right result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`grad`, `grad_and_value`, `vjp`, `jvp`: derivatives of functions of trees of tensors.
 
-All of them compose, with each other and with `vmap`, to any depth.  A result can be differentiated
-from outside where an argument, or a tensor that the function has captured, requires a gradient.
+They compose, with each other and with `vmap`, to any depth.  A result can be differentiated from
+outside if an argument, or a tensor that the function has captured, requires a gradient.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _checked_argnum(argnum: Any, count: int) -> int:
 
 
 def chosen_positions(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions that `argnums` names, counted from the front and checked."""
+    """Return the positions that `argnums` names, counted from the front and checked."""
     if isinstance(argnums, int):
         return (_checked_argnum(argnums, count),)
     if not isinstance(argnums, tuple):
@@ -75,7 +75,7 @@ def chosen_positions(argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def arranged(argnums: Argnums, found: Sequence[Any]) -> Any:
-    """What was found for the chosen arguments: one thing, or a tuple if `argnums` is one."""
+    """Return what was found for the chosen arguments: a tuple if `argnums` is, else one."""
     return found[0] if isinstance(argnums, int) else tuple(found)
 
 
@@ -89,7 +89,7 @@ def _enter_all(level: GradLevel, args: tuple[Any, ...], positions: tuple[int, ..
 def _by_argument(
     given: Sequence[Any], positions: tuple[int, ...], found: Sequence[Any]
 ) -> list[Any]:
-    """What was found for the leaves of the chosen arguments, which have entered in order."""
+    """Return what was found for the leaves of the chosen arguments, in the order of entering."""
     order = sorted(positions)
     spec = tree_flatten([given[nr] for nr in order])[1]
     trees = dict(zip(order, tree_unflatten(found, spec), strict=True))
@@ -108,7 +108,15 @@ def _split_aux(output: Any, function: str) -> tuple[Any, Any]:
 
 
 def grad(func: Callable[_P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[_P, Any]:
-    """The function that computes the gradient of `func`, which returns a scalar.
+    """Return the function that computes the gradient of `func`, which returns a scalar.
+
+    Args:
+        func: a function of trees of tensors that returns a tensor of one element.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: `func` returns (value, aux); the result is then (gradient, aux).
+
+    Returns: a function of the same arguments; its result is the gradient with the structure of the
+    chosen argument, or a tuple of gradients if `argnums` is a tuple.
 
     >>> import taper
     >>> taper.func.grad(taper.sin)(taper.tensor(0.0))
@@ -129,7 +137,14 @@ def grad(func: Callable[_P, Any], argnums: Argnums = 0, has_aux: bool = False) -
 def grad_and_value(
     func: Callable[_P, Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[_P, tuple[Any, Any]]:
-    """As `grad`; the function returns the gradient and the value.
+    """Return the function that computes both the gradient and the value of `func`.
+
+    Args:
+        func: a function of trees of tensors that returns a tensor of one element.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: `func` returns (value, aux); the result is then (gradient, (value, aux)).
+
+    Returns: a function of the same arguments that returns (gradient, value).
 
     >>> import taper
     >>> taper.func.grad_and_value(lambda x: (x * x).sum())(taper.tensor([1.0, 2.0]))
@@ -160,7 +175,7 @@ def grad_and_value(
 
 
 def wraps(func: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`functools.wraps`, also for callables without a name."""
+    """Do the work of `functools.wraps`, even for callables without a name."""
     return functools.wraps(func) if hasattr(func, "__name__") else functools.wraps(func, ())
 
 
@@ -190,10 +205,11 @@ def _one(output: Tensor) -> Tensor:
 def recorded(
     run: Callable[[GradLevel], tuple[list[Any], Any]], arguments: Any
 ) -> tuple[GradLevel, list[Any], Any]:
-    """Run a function in a level of reverse mode; returns the level, the outputs and the rest.
+    """Run a function in a level of reverse mode; return the level, the outputs and the rest.
 
-    What is differentiated gets a place in each batch that some argument has.  If an output turns
-    out to have another one, of a tensor that the function has captured, it runs again with it.
+    A differentiated tensor gets a place in each batch that some argument has.  If an output turns
+    out to have another batch, from a tensor that the function has captured, the function runs again
+    with it.
     """
     known = {level for each in _tensors_in(arguments) for level in levels_of(each)}
     while True:
@@ -221,7 +237,7 @@ def _tensors_in(tree: Any) -> list[Tensor]:
 def pull_back(
     level: GradLevel, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = True
 ) -> list[Tensor]:
-    """The gradients of what has entered a level, zeros where there are none.
+    """Return the gradients of what has entered a level, zeros where there are none.
 
     The graph of a level is one of whole batches, those of `level.vmaps`.  A cotangent may have
     batches of its own; the formulas then run on batched gradients.
@@ -263,7 +279,7 @@ def _outside_inference() -> Iterator[None]:
 
 
 def _must_record(outputs: Sequence[Tensor], grads: Sequence[Tensor]) -> bool:
-    """Whether the pass must run on Tensors: somebody may differentiate it, or it is batched."""
+    """Return whether the pass must run on Tensors: it is batched or may be differentiated."""
     if local.state.mode & DUAL or any(isinstance(each, BatchedTensor) for each in grads):
         return True
     if local.state.mode & NO_GRAD:
@@ -275,7 +291,15 @@ def _must_record(outputs: Sequence[Tensor], grads: Sequence[Tensor]) -> bool:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `func` and a function that pulls cotangents of it back to its arguments.
+    """Return the value of `func`, and a function that pulls cotangents back to its arguments.
+
+    Args:
+        func: a function of trees of tensors.
+        primals: the arguments of `func`, all of which are differentiated by.
+        has_aux: `func` returns (value, aux), and the result gets `aux` as third element.
+
+    Returns: the value, and a function that takes cotangents of the value's structure and returns a
+    tuple with the product of cotangents and Jacobian for each of `primals`.
 
     >>> import taper
     >>> value, pull = taper.func.vjp(lambda x: x ** 2, taper.tensor([1.0, 2.0]))
@@ -288,7 +312,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vjp_of(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any = None, has_aux: bool = False
 ) -> Any:
-    """`vjp` with respect to some of the arguments; None means all, as one tuple."""
+    """Do the work of `vjp` by some of the arguments; None means all, as one tuple."""
 
     def run(level: GradLevel) -> tuple[list[Any], Any]:
         everything = tuple(range(len(primals)))
@@ -356,9 +380,18 @@ def jvp(
     strict: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The value of `func(*primals)` and its derivative along `tangents`, by forward mode.
+    """Return the value of `func(*primals)` and its derivative along `tangents`, by forward mode.
 
-    Inside another `jvp`, where forward mode is taken, it is computed by two passes back.
+    Inside another `jvp`, which already uses forward mode, two backward passes compute it.
+
+    Args:
+        func: a function of trees of tensors.
+        primals: a tuple with the arguments of `func`.
+        tangents: the direction, of the structure of `primals`.
+        strict: raise if an output does not depend on the primals, instead of giving zeros.
+        has_aux: `func` returns (value, aux), and the result gets `aux` as third element.
+
+    Returns: the value, and its derivative, of the same structure.
 
     >>> import taper
     >>> x = taper.tensor([1.0, 2.0])
@@ -409,7 +442,7 @@ def _checked_pairs(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], A
 def _jvp_by_duals(
     func: Any, primals: list[Tensor], tangents: list[Tensor], spec: Any, has_aux: bool
 ) -> tuple[list[Any], list[Any], Any, Any]:
-    """A tensor that all examples share may have a tangent for each of them, and stays shared."""
+    """Compute `jvp` by duals; a tensor shared by all examples stays so, with a tangent for each."""
     level = JvpLevel()
     with level:
         batches = {each for slope in tangents for each in levels_of(slope)}
@@ -436,7 +469,7 @@ def _jvp_by_duals(
             found = unpack_dual(innermost(each)).tangent
             slopes.append(None if found is None else lowered(found, levels_of(each)))
     mode = level.outer_mode
-    # What carried a tangent comes back as a view, as the primal of a dual does.
+    # An output that carried a tangent comes back as a view, as the primal of a dual does.
     views = [
         each if slope is None else view_of_all(each)
         for each, slope in zip(outputs, slopes, strict=True)
@@ -449,7 +482,7 @@ def _jvp_by_duals(
 def _jvp_by_passes(
     func: Any, primals: list[Tensor], tangents: list[Tensor], spec: Any, has_aux: bool
 ) -> tuple[list[Any], list[Any], Any, Any]:
-    """J v as the derivative with respect to u of the pull-back u -> J* u, along v."""
+    """Compute J v as the derivative by u of the pull-back u -> J* u, along v."""
     for what, group in (("primal", primals), ("tangent", tangents)):
         for each in group:
             if not (each.is_floating_point() or each.is_complex()):
@@ -481,7 +514,7 @@ def _jvp_by_passes(
 def _pushed(
     level: GradLevel, dummy: GradLevel, roots: list[Tensor], directions: list[Tensor]
 ) -> list[Any]:
-    """The derivatives of the roots along the directions, None where there is none."""
+    """Return the derivatives of the roots along the directions, None where there is none."""
     slopes: list[Any] = [None] * len(roots)
     used = [nr for nr, each in enumerate(roots) if each.requires_grad]
     if not used:
@@ -513,7 +546,11 @@ def _pushed(
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The ordinary tensor behind one that transforms have wrapped, to look at it.
+    """Return the ordinary tensor behind one that transforms have wrapped, for inspection.
+
+    Args:
+        tensor: a tensor inside a transform.
+        recurse: unwrap all levels, not only the innermost.
 
     >>> import taper
     >>> def show(x):

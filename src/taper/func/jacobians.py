@@ -25,7 +25,7 @@ def _refuse_complex(function: str, kind: str, tensors: Sequence[Any]) -> None:
 
 
 def _unit_vectors(tensors: Sequence[Tensor], first: int, last: int) -> list[Tensor]:
-    """The unit vectors `first` to `last` of the space of all tensors, as one tensor for each."""
+    """Return unit vectors `first` to `last` of the space of all tensors, as a tensor for each."""
     found = []
     start = 0
     for each in tensors:
@@ -46,9 +46,18 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func` by reverse mode, a row for each output.
+    """Return the function that computes the Jacobian of `func` by reverse mode.
 
-    With `chunk_size` so many rows are computed at once.
+    It computes a row for each element of the outputs: better when the inputs have more elements.
+
+    Args:
+        func: a function of trees of tensors.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: `func` returns (value, aux); the result is then (Jacobian, aux).
+        chunk_size: how many rows are computed at once; all by default.
+
+    Returns: a function of the same arguments.  Its result has the shape of the output followed by
+    that of the argument, in the structures of both.
 
     >>> import taper
     >>> taper.func.jacrev(lambda x: x ** 2)(taper.tensor([1.0, 2.0]))
@@ -98,10 +107,10 @@ def _refuse_integers(outputs: Sequence[Tensor]) -> None:
 def _rows(
     pull: Any, outputs: Sequence[Tensor], out_spec: Any, chunk_size: int | None
 ) -> list[Tensor]:
-    """For each input, the gradients of all elements of all outputs, one below the other."""
+    """Return for each input the gradients of all output elements, one below the other."""
     count = sum(each._array.size for each in outputs)
     step = count if chunk_size is None else chunk_size
-    [0] * step  # a chunk size that is no integer is refused as PyTorch refuses it
+    [0] * step  # refuses a chunk size that is no integer, as PyTorch does
     pieces: list[list[Any]] = []
     for first in range(0, count, step) if count else [0]:
         vectors = _unit_vectors(outputs, first, min(first + step, count))
@@ -118,7 +127,18 @@ def jacfwd(
     *,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func` by forward mode, a column for each input.
+    """Return the function that computes the Jacobian of `func` by forward mode.
+
+    It computes a column for each element of the inputs: better when the outputs have more elements.
+
+    Args:
+        func: a function of trees of tensors.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: `func` returns (value, aux); the result is then (Jacobian, aux).
+        randomness: that of `vmap`, which computes all columns at once.
+
+    Returns: a function of the same arguments.  Its result has the shape of the output followed by
+    that of the argument, in the structures of both.
 
     >>> import taper
     >>> taper.func.jacfwd(lambda x: x ** 2)(taper.tensor([1.0, 2.0]))
@@ -159,7 +179,7 @@ def jacfwd(
 def _by_input(
     column: Tensor, inputs: Sequence[Tensor], lengths: list[int], in_spec: Any, argnums: Argnums
 ) -> Any:
-    """The columns of one output, as one block for each input."""
+    """Return the columns of one output, as one block for each input."""
     last = column.movedim(0, -1)
     parts = last.split(lengths, -1)
     shape = last.shape[:-1]
@@ -170,7 +190,16 @@ def _by_input(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The function that computes the second derivatives of `func`: forward mode over reverse mode.
+    """Return the function that computes the second derivatives of `func`.
+
+    It uses forward mode over reverse mode.
+
+    Args:
+        func: a function of trees of tensors that returns a tensor.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+
+    Returns: a function of the same arguments; its result has the argument's shape twice behind that
+    of the output.
 
     >>> import taper
     >>> taper.func.hessian(lambda x: (x ** 3).sum())(taper.tensor([1.0, 2.0]))
@@ -181,9 +210,13 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The value of `func`, and its derivative there as a function of tangents.
+    """Return the value of `func`, and its derivative there as a function of tangents.
 
     Each call of that function is a `jvp`, for which `func` runs again.
+
+    Args:
+        func: a function of trees of tensors.
+        primals: the point: the arguments of `func`.
 
     >>> import taper
     >>> value, push = taper.func.linearize(taper.sin, taper.tensor([0.0, 0.0]))
@@ -213,7 +246,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function itself: nothing here is traced, and what it computes is the same.
+    """Return the function itself: taper traces nothing, so there is nothing to rewrite.
+
+    Args:
+        func: any function.
+        remove: "mutations" or "mutations_and_views"; without effect.
 
     >>> import taper
     >>> taper.func.functionalize(lambda x: x.clone().add_(1))(taper.ones(2))

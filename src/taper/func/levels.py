@@ -2,8 +2,8 @@
 
 Owns: the stack of levels, how a tensor enters a differentiating level and how a result leaves it.
 One graph serves all levels.  A tensor enters through a `Gateway`, a node of the level that leads on
-to the tensor's own history; so the gradient with respect to it can be asked for at any time, and
-goes on to outer levels.  A result that depends on nothing outside leaves without history.
+to the tensor's own history.  So the gradient with respect to the tensor can be asked for at any
+time, and goes on to outer levels.  A result that depends on nothing outside leaves without history.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _numbers = itertools.count(1)
 
 
 class Status:
-    """Whether a level is open; what outlives the level refers to this and not to the level."""
+    """Whether a level is open; objects that outlive the level refer to this instead of it."""
 
     __slots__ = ("open",)
 
@@ -57,8 +57,8 @@ class Level:
     size = 0  # of the batch
 
     def __init__(self) -> None:
-        self.number = next(_numbers)  # grows: what is made inside has the same number or more
-        self.depth = 0  # as messages count it
+        self.number = next(_numbers)  # grows: what is made inside has this number or a larger one
+        self.depth = 0  # as error texts count it
         self.status = Status()
 
     def __enter__(self) -> Any:
@@ -83,7 +83,7 @@ class Level:
 
     @contextlib.contextmanager
     def hidden(self) -> Iterator[None]:
-        """A block that this level, and those inside of it, do not see."""
+        """Hide the block from this level and from those inside it."""
         state = local.state
         transforms, interceptors = state.transforms, state.interceptors
         state.transforms = transforms[: transforms.index(self)]
@@ -98,7 +98,7 @@ class Level:
     def call(
         self, label: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
     ) -> Any:
-        """Run a function that works on arrays itself, as the levels around this one want it."""
+        """Run a function that works on arrays, as the levels around this one require."""
         with self.hidden():
             transforms = local.state.transforms
             if transforms:
@@ -106,11 +106,11 @@ class Level:
             return function(*args, **kwargs)
 
     def head(self, tensor: Tensor) -> str:
-        """How the text of a tensor begins that belongs to this level, nothing for others."""
+        """Return how the text of a tensor of this level begins; nothing for other tensors."""
         return ""
 
     def apply_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`cls.apply` of a custom function."""
+        """Run `cls.apply` of a custom function."""
         if cls.setup_context is no_setup_context:
             raise RuntimeError(NO_CONTEXT)
         with self.hidden():
@@ -127,12 +127,12 @@ def _intercept(interceptors: tuple[Any, ...]) -> None:
 
 
 def open_vmaps() -> list[Any]:
-    """The open `vmap` levels, the outermost first."""
+    """Return the open `vmap` levels, the outermost first."""
     return [each for each in local.state.transforms if each.is_vmap]
 
 
 def each_tensor(result: Any) -> Iterator[Tensor]:
-    """The tensors that an operator has returned."""
+    """Yield the tensors that an operator has returned."""
     if isinstance(result, Tensor):
         yield result
     elif isinstance(result, tuple | list):
@@ -143,18 +143,18 @@ def each_tensor(result: Any) -> Iterator[Tensor]:
 
 
 class DifferentiatingLevel(Level):
-    """A level of `grad`, `vjp` or `jvp`: what it did not make may not be written in it."""
+    """A level of `grad`, `vjp` or `jvp`: tensors from outside may not be written in it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.originals: dict[int, tuple[Tensor, Tensor]] = {}  # by id: what entered, as what
+        self.originals: dict[int, tuple[Tensor, Tensor]] = {}  # by id: what entered, and as what
 
     def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
         if call.kind == "inplace":
             self.check_write(call)
         result = run()
         if call.op.view and not self.made(call.arguments[0]):
-            return result  # a view of a tensor from outside is one
+            return result  # a view of a tensor from outside counts as outside
         number = self.number
         if result.__class__ is Tensor:
             result.__dict__["_made_in"] = number
@@ -183,7 +183,7 @@ class DifferentiatingLevel(Level):
         return f"GradTrackingTensor(lvl={self.depth}" if self.made(tensor) else ""
 
     def made(self, tensor: Any) -> bool:
-        """Whether a tensor was made in this level, or has entered it."""
+        """Return whether a tensor was made in this level, or has entered it."""
         return not isinstance(tensor, Tensor) or tensor.__dict__.get("_made_in", 0) >= self.number
 
     def check_write(self, call: Call) -> None:
@@ -200,7 +200,7 @@ class DifferentiatingLevel(Level):
         return inside
 
     def leave(self, tensor: Any) -> Any:
-        """A result as the outside sees it."""
+        """Return a result as the outside sees it."""
         if not isinstance(tensor, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(tensor)}")
         known = self.originals.get(id(tensor))
@@ -210,14 +210,14 @@ class DifferentiatingLevel(Level):
 
 
 def unmarked(tensor: Any) -> Any:
-    """A tensor that leaves the outermost transform, without the mark of where it was made."""
+    """Return a tensor that leaves the outermost transform, without the mark of its level."""
     if not local.state.transforms and isinstance(tensor, Tensor):
         tensor.__dict__.pop("_made_in", None)
     return tensor
 
 
 def released(tensor: Tensor, mode: int) -> Tensor:
-    """A result in the given mode of the outside: without history if nobody outside needs it."""
+    """Return a result in the mode of the outside: without history if it is not needed there."""
     inner = innermost(tensor)
     if not requires_grad(inner) or inner._grad_fn is None:
         return tensor
@@ -227,7 +227,7 @@ def released(tensor: Tensor, mode: int) -> Tensor:
 
 
 def _carried(source: Tensor, copy: Tensor) -> Tensor:
-    """The copy with the tangent of its source."""
+    """Return the copy with the tangent of its source."""
     found = tangent(source)
     if found is not None:
         set_tangent(copy, found)
@@ -235,17 +235,17 @@ def _carried(source: Tensor, copy: Tensor) -> Tensor:
 
 
 def made_by_differentiation(tensor: Tensor) -> bool:
-    """Whether the innermost level differentiates and has made a tensor."""
+    """Return whether the innermost level differentiates and has made a tensor."""
     top = local.state.transforms[-1]
     return isinstance(top, DifferentiatingLevel) and top.made(tensor)
 
 
-# Functions that write and are seen as a whole.
+# Functions that write, seen as a whole.
 WRITES = frozenset(
     "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_".split()
 )
 
-# Overloads that PyTorch's message names; those it does not have are named without.
+# Overloads that PyTorch's message names; it names others without one.
 _OVERLOADS = {
     "Tensor": "add_ sub_ mul_ div_ eq_ ne_ lt_ le_ gt_ ge_ remainder_ fmod_ floor_divide_ "
     "bitwise_and_ bitwise_or_ bitwise_xor_".split(),
@@ -254,7 +254,7 @@ _OVERLOADS = {
 
 
 def written_name(op: Any) -> str:
-    """PyTorch's name of the in-place twin of an operator."""
+    """Return PyTorch's name of the in-place twin of an operator."""
     name: str = op.label.rstrip("_")
     for ending in ("_tensor", "_value", "_scalar"):
         name = name.removesuffix(ending)
@@ -262,7 +262,7 @@ def written_name(op: Any) -> str:
 
 
 def captured_error(name: str, overload: str | None = None) -> RuntimeError:
-    """The error of a write to a tensor that the function has not made itself."""
+    """Return the error of a write to a tensor that the function did not make itself."""
     if overload is None:
         overload = next((f".{kind}" for kind, names in _OVERLOADS.items() if name in names), "")
     return RuntimeError(
@@ -298,7 +298,7 @@ class Gateway(BuiltinNode):
 
 
 def depends_on_outside(tensor: Tensor) -> bool:
-    """Whether some leaf that no closed level has made can be reached from a tensor."""
+    """Return whether a tensor leads to a leaf that no closed level made."""
     first = gradient_edge(tensor)[0]
     seen: set[Any] = {first}
     waiting = [first]
@@ -310,7 +310,7 @@ def depends_on_outside(tensor: Tensor) -> bool:
             return True
         for following in node._edges:
             if following is not None and not isinstance(following, Node):
-                return True  # a leaf, in the place of its AccumulateGrad
+                return True  # a leaf instead of its AccumulateGrad
             if following not in seen:
                 seen.add(following)
                 waiting.append(following)
@@ -324,7 +324,7 @@ class GradLevel(DifferentiatingLevel):
 
     def __init__(self, vmaps: Sequence[Any] = ()) -> None:
         super().__init__()
-        self.vmaps = list(vmaps)  # whose batches are dimensions of what is differentiated
+        self.vmaps = list(vmaps)  # their batches are dimensions of what is differentiated
         self.gateways: list[Gateway] = []
         self.leaves: list[Tensor] = []
 
@@ -343,10 +343,10 @@ class GradLevel(DifferentiatingLevel):
         local.state.hooks_disabled = self.hooks_disabled
 
     def enter(self, tensor: Any, differentiable: bool) -> Any:
-        """A tensor as the function sees it; with respect to it there may be gradients.
+        """Return a tensor as the function sees it, with or without gradients by it.
 
-        One that is differentiated gets a place of its own in every batch that there is, or its
-        gradient would be the sum over the batch.
+        A differentiated tensor gets a place of its own in every batch; otherwise its gradient would
+        be the sum over the batch.
         """
         if not isinstance(tensor, Tensor):
             if differentiable:
@@ -370,7 +370,7 @@ class GradLevel(DifferentiatingLevel):
         return self.enters_as(tensor, rewrap(inside, levels))
 
     def enter_zeros(self, like: Tensor) -> Tensor:
-        """Zeros in the shape of a tensor, with respect to which there may be gradients."""
+        """Return zeros of a tensor's shape, by which the function can be differentiated."""
         inside = wrap(np.zeros(like._array.shape, like._array.dtype))
         self.gateways.append(Gateway(self, inside, False))
         set_history(inside, self.gateways[-1])

@@ -21,10 +21,18 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other tensors in the place of its parameters and buffers.
+    """Call a module with other tensors instead of its parameters and buffers.
 
-    Those that are not given are its own; `strict` refuses names that are missing or unknown.  With
-    `tie_weights` a tensor also stands where the module uses the same parameter again.
+    Args:
+        module: the module; it stays unchanged.
+        parameter_and_buffer_dicts: the tensors by name, in one dict or several; the module's own
+            are used for the other names.
+        args: the positional arguments, a tuple or a single one.
+        kwargs: the keyword arguments.
+        tie_weights: let a tensor also replace other uses of the same parameter.
+        strict: refuse names that are missing or unknown.
+
+    Returns: what the module returns.
 
     >>> import taper
     >>> layer = taper.nn.Linear(2, 1)
@@ -55,7 +63,14 @@ def functional_call(
 def stack_module_state(
     models: Sequence[Module],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of models of one kind, stacked: an ensemble for `vmap`.
+    """Return the parameters and the buffers of several models of one kind, stacked.
+
+    With `functional_call` and `vmap` they make an ensemble.
+
+    Args:
+        models: modules of the same class, all in the same mode (training or not).
+
+    Returns: two dicts by name; each tensor has the models as its first dimension.
 
     >>> import taper
     >>> models = [taper.nn.Linear(3, 2) for _ in range(4)]
@@ -80,7 +95,7 @@ def stack_module_state(
 
 
 def _stacked(tensors: list[Tensor], name: str) -> Tensor:
-    """A new leaf of tensors that all require a gradient, or all do not."""
+    """Return a new leaf of tensors, all or none of which require a gradient."""
     needed = tensors[0].requires_grad
     if any(each.requires_grad != needed for each in tensors):
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
@@ -89,7 +104,12 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let all batch norms of a module use the statistics of the batch only, in place.
+    """Make all batch norms of a module use only the statistics of the batch, in place.
+
+    Args:
+        root: the module.
+
+    Returns: the module itself.
 
     >>> import taper
     >>> net = taper.nn.Sequential(taper.nn.BatchNorm1d(3))

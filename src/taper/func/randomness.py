@@ -1,7 +1,7 @@
 """Random functions under `vmap`: one draw for all examples, one draw for each, or an error.
 
-"different" draws the numbers of the whole batch at once, so they are those that PyTorch draws;
-"same" draws once, and all examples share the numbers.
+"different" draws the numbers of the whole batch at once, as PyTorch does; "same" draws once, and
+all examples share the numbers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Run = Callable[..., Any]
 
 
 def sized(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`rand(2, 3)`, `randint(5, (2,))`, `normal(0.0, 1.0, (2,))`: a new tensor of some size."""
+    """Draw a tensor of some size: `rand(2, 3)`, `randint(5, (2,))`, `normal(0.0, 1.0, (2,))`."""
     _check_allowed(level)
     if level.randomness == "same":
         return run(*args, **kwargs)
@@ -83,14 +83,14 @@ def sized(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def normal(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`normal` with numbers has a size; with tensors it is an operator of the table."""
+    """Draw `normal`: numbers come with a size; with tensors it is an operator of the table."""
     if any(isinstance(each, Tensor) for each in (*args, *kwargs.values())):
         return None
     return sized(level, run, args, kwargs)
 
 
 def permutation(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`randperm`, which draws one permutation after the other."""
+    """Draw `randperm`: one permutation after the other."""
     _check_allowed(level)
     if level.randomness == "same":
         return run(*args, **kwargs)
@@ -98,7 +98,7 @@ def permutation(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def like(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`rand_like` and its kin."""
+    """Draw `rand_like` and its kin."""
     _check_allowed(level)
     source, *rest = args
     involved = is_batched(source, level)
@@ -111,7 +111,7 @@ def like(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def filled(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`normal_` and its kin, in place."""
+    """Draw `normal_` and its kin, in place."""
     _check_allowed(level)
     target, *rest = args
     involved = is_batched(target, level)
@@ -128,7 +128,7 @@ def filled(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def dropped(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`dropout` and its kin: (name, input, p, train, inplace)."""
+    """Draw `dropout` and its kin: (name, input, p, train, inplace)."""
     name, source, p, train, inplace, *rest = args
     involved = is_batched(source, level)
     if not train or p == 0:
@@ -153,7 +153,7 @@ def dropped(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Each example with the numbers of the first."""
+    """Return each example with the numbers of the first."""
     name, source, p, train, inplace, *rest = args
     state = get_rng_state()
     results = []
@@ -165,5 +165,5 @@ def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str
 
 
 def rrelu(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The slopes of `rrelu`, which PyTorch does not batch, or draw for each example."""
+    """Draw the slopes of `rrelu`, for which PyTorch neither batches nor draws for each example."""
     raise RuntimeError("vmap: we do not yet support aten::rrelu. Please file an issue")

@@ -17,10 +17,13 @@ class DimensionBindError(Exception):
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
-    """A tensor with its dimensions in another order, split or joined.
+    """Return a tensor with its dimensions in another order, split or joined.
 
-    Several tensors are stacked first.  `(a b)` is a dimension made of two, of which one length at
-    most may be left out; `...` stands for all dimensions that are not named; `1` has length 1.
+    Args:
+        tensor: a tensor, or several, which are stacked first.
+        pattern: the names of the dimensions before and after `->`.  `(a b)` is a dimension made of
+            two; `...` stands for all dimensions without a name; `1` has length 1.
+        axes_lengths: the lengths of dimensions by name; one of each group may be left out.
 
     >>> import taper
     >>> images = taper.ones(2, 6, 4)
@@ -84,7 +87,7 @@ def _sides(pattern: str, lengths: dict[str, Any]) -> tuple[list[list[str]], list
 
 
 def _groups(expression: str) -> tuple[list[list[str]], set[str]]:
-    """The dimensions of one side, each a list of the names it is made of; and all names.
+    """Return the dimensions of one side, each a list of the names it is made of, and all names.
 
     A dimension of length 1 is an empty list.
     """
@@ -140,7 +143,7 @@ def _tokens(expression: str) -> list[str]:
 
 
 def _checked_name(token: str, names: set[str]) -> str | None:
-    """A name of a dimension; None for one of length 1."""
+    """Return a name of a dimension; None for one of length 1."""
     if token in names:
         raise ValueError(f"Indexing expression contains duplicate dimension '{token}'")
     if token == "1":
@@ -171,7 +174,7 @@ def _problem(name: str) -> str:
 
 
 def _spelled_out(groups: list[list[str]], hidden: list[str]) -> list[list[str]]:
-    """The dimensions with those that the ellipsis stands for; alone it is that many dimensions."""
+    """Return the dimensions, with those that the ellipsis stands for spelled out."""
     found: list[list[str]] = []
     for group in groups:
         if group == [ELLIPSIS]:
@@ -184,7 +187,7 @@ def _spelled_out(groups: list[list[str]], hidden: list[str]) -> list[list[str]]:
 
 
 def _lengths(groups: list[list[str]], source: Tensor, given: dict[str, Any]) -> dict[str, int]:
-    """The length of every named dimension, at most one of each group found from the others."""
+    """Return the length of every named dimension; one of each group follows from the others."""
     lengths: dict[str, int] = {}
     labels: dict[str, str] = {}
     for group, whole in zip(groups, source.shape, strict=True):

@@ -1,6 +1,6 @@
 """Rules for operators whose batch is computed by other operators: products, sums, norms, indices.
 
-Each function gets the level and the arguments of the operator, and returns the batched result or
+Each function gets the level and the arguments of the operator, and returns the batched result, or
 None to decline.
 """
 
@@ -40,32 +40,32 @@ def _flat(self: Any) -> Tensor:
 
 
 def sum_all(level: Any, self: Any, dtype: Any) -> Any:
-    """The sum of each example."""
+    """Return the sum of each example."""
     return _as(level, sum_dim(_flat(self), (1,), False, dtype))
 
 
 def mean_all(level: Any, self: Any, dtype: Any) -> Any:
-    """The mean of each example."""
+    """Return the mean of each example."""
     return _as(level, mean_dim(_flat(self), (1,), False, dtype))
 
 
 def prod_all(level: Any, self: Any, dtype: Any) -> Any:
-    """The product of each example."""
+    """Return the product of each example."""
     return _as(level, prod_dim(_flat(self), 1, False, dtype))
 
 
 def max_all(level: Any, self: Any) -> Any:
-    """The largest element of each example."""
+    """Return the largest element of each example."""
     return _as(level, _flat(self).amax(1)) if self._array.size else None
 
 
 def min_all(level: Any, self: Any) -> Any:
-    """The smallest element of each example."""
+    """Return the smallest element of each example."""
     return _as(level, _flat(self).amin(1)) if self._array.size else None
 
 
 def squeeze(level: Any, self: Any) -> Any:
-    """No dimension of length one but the batch's."""
+    """Remove all dimensions of length one but the batch's."""
     dims = [nr + 1 for nr, length in enumerate(self._array.shape) if length == 1]
     return _as(
         level, self._whole.squeeze(tuple(dims)) if dims else self._whole.view_as(self._whole)
@@ -73,12 +73,12 @@ def squeeze(level: Any, self: Any) -> Any:
 
 
 def squeeze_dim(level: Any, self: Any, dim: Any) -> Any:
-    """A 0-d example has nothing to squeeze."""
+    """Leave a 0-d example alone: it has nothing to squeeze."""
     return None if self._array.ndim else _as(level, self._whole.view_as(self._whole))
 
 
 def transposed(level: Any, self: Any) -> Any:
-    """`t`: of one dimension or none the tensor itself."""
+    """Transpose for `t`; an example of one dimension or none stays unchanged."""
     whole = self._whole
     flat = self._array.ndim < 2
     return _as(level, whole.view_as(whole) if flat else whole.transpose(1, 2))
@@ -88,21 +88,21 @@ def transposed(level: Any, self: Any) -> Any:
 
 
 def mm(level: Any, self: Any, mat2: Any) -> Any:
-    """Products of matrices, or of stacks of them."""
+    """Multiply matrices, or stacks of them."""
     if self._array.ndim == mat2._array.ndim == 3:
         return _as(level, matmul(*aligned(level, (self, mat2), 3)))
     return _as(level, matmul(_of(level, self), _of(level, mat2)))
 
 
 def mv(level: Any, self: Any, vec: Any) -> Any:
-    """Matrix times vector."""
+    """Multiply matrix and vector."""
     if not is_batched(vec, level):
         return _as(level, matmul(self._whole, vec))
     return _as(level, matmul(_of(level, self), vec._whole.unsqueeze(-1)).squeeze(-1))
 
 
 def dot(level: Any, self: Any, tensor: Any) -> Any:
-    """Scalar products."""
+    """Return scalar products."""
     one, other = _of(level, self), _of(level, tensor)
     if not is_batched(tensor, level):
         return _as(level, matmul(one, other))
@@ -112,7 +112,7 @@ def dot(level: Any, self: Any, tensor: Any) -> Any:
 
 
 def _added(level: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """beta * self + alpha * product; with beta 0 NaN in `self` does not count."""
+    """Return beta * self + alpha * product; with beta 0, NaN in `self` does not count."""
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -121,14 +121,14 @@ def _added(level: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 def addmm(level: Any, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    """A sum of a matrix and a product."""
+    """Return the sum of a matrix and a product."""
     shared = _plain(level, mat1, mat2)
     product = matmul(mat1, mat2) if shared else mm(level, mat1, mat2)
     return _finish_sum(level, self, product, beta, alpha)
 
 
 def addmv(level: Any, self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
-    """A sum of a vector and a product."""
+    """Return the sum of a vector and a product."""
     shared = _plain(level, mat, vec)
     product = matmul(mat, vec) if shared else mv(level, mat, vec)
     return _finish_sum(level, self, product, beta, alpha)
@@ -150,7 +150,7 @@ def _finish_sum(level: Any, self: Any, product: Any, beta: Any, alpha: Any) -> A
 
 
 def layer_norm(level: Any, input: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Normalised over the last dimensions; parameters of each example come afterwards."""
+    """Normalise over the last dimensions, then apply the parameters of each example."""
     if _plain(level, weight, bias):
         return wrapped(level, native_layer_norm(input._whole, shape, weight, bias, eps))
     result, mean, deviation = native_layer_norm(_of(level, input), shape, None, None, eps)
@@ -176,7 +176,7 @@ def group_norm(
     group: int,
     eps: float,
 ) -> Any:
-    """The batch joins the samples; parameters of each example come afterwards."""
+    """Let the batch join the samples; parameters of each example come afterwards."""
     whole = whole_of(level, input)
     joined = whole.reshape(level.size * count, *whole._array.shape[2:])
     own = _plain(level, weight, bias)
@@ -211,7 +211,7 @@ def batch_norm(
     training: bool,
     eps: float,
 ) -> Any:
-    """The batch joins the channels, each of which has statistics of its own."""
+    """Let the batch join the channels, each of which has its own statistics."""
     whole = whole_of(level, input)
     shape = whole._array.shape
     channels = level.size * shape[2]
@@ -236,7 +236,7 @@ def batch_norm(
 
 
 def of_images(name: str, spatial: int | None = None) -> Any:
-    """Pooling: the batch is the dimension of samples, or joins it."""
+    """Pool: the batch is the dimension of samples, or joins it."""
 
     def rule(level: Any, self: Any, *rest: Any) -> Any:
         function = registry[name].function
@@ -256,7 +256,7 @@ def of_images(name: str, spatial: int | None = None) -> Any:
 
 
 def convolution(level: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
-    """Samples of all examples together, or, with weights of their own, a group for each example."""
+    """Convolve all samples together or, with weights for each example, as groups."""
     function = registry["convolution"].function
     *settings, groups = rest
     if _plain(level, weight, bias):
@@ -271,7 +271,7 @@ def convolution(level: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> A
 
 
 def of_matrices(name: str) -> Any:
-    """A function of one matrix that takes stacks of them."""
+    """Return a function of one matrix that takes stacks of them."""
 
     def rule(level: Any, self: Any, *rest: Any) -> Any:
         found = registry[name].function(self._whole, *rest)
@@ -304,7 +304,7 @@ _POOLS = {
 
 
 def reduced_loss(name: str, position: int) -> Any:
-    """A loss with `reduction`: element by element, then reduced within the example."""
+    """Return the rule of a loss: element by element, then reduced within the example."""
 
     def rule(level: Any, *arguments: Any) -> Any:
         reduction = arguments[position]
@@ -320,7 +320,7 @@ def reduced_loss(name: str, position: int) -> Any:
 
 
 def _reduced(losses: Any, reduction: int) -> Tensor:
-    """Losses of all elements, reduced within each example: not at all, to the mean or the sum."""
+    """Reduce losses within each example: not at all, to the mean, or to the sum."""
     if reduction == 0:
         whole: Tensor = losses
         return whole
@@ -330,7 +330,7 @@ def _reduced(losses: Any, reduction: int) -> Tensor:
 
 
 def nll_loss(level: Any, self: Any, target: Any, weight: Any, reduction: int, ignored: int) -> Any:
-    """Losses of all samples of all examples, weighted within the example."""
+    """Return the losses of all samples of all examples, weighted within the example."""
     if is_batched(weight, level):
         return None
     scores, classes = whole_of(level, self), whole_of(level, target)
@@ -352,7 +352,7 @@ def nll_loss(level: Any, self: Any, target: Any, weight: Any, reduction: int, ig
 
 
 def masked_fill_tensor(level: Any, self: Any, mask: Any, value: Any) -> Any:
-    """With a number for each example it is a choice."""
+    """Select where the mask holds, with a value for each example."""
     if not is_batched(value, level):
         given = aligned(level, (self, mask))
         if not is_batched(self, level):
@@ -368,7 +368,7 @@ def _common_shape(*tensors: Any) -> tuple[int, ...]:
 
 
 def masked_fill(level: Any, self: Any, mask: Any, value: Any) -> Any:
-    """A tensor that all examples share, with a mask for each."""
+    """Fill a tensor that all examples share, with a mask for each."""
     if is_batched(self, level):
         return None
     mask = aligned(level, (self, mask))[1]
@@ -377,7 +377,7 @@ def masked_fill(level: Any, self: Any, mask: Any, value: Any) -> Any:
 
 
 def fill_tensor(level: Any, self: Any, value: Any) -> Any:
-    """A number of each example everywhere in it."""
+    """Fill each example with its own number."""
     if not is_batched(value, level):
         return _as(level, fill(self._whole, value))
     shape = self._array.shape
@@ -389,7 +389,7 @@ def fill_tensor(level: Any, self: Any, value: Any) -> Any:
 
 
 def index(level: Any, self: Any, indices: Any) -> Any:
-    """`x[i, j]`: the batch as an index of its own where the indices are batched."""
+    """Index with the batch as an index of its own where the indices are batched: `x[i, j]`."""
     _refuse_masks(level, indices)
     if not any(is_batched(each, level) for each in indices):
         places = [nr for nr, each in enumerate(indices) if each is not None]
@@ -418,14 +418,14 @@ def _refuse_masks(level: Any, indices: Any) -> None:
 
 
 def index_put(level: Any, self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
-    """Checks only: the examples are written one after the other."""
+    """Check only: the examples are written one after the other."""
     _refuse_masks(level, indices)
 
 
 def embedding(
     level: Any, weight: Any, indices: Any, padding_idx: int, scale: bool, sparse: bool
 ) -> Any:
-    """Rows of a table that all examples share."""
+    """Return rows of a table that all examples share."""
     if is_batched(weight, level):
         return None
     function = registry["embedding"].function
@@ -433,7 +433,7 @@ def embedding(
 
 
 def masked_select(level: Any, self: Any, mask: Any) -> Any:
-    """Only with a mask that all examples share."""
+    """Select by a mask that all examples share; other masks are refused."""
     if is_batched(mask, level):
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -444,7 +444,7 @@ def masked_select(level: Any, self: Any, mask: Any) -> Any:
 
 
 def dynamic(name: str) -> Any:
-    """A function whose result has another shape for each example."""
+    """Return the rule of a function whose result has another shape for each example."""
 
     def rule(level: Any, *arguments: Any) -> NoReturn:
         raise RuntimeError(

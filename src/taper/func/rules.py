@@ -1,7 +1,7 @@
 """Rules for operators that take whole batches themselves, with other arguments; and their tools.
 
 A rule of ARGUMENTS turns the arguments of a call on examples into those of a call of the same
-operator on whole batches; it serves the in-place twin, too.  It may decline (None).
+operator on whole batches; it serves the in-place twin, too.  A rule may decline (None).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ARGUMENTS: dict[str, Transform] = {}
 
 
 def whole_arguments(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | None:
-    """The arguments of the same operator on whole batches; None if there is no rule."""
+    """Return the arguments of the same operator on whole batches; None if there is no rule."""
     transform = ARGUMENTS.get(op.name)
     if transform is None:
         return elementwise(level, op, arguments) if op.tangent == POINTWISE else None
@@ -31,7 +31,7 @@ def whole_arguments(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] |
 
 
 def wrapped(level: Any, result: Any) -> Any:
-    """What an operator returned for the batch, as examples."""
+    """Return what an operator returned for the batch, as examples."""
     if isinstance(result, Tensor):
         return batched(result, level)
     if isinstance(result, tuple | list):
@@ -44,7 +44,7 @@ def wrapped(level: Any, result: Any) -> Any:
 
 
 def examples(level: Any, value: Any) -> list[Any]:
-    """A value for each example; containers may hold batched tensors."""
+    """Return a value for each example; containers may hold batched tensors."""
     if is_batched(value, level):
         return list(value._whole.unbind(0))
     if value.__class__ is tuple or value.__class__ is list:
@@ -64,7 +64,7 @@ def one_by_one(level: Any, run: Callable[[Any], Any], arguments: Sequence[Any]) 
 
 
 def joined(level: Any, results: list[Any]) -> Any:
-    """The results for all examples as one result of examples."""
+    """Return the results for all examples as one result of examples."""
     first = results[0]
     if isinstance(first, Tensor):
         return batched(stack(results), level)
@@ -74,7 +74,7 @@ def joined(level: Any, results: list[Any]) -> Any:
 
 
 def _of_nothing(level: Any, run: Callable[[Any], Any], arguments: Sequence[Any]) -> Any:
-    """The result of an empty batch: that of some example, none times."""
+    """Return the result of an empty batch: that of a made-up example, taken zero times."""
 
     def stand_in(value: Any) -> Any:
         if is_batched(value, level):
@@ -97,7 +97,7 @@ def _of_nothing(level: Any, run: Callable[[Any], Any], arguments: Sequence[Any])
 
 
 def whole_of(level: Any, value: Any) -> Any:
-    """The tensor of all examples, also of a tensor that they share; anything else as it is."""
+    """Return the tensor of all examples, even of a tensor that they share; else the value."""
     if is_batched(value, level):
         return value._whole
     if isinstance(value, Tensor):
@@ -108,14 +108,14 @@ def whole_of(level: Any, value: Any) -> Any:
 
 
 def padded(whole: Tensor, missing: int) -> Tensor:
-    """A whole batch with ones between the batch dimension and the others."""
+    """Return a whole batch with ones between the batch dimension and the others."""
     for _ in range(missing):
         whole = whole.unsqueeze(1)
     return whole
 
 
 def aligned(level: Any, tensors: Iterable[Any], ndim: int | None = None) -> list[Any]:
-    """Tensors that broadcast as their examples do."""
+    """Return tensors that broadcast as their examples do."""
     given = list(tensors)
     if ndim is None:
         ndim = max(each._array.ndim for each in given if isinstance(each, Tensor))
@@ -126,7 +126,7 @@ def aligned(level: Any, tensors: Iterable[Any], ndim: int | None = None) -> list
 
 
 def shifted(dim: Any, ndim: int) -> Any:
-    """Dimensions of an example as dimensions of the batch."""
+    """Return dimensions of an example as dimensions of the batch."""
     if isinstance(dim, tuple | list):
         return type(dim)([wrap_dim(each, ndim) + 1 for each in dim])
     return wrap_dim(dim, ndim) + 1
@@ -136,7 +136,7 @@ def shifted(dim: Any, ndim: int) -> Any:
 
 
 def elementwise(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
-    """Tensors that broadcast with each other; what a backward kernel gets has one shape."""
+    """Return tensors that broadcast; those of a backward kernel all get one shape."""
     if op.name.endswith("_backward"):
         return [whole_of(level, each) for each in arguments]
     given = aligned(level, arguments)
@@ -148,7 +148,7 @@ def elementwise(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
         after = [each for each, kind in zip(given, kinds, strict=True) if kind]
         wanted = _common_dtype(before)
         if _common_dtype(after) is not wanted:
-            # The batch of a 0-d tensor has a dimension, and then a say in the dtype.
+            # The batch of a 0-d tensor has a dimension, and then takes part in promotion.
             return [
                 each.to(wanted)
                 if is_batched(old, level) and kind and each.dtype is not dtypes.bool_
@@ -173,13 +173,13 @@ log_sigmoid_backward
 
 
 def _copied(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
-    """`copy`, whose result has the shape of the first tensor."""
+    """Handle `copy`, whose result has the shape of the first tensor."""
     target, source, *rest = arguments
     return [whole_of(level, target), *aligned(level, (source,), target._array.ndim), *rest]
 
 
 def _as_it_is(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
-    """The last dimensions matter only: the same call on whole batches."""
+    """Make the same call on whole batches: only the last dimensions matter."""
     return [each._whole if is_batched(each, level) else each for each in arguments]
 
 
@@ -189,7 +189,7 @@ def _with_matrices(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | 
 
 # --- along dimensions ------------------------------------------------------------------------
 
-# Operators for which no dimension means all of them.
+# Operators for which an absent dimension means all of them.
 _ALL_DIMS = frozenset(
     "sum_dim mean_dim nansum_dim amax_dim amin_dim var_dim std_dim var_mean_dim std_mean_dim "
     "norm_dim linalg_vector_norm all_dim any_dim count_nonzero_dim logsumexp_dim".split()
@@ -199,7 +199,7 @@ _NO_DIM = frozenset({"all_dim", "any_dim"})  # an empty tuple reduces nothing
 
 
 def along(*names: str, extra: int = 0, sizes: str = "") -> Transform:
-    """A rule that moves the dimensions `names` behind that of the batch.
+    """Return a rule that moves the dimensions `names` behind that of the batch.
 
     They count in a tensor with `extra` dimensions more than the first, or in one of shape `sizes`.
     """
@@ -247,7 +247,7 @@ _SIZED = "select_backward slice_backward unfold_backward gather_backward"
 
 
 def _of_one_index(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | None:
-    """`index_select` and its kin: an index that all examples share, along one dimension."""
+    """Handle `index_select` and its kin: all examples share an index along one dimension."""
     position = [param.name for param in op.params].index("index")
     if is_batched(arguments[position], level) or not arguments[0]._array.ndim:
         return None
@@ -260,7 +260,7 @@ def _of_one_index(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | N
 
 
 def _with_size(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
-    """`view` and its kin; a length of -1 is found in the example, the batch may be empty."""
+    """Handle `view` and its kin; the example decides a length of -1, as a batch may be empty."""
     source, size = arguments
     size = tuple(size)
     if -1 in size:
@@ -284,7 +284,7 @@ def _permuted(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
 
 
 def _strided(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
-    """Strides within an example; its offset counts from its own first element."""
+    """Handle strides within an example; its offset counts from its own first element."""
     source, size, stride, offset = arguments
     whole = source._whole
     start = whole.storage_offset() + (offset or 0)
@@ -348,7 +348,7 @@ def _register() -> None:
         cat=_together(0),
         stack=_together(1),
     )
-    # The operators behind views in place, which tangents go through.
+    # The operators behind in-place views, which tangents go through.
     for name in ("transpose", "unsqueeze", "squeeze_dim", "squeeze_dims", "as_strided"):
         ARGUMENTS[f"{name}_"] = ARGUMENTS[name]
 

@@ -56,7 +56,7 @@ class VmapLevel(Level):
         self.randomness = randomness
 
     def touches(self, arguments: Any) -> bool:
-        """Whether some argument, or an element of one, is batched by this level."""
+        """Return whether some argument, or an element of one, is batched by this level."""
         for each in arguments:
             kind = each.__class__
             if is_batched(each, self):
@@ -82,11 +82,11 @@ class VmapLevel(Level):
             state.transforms = transforms
 
     def may_share_tangents(self, state: Any) -> bool:
-        """Whether tensors that the examples share may have a tangent for each."""
+        """Return whether tensors that the examples share may have a tangent for each of them."""
         return bool(state.mode & DUAL) and self in state.dual_vmaps
 
     def with_tangent(self, value: Any) -> Any:
-        """A tensor that the examples share but not its tangent: as one for each of them."""
+        """Return a tensor that the examples share, but not its tangent, as one for each of them."""
         kind = value.__class__
         if kind is tuple or kind is list:
             return kind([self.with_tangent(each) for each in value])
@@ -96,7 +96,7 @@ class VmapLevel(Level):
         return value if found is None or self not in levels_of(found) else self.spread(value, found)
 
     def spread(self, value: Tensor, found: Tensor) -> Tensor:
-        """A tensor with a place for each example, and with its tangent."""
+        """Return a tensor with a place for each example, and with its tangent."""
         levels = levels_of(value)
         place = len(levels)
         whole = _spread_at(innermost(value), place, self.size)
@@ -130,20 +130,20 @@ class VmapLevel(Level):
         return f"BatchedTensor(lvl={self.depth}, bdim=0" if self in levels_of(tensor) else ""
 
     def enter(self, tensor: Any, dim: int | None) -> Any:
-        """An input as the function sees it."""
+        """Return an input as the function sees it."""
         if dim is None:
             return tensor
         return batched(tensor if dim == 0 else tensor.movedim(dim, 0), self)
 
     def leave(self, tensor: Any, dim: int) -> Tensor:
-        """An output with the batch at `dim`; one that depends on no example is expanded."""
+        """Return an output with the batch at `dim`; one that no example influences is expanded."""
         whole = tensor._whole if is_batched(tensor, self) else spread(tensor, self.size)
         dim = int(wrap_dim(dim, whole.dim()))
         return whole if dim == 0 else whole.movedim(0, dim)
 
 
 def _spread_at(tensor: Tensor, dim: int, size: int) -> Tensor:
-    """A tensor with one dimension more and memory for it, without tangent."""
+    """Return a tensor with one more dimension and memory for it, without tangent."""
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL
@@ -157,7 +157,7 @@ def _spread_at(tensor: Tensor, dim: int, size: int) -> Tensor:
 
 @outside_of_level
 def _lifted_to(found: Tensor, level: VmapLevel, dim: int) -> Tensor:
-    """A tangent with the batch of a level as dimension `dim`."""
+    """Return a tangent with the batch of a level as dimension `dim`."""
     whole = lifted(found, [level])
     return whole.movedim(0, dim).contiguous() if dim else whole.contiguous()
 
@@ -173,17 +173,21 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[_P, _R]:
-    """The function that computes `func` for all examples of a batch.
+    """Return the function that computes `func` for all examples of a batch.
 
-    in_dims     the batch dimension of each input: a number, or a tree like the arguments; None
-                means that all examples share it
-    out_dims    the batch dimension of each output, likewise
-    randomness  "error", or whether random functions draw "different" numbers for each example or
-                the "same"
-    chunk_size  how many examples are computed at once, all by default
+    Operators run once for the whole batch where there is a rule for them, else example by example;
+    both give the same results.
 
-    Operators on batched tensors run once for the whole batch where there is a rule for them, else
-    example by example; both give the same results.
+    Args:
+        func: a function of trees of tensors, written for one example.
+        in_dims: the batch dimension of each input: a number, or a tree like the arguments; None
+            means that all examples share the input.
+        out_dims: the batch dimension of each output, likewise.
+        randomness: what random functions do: raise ("error"), draw "different" numbers for each
+            example, or the "same" for all.
+        chunk_size: how many examples are computed at once; all by default.
+
+    Returns: a function of the same arguments with one dimension more.
 
     >>> import taper
     >>> taper.vmap(taper.dot)(taper.ones(2, 3), taper.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
@@ -224,7 +228,7 @@ def _name_of(func: Any) -> str:
 def _read_inputs(
     func: Any, in_dims: Any, args: tuple[Any, ...]
 ) -> tuple[list[Any], list[Any], TreeSpec, int]:
-    """The leaves of the arguments, their batch dimensions, and the size of the batch."""
+    """Return the leaves of the arguments, their batch dimensions, and the size of the batch."""
     name = _name_of(func)
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):

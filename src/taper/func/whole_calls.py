@@ -1,7 +1,7 @@
 """Functions that make, read or draw arrays themselves, under `vmap`: they are seen as one call.
 
-Each rule gets the level, the function as the levels around this one see it, and its arguments; it
-returns None to let the function run on the batched tensors as they are.
+Each rule gets the level, the function as the levels around this one see it, and its arguments.  A
+rule returns None to let the function run on the batched tensors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def call_batched(
 ) -> Any:
     """Run such a function in `level`; `involved` says whether an argument is batched by it.
 
-    None means that it may run on the batched tensors as they are.
+    None means that the function may run on the batched tensors.
     """
     rule = RANDOM.get(label)
     if rule is None:
@@ -33,7 +33,7 @@ def call_batched(
 
 
 def one_by_one(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function for each example."""
+    """Run the function for each example."""
     leaves, spec = tree_flatten((args, kwargs))
     columns = [
         each._whole.unbind(0) if is_batched(each, level) else (each,) * level.size
@@ -60,7 +60,7 @@ def _of_nothing(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def made_like(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`zeros_like`, `new_zeros` and their kin: memory of its own for each example."""
+    """Make memory of its own for each example: `zeros_like`, `new_zeros` and their kin."""
     source, *rest = args
     if not is_batched(source, level):
         return None
@@ -69,12 +69,12 @@ def made_like(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def detached(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`detach`, of the whole batch."""
+    """Detach the whole batch."""
     return batched(run(args[0]._whole), level)
 
 
 def repeated(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`repeat_interleave`: with numbers of its own for each example, one after the other."""
+    """Repeat one example after the other if each has its own numbers: `repeat_interleave`."""
     repeats = kwargs.get("repeats", args[1] if len(args) > 1 else args[0])
     if is_batched(repeats, level):
         return one_by_one(level, run, args, kwargs)
@@ -82,7 +82,7 @@ def repeated(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def batch_norm(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Running statistics that all examples share cannot follow each of them."""
+    """Refuse running statistics that all examples share: they cannot follow each of them."""
     source, mean, variance, weight, bias, training, *rest = args
     running = [each for each in (mean, variance) if each is not None]
     if not training or not running:
@@ -104,13 +104,13 @@ def batch_norm(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def on_wholes(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """A check that is the same for a stack of examples."""
+    """Run a check that is the same for a stack of examples."""
     run(*(each._whole if is_batched(each, level) else each for each in args), **kwargs)
     return True
 
 
 def refusing(text: str) -> Any:
-    """A function that has no meaning for examples."""
+    """Return the rule of a function that has no meaning for examples."""
 
     def rule(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
         raise RuntimeError(text)
@@ -139,7 +139,7 @@ RULES: dict[str, Any] = {
     ),
 }
 
-# These have a say also where no argument is batched.
+# These take part even if no argument is batched.
 RANDOM: dict[str, Any] = {
     **dict.fromkeys(_FILLS.split(), randomness.filled),
     **dict.fromkeys(("rand_like", "randn_like", "randint_like"), randomness.like),

@@ -1,6 +1,6 @@
 """`taper.multiprocessing`: Python's multiprocessing, with tensors that travel by their memory.
 
-Everything of `multiprocessing` is here; new are `spawn` and `start_processes`, which start several
+Everything of `multiprocessing` is here, and also `spawn` and `start_processes`, which start several
 processes and raise what went wrong in one of them.
 """
 
@@ -34,7 +34,7 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names of the ways in which PyTorch shares memory.
+    """Return the names of the ways in which PyTorch shares memory.
 
     >>> import taper
     >>> sorted(taper.multiprocessing.get_all_sharing_strategies())
@@ -44,7 +44,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """The name of the way that was chosen; memory is shared by descriptor in any case.
+    """Return the name of the chosen way; memory is shared by descriptor in any case.
 
     >>> import taper
     >>> taper.multiprocessing.get_sharing_strategy()
@@ -57,6 +57,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Choose a way of sharing memory.
 
     Differs: memory is shared by descriptor whatever is chosen; no names are left behind.
+
+    Args:
+        new_strategy: "file_descriptor" or "file_system".
 
     >>> import taper
     >>> taper.multiprocessing.set_sharing_strategy("file_descriptor")
@@ -75,7 +78,7 @@ def init_reductions() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(multiprocessing, name)  # what its contexts provide
+    return getattr(multiprocessing, name)  # names that its contexts provide
 
 
 init_reductions()

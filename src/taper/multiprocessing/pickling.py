@@ -1,7 +1,7 @@
 """How tensors travel between processes: through multiprocessing's pipes and queues by descriptor.
 
-`register` teaches multiprocessing's pickler; the memory is shared by both sides from then on.
-Knows pickling and shared memory; must not know data loaders.
+`register` teaches multiprocessing's pickler; from then on both sides share the memory.  Knows
+pickling and shared memory; must not know data loaders.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def register(*classes: type) -> None:
 
 
 def sendable(tensor: Tensor) -> Tensor:
-    """The tensor, or one of its values if they are only computed; refused if it has a history."""
+    """Return the tensor, or its computed values if it is a conjugate; refuse one with history."""
     if not tensor.is_leaf and requires_grad(tensor):
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd "
@@ -48,9 +48,10 @@ def sendable(tensor: Tensor) -> Tensor:
 
 
 def reduce_shared(tensor: Tensor) -> tuple[Any, ...]:
-    """How multiprocessing takes a tensor apart: descriptor, offset, shape, strides.
+    """Take a tensor apart for multiprocessing: descriptor, offset, shape, strides.
 
     A tensor that is not shared yet is moved into shared memory first, as `share_memory_` does.
+
     Differs: a view takes a copy of its storage along; only its base is moved.
     """
     tensor = sendable(tensor)
@@ -78,10 +79,10 @@ def reduce_shared(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def _handed_over(segment: Any) -> tuple[Any, int]:
-    """What the other process gets the descriptor by, and the size of the segment."""
+    """Return the handle of the descriptor for the other process, and the segment's size."""
     popen = context.get_spawning_popen()
     if popen is not None:
-        # A process that is being started takes the descriptor a little later: it must stay open.
+        # A process that is being started takes the descriptor a little later, so it must stay open.
         popen.__dict__.setdefault("taper_segments", []).append(segment)
     return reduction.DupFd(segment.descriptor), segment.nbytes
 

@@ -22,7 +22,7 @@ ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
 
 class ProcessException(Exception):  # noqa: N818 - as PyTorch
-    """A process that failed; `error_index` is its number and `error_pid` its process id."""
+    """A process failed; `error_index` is its number and `error_pid` its process id."""
 
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
         super().__init__(msg)
@@ -67,7 +67,7 @@ class ProcessExitedException(ProcessException):
 
 
 def _wrap(fn: Callable[..., Any], i: int, args: tuple[Any, ...], error_file: str) -> None:
-    """Run the function in the new process; what it raises is written to a file."""
+    """Run the function in the new process; write an exception to a file."""
     try:
         fn(i, *args)
     except KeyboardInterrupt:
@@ -93,13 +93,18 @@ class ProcessContext:
         self.sentinels = {process.sentinel: nr for nr, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """The process ids."""
+        """Return the process ids."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until one ends; True when all have ended well.
+        """Wait until a process ends; return True when all have ended well.
 
         If one fails, the others are ended and its exception is raised here.
+
+        Args:
+            timeout: how many seconds to wait at most.
+            grace_period: how many seconds the others get to end by themselves, and again after
+                SIGTERM; without it they get SIGTERM at once, and 30 seconds.
         """
         if not self.sentinels:
             return True
@@ -171,9 +176,15 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` new processes, i from 0 on, and wait for them.
+    """Run `fn(i, *args)` in `nprocs` new processes, i from 0 on.
 
-    Without `join` they are returned instead, to be joined later.
+    Args:
+        fn: the function, which the processes must be able to import.
+        args: its further arguments.
+        nprocs: the number of processes.
+        join: wait for them; otherwise return them, to be joined later.
+        daemon: end the processes when this one ends.
+        start_method: "spawn", "fork" or "forkserver".
 
     >>> import taper
     >>> x = taper.ones(2).share_memory_()
@@ -213,7 +224,9 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """`start_processes` with new interpreters, the way that works on every system.
+    """Run `fn(i, *args)` in `nprocs` new interpreters, the way that works on every system.
+
+    The arguments are those of `start_processes`.
 
     >>> import taper
     >>> x = taper.zeros(2).share_memory_()

@@ -1,6 +1,6 @@
 """`taper.onnx`: models as ONNX files, for ONNX Runtime and others to run.
 
-`export` watches a forward pass (`tracing`), finds out by more runs which numbers depend on sizes
+`export` watches a forward pass (`tracing`), finds out by further runs which numbers depend on sizes
 (`dynamic`, `sizes`), maps each operator to ONNX nodes (`emitting`, `mapping`) and writes the file
 (`model_file`).  It needs no other package.
 """

@@ -14,7 +14,7 @@ from taper.onnx.errors import OnnxExporterError
 from taper.onnx.tracing import ConstantsNeededError, Trace
 from taper.tensor import Tensor, wrap
 
-_CHANGES = (0, 1, 3)  # two runs show how a number depends on a size, the third that it is so
+_CHANGES = (0, 1, 3)  # two runs show how a number depends on a size, the third confirms it
 
 
 class DynamicSizes:
@@ -26,7 +26,7 @@ class DynamicSizes:
         by_name = dict(inputs)
         for key, given in axes.items():
             if key not in by_name:
-                continue  # of an output: it follows from the graph
+                continue  # the axis of an output follows from the graph
             tensor = by_name[key]
             named = given if isinstance(given, Mapping) else _numbered(key, given)
             checked = {}
@@ -39,7 +39,7 @@ class DynamicSizes:
             self._names[id(tensor)] = checked
 
     def sizes(self) -> dict[str, int]:
-        """The size that each name has in the example inputs."""
+        """Return the size that each name has in the example inputs."""
         found: dict[str, int] = {}
         for _, tensor in self._inputs:
             for axis, name in self._names.get(id(tensor), {}).items():
@@ -53,7 +53,7 @@ class DynamicSizes:
     def runs(
         self, run: Callable[[Callable[[Any], Any], int], Trace]
     ) -> tuple[list[Trace], dict[str, tuple[int, ...]]]:
-        """The traces of the model with other sizes, and the values of each named size in them."""
+        """Return traces of the model with other sizes, and each named size's values in them."""
         first = self.sizes()
         failures = []
         for sizes in _changed(first):
@@ -72,7 +72,7 @@ class DynamicSizes:
         ) from failures[-1]
 
     def _inputs_for(self, sizes: dict[str, tuple[int, ...]], run: int) -> Callable[[Any], Any]:
-        """What makes the arguments of a run from the example."""
+        """Return a function that makes the arguments of a run from the example."""
 
         def changed(argument: Any) -> Any:
             if not isinstance(argument, Tensor):
@@ -81,7 +81,7 @@ class DynamicSizes:
             for axis, name in self._names.get(id(argument), {}).items():
                 places = np.arange(sizes[name][run]) % max(array.shape[axis], 1)
                 array = np.take(array, places, axis)
-            if run:  # other values, of the same kind: what Python computes from them is seen
+            if run:  # other values of the same kind, to see what Python computes from them
                 array = np.roll(array, run)
             return wrap(np.array(array, copy=True))
 
@@ -89,17 +89,17 @@ class DynamicSizes:
 
 
 def _changed(first: dict[str, int]) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Sizes for the runs: larger ones, then smaller ones too, where the model has limits.
+    """Yield sizes for the runs: larger ones, then smaller ones too, where the model has limits.
 
-    Each name has its own, since equal ones would look like one size.  A size of one is made
-    larger, because programs treat one in a special way.
+    Each name has its own size, since equal ones would look like one.  A size of one is made larger,
+    because programs treat one in a special way.
     """
     signs = itertools.product((1, -1), repeat=len(first)) if len(first) < 5 else [(1,) * len(first)]
     for sign in signs:
         found = {}
         for nr, (name, size) in enumerate(first.items()):
             apart = [each and each * (nr + 1) + nr for each in _CHANGES]
-            # Not the limit itself: there `x[:limit]` would be `x`, and no slice to be seen.
+            # Not the limit itself: there `x[:limit]` is `x`, and no slice is seen.
             start = size + (size == 1) if sign[nr] > 0 else size - 1
             found[name] = tuple(start + sign[nr] * each for each in apart)
         if all(min(each) > 1 for each in found.values()) and len(set(found.values())) == len(found):
@@ -113,7 +113,7 @@ def _numbered(key: str, axes: Any) -> dict[int, str]:
 def axes_of_shapes(
     shapes: Any, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ports: Any
 ) -> dict[str, dict[int, str]]:
-    """`dynamic_shapes` as `dynamic_axes`: one entry for each argument that is a tensor."""
+    """Return `dynamic_shapes` as `dynamic_axes`: an entry for each argument that is a tensor."""
     forward = model.forward if isinstance(model, Module) else model
     parameters = list(inspect.signature(forward).parameters)
     arguments = dict(zip(parameters, args, strict=False)) | kwargs

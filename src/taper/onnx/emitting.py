@@ -24,10 +24,10 @@ class Emitter:
         self.states: dict[str, int] = {}  # name -> the number of a tensor
         self.missing: dict[
             Ref, Step
-        ] = {}  # what the nodes of a step, or one before it, do not give
+        ] = {}  # outputs that neither this step nor one before it has nodes for
 
     def value_of(self, ref: Ref) -> Value:
-        """The newest value of a tensor; parameters and constants become one when first used."""
+        """Return the newest value of a tensor; parameters and constants become one on first use."""
         if not self.places.has(ref):
             self.places.set(ref, self._first_value(ref))
         return self.places.read(ref)
@@ -44,7 +44,7 @@ class Emitter:
         return value
 
     def arguments_of(self, argument: Any) -> Any:
-        """An argument with values in the place of numbers of tensors."""
+        """Return an argument with values instead of numbers of tensors."""
         if isinstance(argument, Ref):
             return self.value_of(argument)
         if isinstance(argument, tuple) and not isinstance(argument, Varying):
@@ -52,7 +52,7 @@ class Emitter:
         return argument
 
     def replay(self, step: Step, source: Value) -> list[Any]:
-        """The values that a view operator gives for another value of its tensor."""
+        """Return the values that a view operator gives for another value of its tensor."""
         return self.map(step, (source, *map(self.arguments_of, step.arguments[1:])))
 
     def run(self, step: Step) -> None:
@@ -78,12 +78,12 @@ class Emitter:
                 self.places.set_view(ref, value, view, step, number)
 
     def _fitted(self, value: Value, target: Ref) -> Value:
-        """A result as it is after being written into a tensor."""
+        """Return a result as it is after being written into a tensor."""
         value = self.graph.cast(value, self.program.dtypes[target.number])
         return self.graph.expand(value, self.program.shapes[target.number])
 
     def map(self, step: Step, arguments: tuple[Any, ...]) -> list[Any]:
-        """The values of the outputs of a step; None where the nodes do not give one."""
+        """Return the values of the outputs of a step; None where the nodes do not give one."""
         function = MAPPING.get(step.op.name)
         if function is None:
             raise UnsupportedOperatorError(
@@ -119,7 +119,7 @@ _NOT_DYNAMIC = (
 
 
 def _refs(argument: Any) -> Iterator[Ref]:
-    """The tensors in an argument."""
+    """Yield the tensors in an argument."""
     if isinstance(argument, Ref):
         yield argument
     elif isinstance(argument, tuple) and not isinstance(argument, Varying):
@@ -128,7 +128,7 @@ def _refs(argument: Any) -> Iterator[Ref]:
 
 
 def _varies(argument: Any, program: Program) -> bool:
-    """Is there a size that varies in an argument?"""
+    """Return whether an argument holds a size that varies."""
     if isinstance(argument, Varying):
         return True
     if isinstance(argument, Ref):
@@ -137,7 +137,7 @@ def _varies(argument: Any, program: Program) -> bool:
 
 
 def emit(program: Program, graph: Graph, inputs: list[Value]) -> tuple[list[Value], dict[str, int]]:
-    """Fill the graph; the values of the outputs, and the parameters with their tensors' numbers."""
+    """Fill the graph; return the outputs' values, and the parameters with their numbers."""
     emitter = Emitter(program, graph)
     for ref, value in zip(program.inputs, inputs, strict=True):
         emitter.places.set(ref, value)
@@ -149,7 +149,7 @@ def emit(program: Program, graph: Graph, inputs: list[Value]) -> tuple[list[Valu
         if ref in emitter.missing:
             step = emitter.missing[ref]
             raise OnnxExporterError(
-                f"the model returns what depends on an output of {step.label} that has no ONNX "
+                f"the model returns a value that depends on an output of {step.label} without ONNX "
                 f"nodes in taper.onnx. It was called at {describe(step.where)}"
             )
         value = emitter.value_of(ref)

@@ -1,15 +1,15 @@
-"""The errors of an export.  Knows nobody."""
+"""The errors of an export."""
 
 from __future__ import annotations
 
 
 class OnnxExporterError(RuntimeError):
-    """A model cannot be written as ONNX; the text says which line of the program is the reason."""
+    """A model cannot be written as ONNX; the text names the line of the program."""
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """An operator that the export has no ONNX nodes for."""
+    """The export has no ONNX nodes for an operator."""
 
 
 class OnnxExporterWarning(UserWarning):
-    """The export did something else than what was asked for."""
+    """The export did something else than was asked for."""

@@ -82,13 +82,29 @@ def export(
     export_modules_as_functions: Any = False,
     autograd_inlining: bool = True,
 ) -> ONNXProgram | None:
-    """Run the model on `args` and write the operators it called as an ONNX model to `f`.
+    """Run the model on `args` and write the operators it called as an ONNX model.
 
-    The graph is that of this run: it has no `if` and no loop.  Sizes in `dynamic_axes` may be
-    others later; the model is run with several to see what depends on them.  `f` is a path, which
-    is replaced when the model is complete, or a file object; without it the program is returned.
-    Parameters keep their names.  The options of PyTorch's two exporters about how they work
-    (`dynamo`, `optimize`, `report`, ...) are accepted and change nothing.
+    The graph is that of this run: it has no `if` and no loop.  Parameters keep their names.
+
+    Args:
+        model: a module or a function.
+        args: the example inputs, a tensor or a tuple; a dict at the end holds keyword arguments.
+        f: a path, which is replaced when the model is complete, or a file object; without it the
+            program is returned.
+        kwargs: keyword arguments of the model.
+        input_names: names of the inputs; by default those of the parameters.
+        output_names: names of the outputs.
+        opset_version: the version of ONNX's operators.
+        dynamic_axes: axes whose sizes may vary later, by the name of the input; the model runs
+            several times to see what depends on them.
+        dynamic_shapes: the same in the form of PyTorch's newer exporter.
+        export_params: write the values of parameters into the file.
+        keep_initializers_as_inputs: list parameters among the inputs, too.
+        training: the mode of the model's modules during the export.
+        custom_translation_table, custom_opsets, export_modules_as_functions: refused.
+
+    Options that only concern how PyTorch's two exporters work (`dynamo`, `optimize`, `report`, ...)
+    are accepted and change nothing.
 
     >>> import io, taper
     >>> file = io.BytesIO()
@@ -141,7 +157,7 @@ def _opset(version: int | None) -> int:
 def _port_names(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: Sequence[str] | None
 ) -> list[tuple[str, Tensor]]:
-    """A name for each tensor among the arguments: the given one, or that of the parameter."""
+    """Return a name for each tensor among the arguments: a given one, or the parameter's."""
     forward = model.forward if isinstance(model, Module) else model
     try:
         parameters = list(inspect.signature(forward).parameters.values())
@@ -165,7 +181,7 @@ def _port_names(
 
 @contextlib.contextmanager
 def _mode(model: Any, training: TrainingMode) -> Iterator[None]:
-    """A block in which the model's modules are in the mode that is to be exported."""
+    """Put the model's modules into the mode that is exported, during the block."""
     modules = list(model.modules()) if isinstance(model, Module) else []
     before = [each.training for each in modules]
     try:
@@ -181,7 +197,7 @@ def _mode(model: Any, training: TrainingMode) -> Iterator[None]:
 def _program(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: DynamicSizes
 ) -> Program:
-    """The model's operators, seen in several runs with other sizes and other values."""
+    """Return the model's operators, seen in several runs with other sizes and other values."""
 
     def program(constants: bool) -> Program:
         traces, sizes = dynamic.runs(
@@ -254,7 +270,7 @@ def _output_names(graph: Graph, outputs: list[Value], given: Sequence[str] | Non
 
 
 def _named_at_source(nodes: list[Any], names: list[str]) -> list[Any]:
-    """Let nodes make the outputs themselves, where a copy of one would only rename it."""
+    """Let nodes make the outputs themselves, if a copy of one would only rename it."""
     makers = {output: node for node in nodes for output in node.outputs}
     renamed: dict[str, str] = {}
     kept = []
@@ -272,7 +288,7 @@ def _named_at_source(nodes: list[Any], names: list[str]) -> list[Any]:
 
 
 def _port(program: Program, name: str, value: Value) -> Port:
-    """How an input or output is declared: with the names of the sizes that vary."""
+    """Return the declaration of an input or output, with the names of the sizes that vary."""
     shape: list[int | str] = []
     for axis, size in enumerate(value.sizes):
         if isinstance(size, Varying):

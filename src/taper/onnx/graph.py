@@ -1,7 +1,7 @@
 """A graph of ONNX nodes under construction.
 
-Owns: `Value`, `Graph`, their names, constants, and the nodes that compute sizes.  Knows nothing
-of operators of the table; `mapping` writes their nodes with the methods of `Graph`.
+Owns: `Value`, `Graph`, their names, constants, and the nodes that compute sizes.  Knows nothing of
+operators of the table; `mapping` writes their nodes with the methods of `Graph`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ INT64, BOOL, FLOAT32 = dtypes.DTYPES["int64"], dtypes.DTYPES["bool"], dtypes.DTY
 
 
 class Value:
-    """A tensor of the graph; `shape` is that of the traces, and None for what a mapping makes.
+    """A tensor of the graph; `shape` is that of the traces, and None if a mapping made the value.
 
-    `arrays` are the values in each trace if it is a constant that no node has used yet;
+    `arrays` are the values in each trace if the value is a constant that no node has used yet;
     `transposed` is the value of which this one is the transposed matrix.
     """
 
@@ -66,7 +66,7 @@ class Value:
 
 
 class Node(NamedTuple):
-    """A node: the names of what it reads and makes; attributes are numbers, texts and lists."""
+    """A node: the names of its inputs and outputs; attributes are numbers, texts and lists."""
 
     kind: str
     name: str
@@ -90,7 +90,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.initializers: dict[str, np.ndarray] = {}
         self.sizes = sizes
-        self.places: dict[str, tuple[Value, int]] = {}  # of a dynamic size: an input and its axis
+        self.places: dict[str, tuple[Value, int]] = {}  # for a dynamic size: an input and its axis
         self.scope = ""
         self.results: list[Result] = []
         self._used: dict[str, int] = {}
@@ -103,7 +103,7 @@ class Graph:
         return self.results[0]
 
     def free(self, name: str) -> str:
-        """A name that nothing else has: the second `/Add` is `/Add_1`."""
+        """Return a name that nothing else has: the second `/Add` is `/Add_1`."""
         number = self._used.get(name, 0)
         self._used[name] = number + 1
         return self.free(f"{name}_{number}") if number else name
@@ -113,7 +113,7 @@ class Graph:
     def many(
         self, kind: str, inputs: Sequence[Value | None], types: Sequence[Any], **attributes: Any
     ) -> list[Value]:
-        """A node with an output of each of these dtypes."""
+        """Add a node with an output of each of these dtypes."""
         name = self.free(f"{self.scope}/{kind}")
         outputs = [Value(f"{name}_output_{nr}", dtype) for nr, dtype in enumerate(types)]
         names = [self.named(each) if each is not None else "" for each in inputs]
@@ -124,13 +124,13 @@ class Graph:
         return outputs
 
     def op(self, kind: str, *inputs: Value | None, dtype: Any = None, **attributes: Any) -> Value:
-        """A node with one output, of the first input's dtype if nothing else is said."""
+        """Add a node with one output, by default of the first input's dtype."""
         if dtype is None and inputs[0] is not None:
             dtype = inputs[0].dtype
         return self.many(kind, inputs, [dtype], **attributes)[0]
 
     def cast(self, value: Value, dtype: Any) -> Value:
-        """The value with another dtype; itself if it has it."""
+        """Return the value with another dtype; itself if it has that already."""
         if value.dtype is dtype:
             return value
         if dtype.is_complex or value.dtype.is_complex:
@@ -142,7 +142,7 @@ class Graph:
     # --- constants ---
 
     def constant(self, array: Any, dtype: Any = INT64) -> Value:
-        """An array that is the same for all inputs."""
+        """Return an array that is the same for all inputs."""
         array = np.asarray(array, dtype.numpy)
         key = array.shape, dtype.name, array.tobytes()
         if key not in self._constants:
@@ -153,7 +153,7 @@ class Graph:
         return self._constants[key]
 
     def number(self, number: Any, dtype: Any) -> Value:
-        """A number, also one that varies, as a tensor without dimensions."""
+        """Return a number, even one that varies, as a tensor without dimensions."""
         if isinstance(number, Varying):
             scalar = self.op("Squeeze", self.size(number), self.constant([0]))
             scalar.shape = ()
@@ -161,13 +161,13 @@ class Graph:
         return self.constant(number, dtype)
 
     def operand(self, operand: Any, dtype: Any) -> Value:
-        """A tensor or a number, with this dtype."""
+        """Return a tensor or a number, with this dtype."""
         if isinstance(operand, Value):
             return self.cast(operand, dtype)
         return self.number(operand, dtype)
 
     def named(self, value: Value) -> str:
-        """The name of a value, which must exist now: a constant becomes one when it is used."""
+        """Return the name of a value, which must exist now: a constant becomes one on first use."""
         if value.arrays is not None:
             arrays, value.arrays = value.arrays, None
             pattern = pattern_of(arrays)
@@ -208,7 +208,7 @@ class Graph:
     # --- sizes ---
 
     def size(self, size: Size) -> Value:
-        """A size, as a tensor with one element."""
+        """Return a size, as a tensor with one element."""
         if not isinstance(size, Varying):
             return self.constant([size])
         if size not in self._terms:
@@ -235,32 +235,32 @@ class Graph:
         return self.op("Add", found, self.constant([term.rest])) if term.rest else found
 
     def shape(self, sizes: Sequence[Size]) -> Value:
-        """Sizes, as a tensor with one dimension."""
+        """Return sizes as a tensor with one dimension."""
         if not any(isinstance(each, Varying) for each in sizes):
             return self.constant(list(sizes))
         return self.op("Concat", *map(self.size, sizes), axis=0)
 
     def reshape(self, value: Value, sizes: Sequence[Size]) -> Value:
-        """The value with another shape; one size that varies needs no computation."""
+        """Return the value with another shape; one size that varies needs no computation."""
         old = value.shape if value.shape is not None else ()
         wanted: list[Size] = list(sizes)
         for nr, size in enumerate(wanted):
             if isinstance(size, Varying) and nr < len(old) and old[nr] == size:
-                wanted[nr] = 0  # as it was
+                wanted[nr] = 0  # unchanged
         varying = [nr for nr, size in enumerate(wanted) if isinstance(size, Varying)]
         if len(varying) == 1 and not any(
             size == 0 and sizes[nr] == 0 for nr, size in enumerate(wanted)
         ):
             wanted[varying[0]] = -1
         allowed = 1 if any(size == 0 for size in sizes) else None
-        if allowed:  # a true zero: nothing may be taken from the old shape
+        if allowed:  # a true zero: no size may be taken from the old shape
             wanted = list(sizes)
         reshaped = self.op("Reshape", value, self.shape(wanted), allowzero=allowed)
         reshaped.shape = tuple(sizes)
         return reshaped
 
     def expand(self, value: Value, sizes: Sequence[Size]) -> Value:
-        """The value broadcast to a shape; dimensions it has already are not computed."""
+        """Return the value broadcast to a shape; only new dimensions are computed."""
         old = value.sizes
         if tuple(sizes) == old:
             return value
@@ -271,7 +271,7 @@ class Graph:
         return expanded
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
-        """The value with its dimensions in this order."""
+        """Return the value with its dimensions in this order."""
         turned = self.op("Transpose", value, perm=list(order))
         if value.shape is not None:
             turned.shape = tuple(value.shape[each] for each in order)
@@ -280,7 +280,7 @@ class Graph:
     # --- the end ---
 
     def without_unused(self, outputs: Sequence[str]) -> list[Node]:
-        """The nodes that the outputs depend on; initializers that nobody reads are dropped."""
+        """Return the nodes that the outputs depend on; drop initializers that no node reads."""
         needed = set(outputs)
         kept = []
         for node in reversed(self.nodes):

@@ -84,7 +84,7 @@ def model_pieces(
     outputs: Sequence[Port],
     opset: int,
 ) -> list[Piece]:
-    """The file, in pieces that are written one after the other."""
+    """Return the file, in pieces that are written one after the other."""
     graph: list[Piece] = [text(1, _node(each)) for each in nodes]
     graph.append(text(2, "main_graph"))
     for name, array in initializers.items():

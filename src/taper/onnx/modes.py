@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 
 class TrainingMode(enum.IntEnum):
-    """Whether a model is exported as it predicts, as it is, or as it trains."""
+    """Whether a model is exported for prediction, in its own mode, or for training."""
 
     EVAL = 0
     PRESERVE = 1
@@ -17,7 +17,7 @@ class TrainingMode(enum.IntEnum):
 
 
 class OperatorExportTypes(enum.IntEnum):
-    """PyTorch's ways with operators that ONNX lacks; taper always writes ONNX's own."""
+    """PyTorch's ways to treat operators that ONNX lacks; taper always writes ONNX's own."""
 
     ONNX = 0
     ONNX_ATEN = 1
@@ -33,7 +33,7 @@ _running = _Running()
 
 
 def is_in_onnx_export() -> bool:
-    """Is this thread exporting a model now?
+    """Return whether this thread is exporting a model now.
 
     >>> is_in_onnx_export()
     False
@@ -43,7 +43,7 @@ def is_in_onnx_export() -> bool:
 
 @contextlib.contextmanager
 def exporting() -> Iterator[None]:
-    """A block in which `is_in_onnx_export()` is true."""
+    """Let `is_in_onnx_export()` be true during the block."""
     _running.depth += 1
     try:
         yield

@@ -1,8 +1,8 @@
 """Tensors that share memory, in a graph where nothing is ever written.
 
-Owns: `Places`, which knows for each tensor of a program the newest value.  After a write into a
-view the tensor it belongs to gets a new value, with the written part put into it, and its other
-views are made again when they are read.
+Owns: `Places`, which knows the newest value of each tensor of a program.  After a write into a
+view, the tensor it belongs to gets a new value that contains the written part, and its other views
+are made again when they are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TURNED = frozenset({"t", "t_", "transpose", "transpose_", "permute"})
 
 
 class _Place:
-    """A tensor: its value when its memory had been written `writes` times."""
+    """A tensor: its value after its memory was written `writes` times."""
 
     __slots__ = ("number", "parent", "root", "step", "value", "writes")
 
@@ -41,7 +41,7 @@ class _Place:
 
 
 class Places:
-    """The newest value of each tensor; `perform` makes the values of a step, given its first."""
+    """The newest value of each tensor; `perform` makes the values of a step from its first."""
 
     def __init__(self, graph: Graph, perform: Callable[[Step, Value], list[Any]]) -> None:
         self._graph = graph
@@ -49,11 +49,11 @@ class Places:
         self._places: dict[int, _Place] = {}
 
     def set(self, ref: Ref, value: Value) -> None:
-        """A tensor with memory of its own."""
+        """Set the value of a tensor with memory of its own."""
         self._places[ref.number] = _Place(value)
 
     def set_view(self, ref: Ref, value: Value, of: Ref, step: Step, number: int) -> None:
-        """A tensor that shows the memory of another: output `number` of a step."""
+        """Set a tensor that shows the memory of another: output `number` of a step."""
         if ref != of:
             self._places[ref.number] = _Place(value, self._places[of.number], step, number)
 
@@ -61,7 +61,7 @@ class Places:
         return ref.number in self._places
 
     def read(self, ref: Ref) -> Value:
-        """The value of a tensor now."""
+        """Return the value of a tensor now."""
         return self._newest(self._places[ref.number])
 
     def _newest(self, place: _Place) -> Value:
@@ -72,7 +72,7 @@ class Places:
         return place.value
 
     def write(self, ref: Ref, value: Value) -> None:
-        """Give a tensor a new value, and all that share its memory."""
+        """Give a new value to a tensor, and to all that share its memory."""
         chain = [self._places[ref.number]]
         while chain[-1].parent is not None:
             chain.append(chain[-1].parent)
@@ -84,7 +84,7 @@ class Places:
                 value = self._put(wholes[nr], each.step, each.number, value)
 
     def _put(self, whole: Value, step: Step, number: int, part: Value) -> Value:
-        """`whole` with `part` at the place that output `number` of a view operator shows."""
+        """Return `whole` with `part` where output `number` of a view operator shows it."""
         graph, name = self._graph, step.op.name
         if name in _SAME_ORDER:
             return graph.reshape(part, whole.sizes)
@@ -111,7 +111,7 @@ class Places:
         return graph.reshape(graph.op("ScatterND", flat, places, values), whole.sizes)
 
     def _joined(self, whole: Value, step: Step, part: Value) -> Value:
-        """Along one dimension: what stands before, the part, what stands behind."""
+        """Join along one dimension what comes before, the part, and what comes after."""
         graph = self._graph
         dim = step.arguments[1] % whole.rank
         if step.op.name == "select":
@@ -141,7 +141,7 @@ class Places:
 
 
 def _order(name: str, arguments: tuple[Any, ...], rank: int) -> list[int]:
-    """The order of dimensions that a view operator makes."""
+    """Return the order of dimensions that a view operator makes."""
     order = list(range(rank))
     if name == "permute":
         return [each % rank for each in arguments[1]]

@@ -16,7 +16,7 @@ from taper.onnx.tracing import Ref, Step, Trace
 
 
 class Varying(NamedTuple):
-    """A number that was another one in each trace."""
+    """A number that differs between the traces."""
 
     values: tuple[int, ...]
 
@@ -33,7 +33,7 @@ Size = int | Varying
 
 
 def term_of(varying: Varying, sizes: dict[str, tuple[int, ...]]) -> Term | None:
-    """How a number follows from the dynamic sizes; None if it does not in a simple way.
+    """Return how a number follows from the dynamic sizes; None if in no simple way.
 
     >>> term_of(Varying((7, 11, 13)), {"batch": (3, 5, 6)})
     Term(names=('batch',), factor=2, rest=1)
@@ -53,7 +53,7 @@ def term_of(varying: Varying, sizes: dict[str, tuple[int, ...]]) -> Term | None:
 
 
 class Program:
-    """The steps of a forward pass for all sizes: numbers that differ are `Varying`."""
+    """The steps of a forward pass for all sizes; numbers that differ are `Varying`."""
 
     def __init__(self, traces: list[Trace], sizes: dict[str, tuple[int, ...]]) -> None:
         first = traces[0]
@@ -72,12 +72,12 @@ class Program:
 
     @property
     def has_odd_constants(self) -> bool:
-        """Are there constants that depend on sizes and are not as simple as zeros or a range?"""
+        """Return whether constants depend on sizes in another way than zeros or a range."""
         return any(pattern_of(arrays) is None for arrays in self.constants.values())
 
 
 def pattern_of(arrays: list[np.ndarray]) -> str | None:
-    """What constants of several traces have in common: "same", "uniform", "range" or nothing."""
+    """Return what constants of several traces share: "same", "uniform", "range" or nothing."""
     first = arrays[0]
     if all(_equal(first, each) for each in arrays[1:]):
         return "same"
@@ -103,7 +103,7 @@ def _equal(one: Any, other: np.ndarray) -> bool:
 
 
 def merged(values: tuple[Any, ...]) -> Any:
-    """An argument of all traces as one."""
+    """Return an argument of all traces as one."""
     first = values[0]
     if isinstance(first, tuple) and not isinstance(first, Ref):
         return tuple(merged(each) for each in zip(*values, strict=True))
@@ -117,7 +117,7 @@ def merged(values: tuple[Any, ...]) -> Any:
 
 
 class _DifferentError(Exception):
-    """A plain argument that differs and is no integer."""
+    """A plain argument differs and is no integer."""
 
 
 def _merged_steps(steps: tuple[Step, ...]) -> Step:
@@ -138,8 +138,8 @@ def _check_same(first: Trace, other: Trace) -> None:
         if ours[:3] != theirs[:3] or ours[4:6] != theirs[4:6]:
             raise OnnxExporterError(
                 "the model calls other operators for another input: an `if` or a loop depends on "
-                "a size or on the values of a tensor, and an ONNX graph has one way through. "
-                f"The ways part at {describe(ours.where)}"
+                "a size or on the values of a tensor, and an ONNX graph has no branches. "
+                f"The runs differ from {describe(ours.where)} on"
             )
     if len(first.steps) != len(other.steps) or len(first.shapes) != len(other.shapes):
         raise OnnxExporterError(

@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class ConstantsNeededError(Exception):
-    """Calculations on constants must be recorded, too: what depends on inputs writes into them."""
+    """Constants must be recorded, too: a write that depends on inputs goes into them."""
 
 
 class Trace:
@@ -67,8 +67,8 @@ class Trace:
 class Recorder:
     """An interceptor that writes a `Trace`.
 
-    Calculations on constants alone leave only their results, unless `constants` asks for the
-    steps: where sizes vary, the results are of no use.
+    Calculations on constants alone leave only their results, unless `constants` asks for the steps:
+    if sizes vary, the results are of no use.
     """
 
     def __init__(self, model: Any, constants: bool, lasting: list[Tensor]) -> None:
@@ -78,8 +78,9 @@ class Recorder:
         self.scopes: list[str] = []
         self.refs: dict[int, tuple[Ref, np.ndarray]] = {}  # by the id of a tensor
         self.by_memory: dict[Any, Ref] = {}
-        self.storages: dict[int, np.ndarray] = {}  # memory of what is recorded
-        self.kept: list[Any] = []  # ids and addresses in the tables above must not come again
+        self.storages: dict[int, np.ndarray] = {}  # memory of recorded tensors
+        # Keeps objects alive, so that ids and addresses in the tables stay unique.
+        self.kept: list[Any] = []
         self.state_names: dict[int, str] = {}
         self.written: dict[int, tuple[Ref, np.ndarray]] = {}  # constants, by the id of their memory
         self.originals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -103,7 +104,7 @@ class Recorder:
         return ref
 
     def known(self, tensor: Tensor) -> Ref | None:
-        """The number of a tensor, or of one with the same memory and shape (`x.detach()`)."""
+        """Return the number of a tensor, or of one with its memory and shape (`x.detach()`)."""
         ref, array = self.refs.get(id(tensor), (None, None))
         if ref is not None and array is tensor._array:
             return ref
@@ -139,7 +140,7 @@ class Recorder:
         return ref
 
     def turned(self, tensor: Tensor) -> Ref | None:
-        """A tensor that was given another shape in place (`transpose_`), which is no operator."""
+        """Record a new shape that a tensor got in place (`transpose_`) without an operator."""
         ref, old = self.refs.get(id(tensor), (None, None))
         new = tensor._array
         if ref is None or old is None or old.ctypes.data != new.ctypes.data or old.size != new.size:
@@ -159,7 +160,7 @@ class Recorder:
         return made
 
     def replaced(self, value: Any) -> Any:
-        """An argument with numbers in the place of tensors."""
+        """Return an argument with numbers instead of tensors."""
         if isinstance(value, Tensor):
             return self.ref_of(value)
         if isinstance(value, tuple | list):
@@ -203,7 +204,7 @@ class Recorder:
             self.originals[id(owner)] = owner, owner.copy()
 
     def mark_written(self, tensor: Tensor) -> None:
-        """Remember which elements of a constant have been written: `empty` has none before."""
+        """Remember which elements of a constant were written: `empty` has none at first."""
         owner = storage_of(tensor._array)
         if id(owner) not in self.written or not tensor._array.size:
             return
@@ -215,10 +216,10 @@ class Recorder:
             self.trace.overwritten.add(ref.number)
 
     def about_to_write(self, tensor: Tensor) -> None:
-        """A write that is no operator's."""
+        """Refuse a write that no operator makes."""
         if self.is_recorded(tensor):
             raise OnnxExporterError(
-                f"a write that is no operator's cannot be exported: {describe(here())}"
+                f"a write that no operator makes cannot be exported: {describe(here())}"
             )
 
     def restore(self) -> None:
@@ -228,7 +229,7 @@ class Recorder:
 
 
 def _memory(array: np.ndarray) -> Any:
-    """What arrays have in common that show the same memory in the same way."""
+    """Return what arrays that show the same memory in the same way have in common."""
     layout = array.shape, array.strides, array.dtype.str
     return (array.ctypes.data, *layout) if array.size else (id(array), *layout)
 
@@ -240,7 +241,7 @@ def trace(
     constants: bool = False,
     seed: int = 0,
 ) -> Trace:
-    """Run the model once and record it; the random numbers and the model's state stay as they were.
+    """Run the model once and record it; random numbers and the model's state are restored.
 
     >>> import taper
     >>> [step.label for step in trace(taper.nn.ReLU(), (taper.ones(2),), {}).steps]
@@ -271,7 +272,7 @@ def trace(
 
 @contextlib.contextmanager
 def _scopes(model: Any, recorder: Recorder) -> Iterator[None]:
-    """A block in which modules tell the recorder when they are called."""
+    """Let modules tell the recorder when they are called, during the block."""
     handles: list[Any] = []
 
     def enter(path: str) -> Callable[..., None]:

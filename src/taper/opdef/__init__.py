@@ -50,8 +50,8 @@ Indices: TypeAlias = Any
 SAME = "same"  # all become the common dtype
 FLOAT = "float"  # as SAME, and integers become the default floating dtype
 
-# inplace=: besides True, for the method `name_`
-FUNCTION = "function"  # there is the function of that name as well, as `torch.exp_`
+# inplace=: True makes the method `name_`, FUNCTION also
+FUNCTION = "function"  # the function of that name, as `torch.exp_`
 
 # tangent=: how a forward-mode tangent follows from the rest of the declaration
 LINEAR = "linear"  # jointly linear in all tensors: the operator applied to the tangents
@@ -71,7 +71,7 @@ _PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
 
 
 class DeclarationError(TypeError):
-    """A declaration in the operator table that makes no sense; raised at import."""
+    """A declaration in the operator table is wrong; raised at import."""
 
 
 REQUIRED: Any = inspect.Parameter.empty  # the default of a parameter that has none
@@ -95,7 +95,7 @@ class Param:
 
 
 def parameters_of(function: Any) -> list[Param]:
-    """The parameters of a plain function, read off its code: `inspect` takes 50 us for it."""
+    """Return the parameters of a plain function from its code: `inspect` takes 50 us for it."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     defaults = function.__defaults__ or ()
@@ -110,7 +110,7 @@ def parameters_of(function: Any) -> list[Param]:
 
 
 class Formula:
-    """A derivative: the function, the parameters it is for, and what each of its arguments means.
+    """A derivative: the function, the parameters it is for, and the meaning of its arguments.
 
     `sources` holds one (meaning, name, property) for each argument: meaning is "grad", "output",
     "tensor", "plain", "property" or "needs".
@@ -189,7 +189,7 @@ class Op:
         self.params = parameters_of(kernel)
         self.keyword_names = tuple(each.name for each in self.params if each.keyword_only)
         self.tensor_names = tuple(each.name for each in self.params if each.kind in TENSOR_KINDS)
-        # Which of the tensors that promotion sees it leaves alone.
+        # The tensors that promotion sees but leaves alone.
         self.unpromoted = tuple(
             each.name in options["unpromoted"]
             for each in self.params
@@ -205,12 +205,12 @@ class Op:
 
     @functools.cached_property
     def forward(self) -> Callable[..., Any]:
-        """The kernel with results that lie in memory as PyTorch's."""
+        """The kernel with its results laid out in memory as PyTorch's."""
         return self.kernel if self.layout is None else settled(self.kernel, self.layout)
 
     @functools.cached_property
     def quick(self) -> Any:
-        """The ufunc in the same way, where there is one."""
+        """The ufunc with its results laid out likewise, if there is one."""
         return self.ufunc and (settled(self.ufunc, self.layout) if self.layout else self.ufunc)
 
     @property
@@ -224,7 +224,7 @@ class Op:
         return None
 
     def arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Positional arguments in declaration order, defaults filled in."""
+        """Return positional arguments in declaration order, with defaults filled in."""
         if not kwargs and len(args) == len(self.params):
             return tuple(args)
         positional = len(self.params) - len(self.keyword_names)
@@ -291,12 +291,12 @@ class InPlace(Op):
 
 
 registry: dict[str, Op] = {}
-# Where kernels and formulas stand: these files may pass arrays to operators (D5).
+# The files of kernels and formulas, which may pass arrays to operators (D5).
 files_of_declarations: set[str] = set()
 # Names of composite functions (written in terms of operators), for documentation and tests.
 composites: dict[str, Callable[..., Any]] = {}
-# All of them with their names, also those that are not public: the profiler shows them, and is
-# told of those that are declared while it looks.
+# All of them by name, even those that are not public: the profiler shows them, and hears of those
+# that are declared while it is on.
 named_composites: list[tuple[str, Callable[..., Any]]] = []
 composite_watchers: list[Callable[[str, Callable[..., Any]], None]] = []
 # Tensor methods that the operators provide: name -> function; `ops` puts them on the class.
@@ -311,10 +311,10 @@ def _stub_template(*args: Any, **kwargs: Any) -> Any:
 
 
 def lazy_function(entry: Op, variant: str = "") -> Any:
-    """A function that is compiled when first called.
+    """Return a function that is compiled when it is first called.
 
-    `compiler` then gives this very object its real `__code__`, so whoever imported it calls
-    the compiled code from then on (0.3 ms an operator are not spent at import).
+    `compiler` then gives this very object its real `__code__`, so that everybody who imported it
+    calls the compiled code from then on.  This saves 0.3 ms an operator at import.
     """
     code = _stub_template.__code__
     label = f"{entry.name}:{variant}"
@@ -323,7 +323,7 @@ def lazy_function(entry: Op, variant: str = "") -> Any:
     function: Any = types.FunctionType(code, NAMESPACE, entry.name)
     function.__doc__ = entry.kernel.__doc__
     function.__module__ = "taper"
-    function.__wrapped__ = entry  # where `inspect.signature` looks
+    function.__wrapped__ = entry  # `inspect.signature` looks here
     entry.lazy_functions[variant] = function
     return function
 
@@ -412,7 +412,7 @@ def op(
 
 
 def inplace_function(function: Any) -> Callable[..., Any]:
-    """The operator as a function that writes its result into its first argument."""
+    """Return the operator as a function that writes its result into its first argument."""
     entry: Op = function.op
     if "inplace" not in entry.lazy_functions:
         in_place = lazy_function(entry, "inplace")
@@ -424,7 +424,7 @@ def inplace_function(function: Any) -> Callable[..., Any]:
 
 
 def operator_method(function: Any, name: str) -> Any:
-    """The method `name` of Python's operators: NotImplemented where the other is no operand."""
+    """Return a Python operator's method: NotImplemented if the other is no operand."""
     return lazy_function(function.op, name)
 
 
@@ -480,7 +480,7 @@ def composite(
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         label = name or function.__name__
         if name:
-            function.__qualname__ = name  # which Python's errors about arguments show
+            function.__qualname__ = name  # Python's errors about arguments show it
         if arrays:
             function = seen_whole(label, function)
         if numpy_names:
@@ -514,13 +514,13 @@ def alias(name: str, function: Callable[..., Any], inplace_function: bool = True
 
 
 def inplace_as_function(name: str) -> None:
-    """Offer the method `name`, which writes in place, as a function as well."""
+    """Offer the method `name`, which writes in place, as a function too."""
     composites[name] = methods[name]
     _show_example_of_twin(name)
 
 
 def _show_example_of_twin(name: str) -> None:
-    """Add to an in-place function the example of the one that does not write, if it has none.
+    """Give an in-place function without an example that of its twin that does not write.
 
     The example must be one whose results have the dtype and the shape of the input.
     """
@@ -536,7 +536,7 @@ def _show_example_of_twin(name: str) -> None:
 
 
 def camel_case(name: str) -> str:
-    """`log_softmax` -> `LogSoftmax`, `log1p` -> `Log1P`: PyTorch's way of naming nodes."""
+    """Return `LogSoftmax` for `log_softmax`, `Log1P` for `log1p`: PyTorch's names of nodes."""
     words = [word[:1].upper() + word[1:] for word in name.strip("_").split("_")]
     text = "".join(words)
     result = []

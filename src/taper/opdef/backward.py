@@ -6,81 +6,23 @@ was kept.  `compiler` has the other half, the wrappers that fill a node.
 
 from __future__ import annotations
 
-import linecache
-from types import FunctionType
+import functools
+from collections.abc import Sequence
 from typing import Any
 
-from taper.autograd.provenance import internal
-from taper.opdef import NAMESPACE, Formula, Op, Param, nodes
-
-# Formulas that need a saved tensor tell the version it had; a Python number has none.
-NUMBER_VERSION = -1
-
-SEQUENCES = ("tensors", "indices")
-
-
-class Source:
-    """Lines of a function under construction."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def add(self, text: str, depth: int = 1) -> None:
-        for line in text.strip("\n").split("\n"):
-            self.lines.append("    " * depth + line)
-
-    def text(self) -> str:
-        return "\n".join(self.lines) + "\n"
-
-
-def saved_names(op: Op) -> list[str]:
-    """Tensor parameters that some formula names, in declaration order."""
-    named = {
-        name for formula in op.formulas for kind, name, _ in formula.sources if kind == "tensor"
-    }
-    return [param.name for param in op.params if param.name in named]
-
-
-def saved_outputs(op: Op) -> list[int]:
-    named = {nr for formula in op.formulas for kind, nr, _ in formula.sources if kind == "output"}
-    return sorted(named)
-
-
-def saved_plain(op: Op) -> list[str]:
-    named = {
-        name for formula in op.formulas for kind, name, _ in formula.sources if kind == "plain"
-    }
-    return [param.name for param in op.params if param.name in named]
-
-
-def saved_properties(op: Op) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for formula in op.formulas:
-        for kind, name, what in formula.sources:
-            if kind == "property" and (name, what) not in found:
-                found.append((name, what))
-    return found
-
-
-def needed_by(op: Op, name: str) -> list[str]:
-    """Which parameters' gradients need the saved tensor `name`: the guard of saving it (§S1)."""
-    guards: list[str] = []
-    for formula in op.formulas:
-        if any(kind == "tensor" and saved == name for kind, saved, _ in formula.sources):
-            guards.extend(each for each in formula.wrt if each not in guards)
-    return guards
-
-
-def differentiable_params(op: Op) -> list[Param]:
-    return [param for param in op.params if param.kind != "plain"]
-
-
-def has_edge(op: Op, param: Param) -> bool:
-    """Whether a tensor parameter has an entry in `next_functions`: those with a derivative do."""
-    return op.formula_for(param.name) is not None
-
-
-# --- the node class --------------------------------------------------------------------------
+from taper.opdef import NAMESPACE, Formula, Op, nodes
+from taper.opdef.text import (
+    NUMBER_VERSION,
+    SEQUENCES,
+    Source,
+    define,
+    differentiable_params,
+    has_edge,
+    saved_names,
+    saved_outputs,
+    saved_plain,
+    saved_properties,
+)
 
 
 def apply_source(op: Op, partly: bool = False) -> str:
@@ -139,12 +81,11 @@ def apply_source(op: Op, partly: bool = False) -> str:
     return source.text()
 
 
-def partly_function(node_class: Any) -> FunctionType:
-    """The variant `partly` of a node class, compiled when it is first needed."""
-    op = node_class.op
+def _first_partly(op: Op, node: Any, grads: list[Any], needs: Sequence[bool]) -> Any:
+    """Stands for the variant `partly` of an operator until it is first needed."""
     function = define(f"apply_{op.name}_partly", apply_source(op, partly=True))
-    node_class._apply_partly = staticmethod(function)
-    return function
+    op.node_class._apply_partly = staticmethod(function)
+    return function(node, grads, needs)
 
 
 def release_source(op: Op) -> str:
@@ -261,6 +202,7 @@ def node_class(op: Op) -> Any:
             "_without_grad": frozenset(op.nondifferentiable),
             "_unseen_outputs": frozenset(op.nondifferentiable),
             "_takes_real_part": op.name not in nodes.COMPLEX_STAYS,
+            "_apply_partly": staticmethod(functools.partial(_first_partly, op)),
         }
         members.update(nodes.saved_properties_of(op, tensors, outputs, plain))
         if op.node_name in ("CopyBackwards", "NotImplemented"):
@@ -276,14 +218,3 @@ def node_class(op: Op) -> Any:
         if op.node_class._saves:
             op.node_class._release = define(f"release_{op.name}", release_source(op))
     return op.node_class
-
-
-def define(name: str, text: str) -> FunctionType:
-    """Execute generated source; `linecache` then shows it in tracebacks."""
-    filename = f"<op {name}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    local_names: dict[str, Any] = {}
-    exec(compile(text, filename, "exec"), NAMESPACE, local_names)
-    internal[filename] = True
-    function: FunctionType = next(iter(local_names.values()))
-    return function

@@ -2,9 +2,7 @@
 
 Owns: the specialised fast paths.  Everything a wrapper does is spelled out for its operator (no
 loops over arguments, no look-ups by name), because a generic wrapper is two to three times slower
-(D3).  The same behaviour in plain, unspecialised form is in `nodes`; tests hold the two equal.
-
-Long because: the text of one wrapper is easier to follow in one place.
+(D3).  `recording` writes the part that records.
 """
 
 from __future__ import annotations
@@ -27,11 +25,9 @@ from taper.autograd.meta import (
     VersionCounter,
     ViewRecord,
 )
-from taper.autograd.natively import record
 from taper.autograd.provenance import internal, user_frame
 from taper.autograd.state import local
 from taper.autograd.views import (
-    gradient_edge,
     make_view,
     make_views,
     requires_grad,
@@ -46,37 +42,25 @@ from taper.opdef import (
     deprecated_overloads,
     nodes,
     operands,
+    recording,
     registry,
     writes,
 )
-from taper.opdef.backward import (
-    NUMBER_VERSION,
+from taper.opdef.backward import node_class
+from taper.opdef.numpy_names import dim_or_axis, names_of, needed_from_dim, renaming
+from taper.opdef.recording import add_recording, add_recording_of_one
+from taper.opdef.text import (
     SEQUENCES,
     Source,
     define,
-    differentiable_params,
-    has_edge,
-    needed_by,
-    node_class,
-    partly_function,
-    saved_names,
-    saved_outputs,
-    saved_plain,
+    is_binary,
+    keeps_single,
+    result_expression,
     saved_properties,
 )
-from taper.opdef.numpy_names import dim_or_axis, names_of, needed_from_dim, renaming
 from taper.tensor import Tensor, blank, wrap
 
 _LITERALS = (type(None), bool, int, str)
-
-# Properties that are attributes of the array: read in place, a call costs 0.2 us.
-_INLINE = {
-    "shape": "shape",
-    "dtype": "dtype",
-    "ndim": "ndim",
-    "strides": "strides",
-    "numel": "size",
-}
 
 
 # --- the wrapper -----------------------------------------------------------------------------
@@ -149,15 +133,15 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     if op.view or op.many_outputs or len(op.outputs) > 1:
         _add_result(source, op)
         if op.differentiable:
-            _add_recording(source, op)
+            add_recording(source, op)
     else:
         source.add("if type(r) is not ndarray:\n    r = asarray(r)")
         if op.differentiable:
-            _add_recording_of_one(source, op)
+            add_recording_of_one(source, op)
         else:
             source.add(f"flag = {_flag_without_gradient(op)}")
-        source.add(_FRESH.format(requires_grad="flag", node=None))
-    source.add(f"return {_result_expression(op)}")
+        source.add(_FRESH)
+    source.add(f"return {result_expression(op)}")
     return source.text()
 
 
@@ -169,7 +153,7 @@ def _add_deprecated(source: Source, op: Op, options: str) -> None:
 def _add_unpacking(source: Source, op: Op, everything: str, dunder: str) -> None:
     """Arrays out of Tensors, with PyTorch's promotion of dtypes."""
     failure = f"OP_{op.name}, {everything}, {dunder!r}"
-    if _is_binary(op):
+    if is_binary(op):
         _add_binary_unpacking(source, op, everything, failure)
         return
     source.add("try:")
@@ -210,20 +194,6 @@ def _add_unpacking(source: Source, op: Op, everything: str, dunder: str) -> None
         _add_promotion(source, op, operands)
 
 
-def _is_binary(op: Op) -> bool:
-    """Whether the operands are a tensor and a tensor or number, of one dtype: the common case."""
-    kinds = [param.kind for param in op.params if param.kind != "plain"]
-    return kinds == ["tensor", "operand"] and bool(op.promote or op.upcast)
-
-
-def _keeps_single(op: Op) -> bool:
-    """Whether the result of float32 operands is float32, as NumPy tells of a ufunc."""
-    if op.ufunc is None or not _is_binary(op) or not op.differentiable:
-        return False
-    types = op.ufunc.resolve_dtypes((np.dtype(np.float32), np.dtype(np.float32), None))
-    return bool(types[-1] == np.float32)
-
-
 def _add_binary_unpacking(source: Source, op: Op, everything: str, failure: str) -> None:
     """As `_add_unpacking` and `_add_needs`: one question for a number, not four (30 ns)."""
     first, second = [param.public_name for param in op.params if param.kind != "plain"]
@@ -232,7 +202,7 @@ def _add_binary_unpacking(source: Source, op: Op, everything: str, failure: str)
     if op.upcast:
         source.add("low = None")
     usual = ""
-    if _keeps_single(op):
+    if keeps_single(op):
         # The dtype of the result, if it is known: to ask the array takes 20 ns.
         source.add("dtype = FLOAT32")
         usual = "; dtype = None"
@@ -313,8 +283,8 @@ def _add_kernel(source: Source, op: Op, everything: str) -> None:
 _FRESH = """
 t = blank()
 t._array = r
-t._requires_grad = {requires_grad}
-t._grad_fn = {node}
+t._requires_grad = flag
+t._grad_fn = None
 t._output_nr = 0
 t._counter = None
 t._view = None
@@ -387,65 +357,6 @@ def _add_result(source: Source, op: Op) -> None:
         source.add("ts = tuple([wrap(each) for each in r])")
 
 
-def _result_expression(op: Op) -> str:
-    if len(op.outputs) == 1 and not op.many_outputs:
-        return "t"
-    return f"R_{op.name}(ts)" if op.returns is not None else "ts"
-
-
-def _wanted(op: Op) -> list[Param]:
-    """The tensor parameters that have a gradient."""
-    return [param for param in differentiable_params(op) if param.name in op.wrt]
-
-
-def _needs_text(op: Op) -> str:
-    """An expression for: some parameter requires a gradient."""
-    return " or ".join(
-        f"True in n_{param.public_name}" if param.kind == "tensors" else f"n_{param.public_name}"
-        for param in _wanted(op)
-    )
-
-
-def _add_needs(source: Source, op: Op, depth: int = 1) -> None:
-    for param in _wanted(op):
-        value = param.public_name
-        if param.kind == "operand" and _is_binary(op):
-            continue
-        if param.kind == "tensors":
-            source.add(f"n_{value} = [requires_grad(each) for each in {value}]", depth)
-        elif param.kind == "tensor":
-            source.add(f"n_{value} = {value}._requires_grad", depth)
-        else:
-            source.add(f"n_{value} = False if p_{value} else {value}._requires_grad", depth)
-
-
-def _add_recording(source: Source, op: Op) -> None:
-    """What `requires_grad` asks for, after the outputs are made."""
-    result = _result_expression(op)
-    source.add(f"if mode:\n    return {result}")
-    _add_needs(source, op)
-    source.add(f"if not ({_needs_text(op)}):\n    return {result}")
-    _add_node(source, op, result)
-
-
-def _add_recording_of_one(source: Source, op: Op) -> None:
-    """The same for a single fresh output, which is then made with its history (10 ns less)."""
-    source.add("if mode:\n    flag = state.cut\nelse:")
-    _add_needs(source, op, 2)
-    source.add(f"if {_needs_text(op)}:", 2)
-    inner = Source()
-    names = [param.public_name for param in _wanted(op) if param.kind != "tensors"]
-    _add_node(inner, op, f"unrecorded(r, {', '.join(names)})")
-    if not _records_natively(op):
-        inner.add(_FRESH.format(requires_grad=True, node="node") + "return t")
-    source.lines += ["        " + line for line in inner.lines]
-    # A history that was cut before stays cut at that place (see `cuts`).
-    flag = f"n_{names[-1]}" if names else "False"
-    for name in reversed(names[:-1]):
-        flag = f"n_{name} if n_{name} is not False else {flag}"
-    source.add(f"flag = {flag}", 2)
-
-
 def _flag_without_gradient(op: Op) -> str:
     first = op.params[0]
     if first.kind != "tensor":
@@ -453,202 +364,6 @@ def _flag_without_gradient(op: Op) -> str:
     value = first.public_name
     label = (op.label or op.name).lstrip("_")
     return f"without_gradient({label!r}, {value}) if {value}._requires_grad and not mode else False"
-
-
-# PyTorch makes these from a copy into a new tensor, which is recorded.
-_COPIES = frozenset({"clone", "_to_copy", "sort_values", "sort_stable", "diag_embed"})
-
-
-def _from_inference(op: Op) -> str:
-    """An expression for: no tensor is a normal one, whose history autograd would keep (I2).
-
-    A number among the operands counts as a normal tensor.
-    """
-    texts = {
-        "tensor": "{}._counter is INFERENCE_COUNTER",
-        "operand": "not p_{0} and {0}._counter is INFERENCE_COUNTER",
-        "optional": "(p_{0} or {0}._counter is INFERENCE_COUNTER)",
-        "optional_operand": "(p_{0} or {0}._counter is INFERENCE_COUNTER)",
-        "tensors": "all([each._counter is INFERENCE_COUNTER for each in {}])",
-    }
-    found = [(param.public_name, texts.get(param.kind)) for param in op.params]
-    return " and ".join(text.format(name) for name, text in found if text is not None)
-
-
-def _add_node(source: Source, op: Op, unrecorded: str) -> None:
-    """Node, edges and saved values; a view may turn out to need no gradient: then `unrecorded`."""
-    wanted = _wanted(op)
-    names = [param.public_name for param in wanted if param.kind != "tensors"]
-    if names:
-        source.add(f"if {' or '.join(f'n_{name} is ASK' for name in names)}:")
-        for name in names:
-            source.add(f"if n_{name}:\n    n_{name} = requires_grad({name})", 2)
-        source.add(f"if not ({_needs_text(op)}):\n    return {unrecorded}", 2)
-    if op.name not in _COPIES and all(param.kind != "indices" for param in op.params):
-        source.add(f"if {_from_inference(op)}:\n    return {unrecorded}")
-    if not op.complex_gradient:
-        result = "r[0]" if len(op.outputs) > 1 else "r"
-        source.add(f"if {result}.dtype is not FLOAT32 and {result}.dtype.kind == 'c':")
-        source.add(f"raise no_complex_gradient(OP_{op.name})", 2)
-    source.add(f"node = N_{op.name}()")
-    if not _records_natively(op):
-        _add_edges(source, op, differentiable_params(op), wanted)
-        _add_saving(source, op)
-        _add_outputs(source, op)
-        return
-    _add_saving(source, op)
-    edges = "".join(
-        f", {param.public_name}, n_{param.public_name}" if param in wanted else ", None, False"
-        for param in differentiable_params(op)
-        if has_edge(op, param)
-    )
-    dtype = "dtype" if _keeps_single(op) else "None"
-    source.add(f"return record(node, r, state, getframe(1), {dtype}{edges})")
-
-
-def _records_natively(op: Op) -> bool:
-    """Whether the native module makes the edges, what all nodes have, and the result."""
-    one = len(op.outputs) == 1 and not op.many_outputs and not op.view
-    return record is not None and one and all(param.kind != "tensors" for param in op.params)
-
-
-def _add_edges(source: Source, op: Op, params: list[Param], wanted: list[Param]) -> None:
-    edges, numbers = [], []
-    for param in params:
-        value = param.public_name
-        if param.kind == "tensors":
-            source.add(
-                f"pairs = [gradient_edge(each) if need else NO_EDGE "
-                f"for each, need in zip({value}, n_{value})]\n"
-                f"e_{value} = [each[0] for each in pairs]\n"
-                f"i_{value} = [each[1] for each in pairs]"
-                if param in wanted
-                else f"e_{value} = [None] * len({value})\ni_{value} = [0] * len({value})"
-            )
-            edges.append(f"*e_{value}")
-            numbers.append(f"*i_{value}")
-            continue
-        if param in wanted:
-            source.add(
-                f"if n_{value}:\n"
-                f"    e_{value} = {value}._grad_fn\n"
-                f"    if e_{value} is None:\n"
-                f"        e_{value} = {value}\n"
-                f"        i_{value} = -1\n"  # Node.LEAF
-                f"    else:\n"
-                f"        i_{value} = {value}._output_nr\n"
-                f"else:\n"
-                f"    e_{value} = None\n"
-                f"    i_{value} = 0"
-            )
-            edges.append(f"e_{value}")
-            numbers.append(f"i_{value}")
-        elif has_edge(op, param):
-            edges.append("None")
-            numbers.append("0")
-    nrs = f"({', '.join(numbers)},)"
-    if not any(number.startswith("*") for number in numbers):
-        # Nearly all are 0, or those of leaves: one tuple for all nodes saves making and freeing it.
-        zeros = f"({', '.join('0' for _ in numbers)},)"
-        leaves = f"({', '.join('-1' for _ in numbers)},)"
-        all_leaves = f"{' == '.join(numbers)} == -1"
-        nrs = f"{zeros} if not ({' or '.join(numbers)}) else {leaves} if {all_leaves} else {nrs}"
-    source.add(f"node._edges = ({', '.join(edges)},)\nnode._edge_nrs = {nrs}")
-
-
-def _add_saving(source: Source, op: Op) -> None:
-    public = {param.name: param for param in op.params}
-    for name in saved_names(op):
-        param = public[name]
-        value = param.public_name
-        guards = [
-            f"True in n_{public[each].public_name}"
-            if public[each].kind == "tensors"
-            else f"n_{public[each].public_name}"
-            for each in needed_by(op, name)
-        ]
-        guard = " or ".join(guards)
-        if param.kind in SEQUENCES:
-            source.add(
-                f"if {guard}:\n"
-                f"    node.kept_{name} = tuple({value})\n"
-                f"    node.version_{name} = tuple([version_of(each) for each in {value}])\n"
-                f"else:\n    node.kept_{name} = None\n    node.version_{name} = 0"
-            )
-            continue
-        version = f"0 if {value}._counter is None else {value}._counter.value"
-        if param.kind != "tensor":
-            version = f"{NUMBER_VERSION} if p_{value} else {version}"
-        source.add(
-            f"if {guard}:\n"
-            f"    node.kept_{name} = {value}\n"
-            f"    node.version_{name} = {version}\n"
-            f"else:\n"
-            f"    node.kept_{name} = None\n"
-            f"    node.version_{name} = 0"
-        )
-    for name in saved_plain(op):
-        source.add(f"node.kept_{name} = {public[name].public_name}")
-    for name, what in saved_properties(op):
-        if name in public:
-            value = public[name].public_name
-            if public[name].kind == "tensor" and what in _INLINE:
-                text = f"{value}._array.{_INLINE[what]}"
-                if what == "strides":  # as PyTorch: only for the gradient that needs them
-                    text += f" if {_guard_of_property(op, name, what)} else ()"
-                source.add(f"node.kept_{name}_{what} = {text}")
-            else:
-                source.add(f"node.kept_{name}_{what} = property_{what}({value})")
-        else:
-            array = "r" if len(op.outputs) == 1 else f"r[{op.outputs.index(name)}]"
-            source.add(f"node.kept_{name}_{what} = property_{what}({array})")
-    for nr in saved_outputs(op):
-        name = op.outputs[nr]
-        array = "r" if len(op.outputs) == 1 else f"r[{nr}]"
-        source.add(
-            f"node.kept_{name} = {array}\nnode.version_{name} = 0\nnode.counter_{name} = None"
-        )
-        if op.view:
-            source.add(f"node.counter_{name} = t._counter\nnode.version_{name} = t._counter.value")
-
-
-def _guard_of_property(op: Op, name: str, what: str) -> str:
-    """The condition under which some formula that is run names the property."""
-    public = {param.name: param.public_name for param in op.params}
-    formulas = [each for each in op.formulas if ("property", name, what) in each.sources]
-    return " or ".join(f"n_{public[each]}" for formula in formulas for each in formula.wrt)
-
-
-_NODE_BASICS = """
-node._status = 0
-node._extra = None
-sequence = state.sequence
-node._sequence = sequence
-state.sequence = sequence + 1
-node._code = code
-node._offset = frame.f_lasti
-"""
-
-
-def _add_outputs(source: Source, op: Op) -> None:
-    if not op.view or op.many_outputs:  # else `_VIEW` has found it
-        source.add(_USER_FRAME)
-    source.add(_NODE_BASICS)
-    if len(op.outputs) == 1 and not op.many_outputs:
-        known = "r.dtype if dtype is None else dtype" if _keeps_single(op) else "r.dtype"
-        source.add(f"node._shape = r.shape\nnode._dtype = {known}")
-        if op.view:
-            source.add("t._grad_fn = node")
-        return
-    source.add("node.set_outputs(ts)")
-    if op.many_outputs:
-        source.add("for nr, t in enumerate(ts):\n    set_history(t, node, nr)")
-        return
-    for nr in range(len(op.outputs)):
-        if nr not in op.nondifferentiable:
-            source.add(f"set_history(ts[{nr}], node, {nr})")
-        elif nr in saved_outputs(op):  # it cannot ask the node for its counter later
-            source.add(f"node.counter_{op.outputs[nr]} = version_counter(ts[{nr}])")
 
 
 _COUNT_WRITE = """
@@ -773,7 +488,6 @@ NAMESPACE.update(
     ABSENT=ABSENT,
     dim_or_axis=dim_or_axis,
     first_use=first_use,
-    node_class=node_class,
     ndarray=np.ndarray,
     asarray=np.asarray,
     copyto=np.copyto,
@@ -795,19 +509,17 @@ NAMESPACE.update(
     MULTIPLE=Creation.MULTIPLE,
     ASK=ASK,
     FLOAT32=np.dtype(np.float32),
-    NO_EDGE=nodes.NO_EDGE,
     NUMBERS=operands.NUMBERS,
     SCALARS32=operands.SCALARS32,
     apply_slowly=nodes.apply_slowly,
     apply_slowly_once=nodes.apply_slowly_once,
-    partly_function=partly_function,
     bad_arguments=operands.bad_arguments,
     explain=operands.explain,
     no_complex_gradient=operands.no_complex_gradient,
-    gradient_edge=gradient_edge,
     run_deprecated=deprecated_overloads.run_deprecated,
     prepare=operands.prepare,
-    record=record,
+    complete=recording.complete,
+    record=recording.record,
     refuse_array=operands.refuse_array,
     release_packed=nodes.release_packed,
     run_in_mode=writes.run_in_mode,
@@ -820,8 +532,8 @@ NAMESPACE.update(
     to_low=operands.to_low,
     unrecorded=unrecorded,
     version_counter=version_counter,
-    version_of=nodes.version_of,
+    version_of=recording.version_of,
     without_gradient=without_gradient,
     wrap=wrap,
-    **{f"property_{name}": function for name, function in nodes.PROPERTIES.items()},
+    **{f"property_{name}": function for name, function in recording.PROPERTIES.items()},
 )

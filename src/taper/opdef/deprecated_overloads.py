@@ -1,6 +1,6 @@
-"""Numbers before the tensors, as programs wrote until PyTorch 1.4: `p.add_(-lr, grad)`.
+"""Numbers before the tensors, as programs wrote them until PyTorch 1.4: `p.add_(-lr, grad)`.
 
-Owns: which operators take them so, what that means, and the one warning.  `compiler` gives these
+Owns: which operators accept that, what it means, and the one warning.  `compiler` gives these
 operators a rest of positional arguments, which costs a call 5 ns.
 """
 
@@ -20,7 +20,7 @@ NAMES = frozenset("add sub addcmul addcdiv addmm addmv addr addbmm baddbmm".spli
 def run_deprecated(
     op: Op, arguments: tuple[Any, ...], out: Tensor | None = None, inplace: bool = False
 ) -> Any:
-    """Call an operator whose positional arguments are too many: numbers stand among them."""
+    """Call an operator that got too many positional arguments because numbers are among them."""
     function = op.inplace_name if inplace else op.name
     placed = _placed(op, arguments)
     if placed is None:
@@ -40,7 +40,7 @@ def run_deprecated(
 
 
 def _placed(op: Op, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]] | None:
-    """The tensors in order, and the numbers by name; None if this is no deprecated overload."""
+    """Return the tensors in order, and the numbers by name; None if no deprecated overload fits."""
     names = op.keyword_names
     needed = len(op.params) - len(names)
     first, *others = arguments

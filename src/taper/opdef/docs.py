@@ -28,7 +28,7 @@ is saved: `grad` is the gradient that arrives, `result` the output, `x_shape` on
 
 
 def formula_text(formula: Formula) -> str:
-    """The body of a formula without its docstring."""
+    """Return the body of a formula without its docstring."""
     source = textwrap.dedent(inspect.getsource(formula.function))
     tree = ast.parse(source).body[0]
     if not isinstance(tree, ast.FunctionDef):
@@ -53,7 +53,7 @@ def saved_text(op: Op) -> str:
 
 
 def entry(op: Op) -> str:
-    """The paragraph of one operator."""
+    """Return the paragraph of one operator."""
     lines = [f"### {op.name}", "", op.doc.split("\n")[0], ""]
     rule = op.tangent if isinstance(op.tangent, str) else "its own rule" if op.tangent else "none"
     lines.append(f"Node `{op.node_name}`; saves {saved_text(op)}; forward mode: {rule}.")
@@ -67,7 +67,7 @@ def entry(op: Op) -> str:
 
 
 def derivatives_page() -> str:
-    """The text of `docs/derivatives.md`."""
+    """Return the text of `docs/derivatives.md`."""
     load_all()
     parts = [_HEAD]
     families: dict[str, list[Op]] = {}
@@ -85,7 +85,7 @@ def derivatives_page() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of `python -m taper.opdef`."""
+    """Run the command line of `python -m taper.opdef`."""
     parser = argparse.ArgumentParser(
         prog="python -m taper.opdef", description="Look into the operator table."
     )

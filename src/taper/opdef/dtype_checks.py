@@ -1,7 +1,7 @@
 """Which dtypes an operator refuses, in PyTorch's words: the checks for `@op(check=...)`.
 
-A check is called with the common dtype of the operands and the operands themselves (arrays and
-numbers), never for float32 alone; it raises or does nothing.  Knows dtypes, not operators.
+A check gets the common dtype of the operands and the operands themselves (arrays and numbers), and
+is never called for float32 alone; it raises or does nothing.  Knows dtypes, not operators.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ no_negation = refuse(
 
 
 def all_of(*checks: Check) -> Check:
-    """Several checks, the first that raises wins."""
+    """Return several checks as one; the first that raises wins."""
 
     def check(common: dtype, operands: Sequence[Any]) -> None:
         for each in checks:
@@ -64,7 +64,7 @@ def all_of(*checks: Check) -> Check:
 
 
 def refuse_lower(found: dtype, output: dtype) -> None:
-    """Raise PyTorch's error if a result is of a higher category than what it is written to."""
+    """Raise PyTorch's error if a result is of a higher category than its destination."""
     if not can_cast(found, output):
         raise RuntimeError(
             f"result type {found.scalar_type} can't be cast to the desired output type "
@@ -75,7 +75,7 @@ def refuse_lower(found: dtype, output: dtype) -> None:
 def require_whole(kernel: str, values: ndarray, *also: str) -> None:
     """Raise PyTorch's error of a missing kernel unless an array holds whole numbers or bool.
 
-    For kernels to call, since `check` is not asked about float32; `also` names further dtypes.
+    Kernels call this, since `check` is not called for float32; `also` names further dtypes.
     """
     kind = FROM_NUMPY[values.dtype]
     if kind.category >= FLOATING or kind.name in also:

@@ -1,9 +1,9 @@
 """Guards: public functions that say what is wrong with an argument, where it enters the library.
 
-Owns: the functions of `taper` and `nn.functional` that are written in terms of operators.  Within
-the library these are called as they are; operators of the table look at their arguments
-themselves.  A guard costs a call (50 ns); it refuses arrays, which formulas may pass and users may
-not (D5), and explains what an argument of a wrong type has led to inside.
+Owns: the guarded forms of the functions of `taper` and `nn.functional` that are written in terms of
+operators.  The library itself calls these functions unguarded; operators of the table check their
+arguments themselves.  A guard costs a call 50 ns; it refuses arrays, which formulas may pass and
+users may not (D5), and explains an error that an argument of a wrong type has led to inside.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from taper.opdef import NAMESPACE, REQUIRED, Param, parameters_of
 from taper.opdef.backward import Source, define
 from taper.tensor import Tensor
 
-# What an argument that is no tensor leads to; PyTorch says TypeError.
+# The errors that an argument other than a tensor leads to; PyTorch raises TypeError.
 LEAKS = (AttributeError, KeyError, MemoryError)
 _TENSORS = ("Tensor", "Tensor | None")
 _FIRST = ("condition", "input", "self", "sorted_sequence", "tensor")
@@ -28,7 +28,7 @@ _STARRED = 0x04 | 0x08  # *args, **kwargs
 
 
 def _tensor_names(function: Any) -> dict[str, bool]:
-    """The parameters that must be tensors; True if they may be None, too."""
+    """Return the parameters that must be tensors, with True for those that may be None."""
     first = original_of(function).__code__.co_varnames[:1]
     return {
         name: "None" in hint
@@ -39,14 +39,14 @@ def _tensor_names(function: Any) -> dict[str, bool]:
 
 
 def _innermost(function: Any) -> Any:
-    """The function behind those that rename its arguments or show it to transforms."""
+    """Return the function behind wrappers that rename its arguments or show it to transforms."""
     while isinstance(getattr(function, "__wrapped__", None), types.FunctionType):
         function = function.__wrapped__
     return function
 
 
 def guarded(label: str, function: Any, module: str) -> Any:
-    """The public form of a function; itself if there is nothing to look at."""
+    """Return the public form of a function: itself if it needs no guard."""
     inner = _innermost(function)
     if not isinstance(inner, types.FunctionType) or not isinstance(function, types.FunctionType):
         return function
@@ -66,7 +66,7 @@ def guarded(label: str, function: Any, module: str) -> Any:
 
 
 def guard_all(namespace: dict[str, Any]) -> None:
-    """Put guards into a namespace in the place of the functions it lists."""
+    """Replace the functions that a namespace lists by their guarded forms."""
     for name in namespace["__all__"]:
         if not hasattr(namespace[name], "op"):
             namespace[name] = guarded(name, namespace[name], namespace["__name__"])
@@ -99,7 +99,7 @@ def _first_guard(key: str) -> Any:
 
 
 def _guard_source(label: str, number: str, params: list[Param], plain: bool) -> str:
-    """The text of a guard; not `plain` is a function with a star, or one that renames arguments."""
+    """Return the text of a guard; not `plain` means that it has stars or renames arguments."""
     names = [each.name for each in params]
     heads, calls = [], []
     for each in params:
@@ -138,7 +138,7 @@ def refused(
     starred: tuple[Any, ...] | None,
     error: Exception | None = None,
 ) -> Exception:
-    """The TypeError of the first argument that is no tensor; without one, the error as it is."""
+    """Return the TypeError of the first argument that is no tensor, or the error unchanged."""
     for position, (name, value) in enumerate(given.items(), 1):
         if name in tensors and not isinstance(value, Tensor):
             if value is not None or not tensors[name]:

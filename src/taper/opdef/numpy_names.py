@@ -1,7 +1,7 @@
 """NumPy's names of parameters, which PyTorch takes as keywords too: `axis` is `dim`.
 
 Owns: the names, what they add to the text of a wrapper (`compiler`), and a decorator for functions
-that are not generated.  PyTorch takes `x`, `x1` and `a` for `input` and `x2` for `other` as well;
+that are not generated.  PyTorch also takes `x`, `x1` and `a` for `input` and `x2` for `other`;
 taper does not, since that would cost every call 15 to 40 ns.
 """
 
@@ -21,7 +21,7 @@ NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def names_of(op: Op) -> dict[str, str]:
-    """The parameters of an operator that have a second name."""
+    """Return the parameters of an operator that have a second name."""
     if not (op.public or op.method):
         return {}
     names = [each.public_name for each in op.params]
@@ -29,7 +29,7 @@ def names_of(op: Op) -> dict[str, str]:
 
 
 def needed_from_dim(op: Op) -> list[Param]:
-    """`dim` and what follows it, as far as it has no default: `axis` may be given in its place."""
+    """Return `dim` and the required parameters after it: `axis` may be given instead."""
     names = [each.public_name for each in op.params]
     if "dim" not in names:
         return []
@@ -38,7 +38,7 @@ def needed_from_dim(op: Op) -> list[Param]:
 
 
 def renaming(op: Op, function: str, names: dict[str, str], arguments: str) -> Iterator[str]:
-    """Text that puts what was given under a second name where it belongs."""
+    """Return the text that moves what was given under a second name to its parameter."""
     needed = needed_from_dim(op)
     for name, other in names.items():
         if name in [each.public_name for each in needed]:
@@ -50,7 +50,7 @@ def renaming(op: Op, function: str, names: dict[str, str], arguments: str) -> It
 
 
 def dim_or_axis(op: Op, function: str, arguments: tuple[Any, ...], dim: Any, axis: Any) -> Any:
-    """The dimension under either name, where an argument without default has not been given."""
+    """Return the dimension under either name; raise if a required argument is missing."""
     dim = axis if dim is ABSENT else dim
     refuse_missing(
         function,
@@ -63,16 +63,17 @@ def dim_or_axis(op: Op, function: str, arguments: tuple[Any, ...], dim: Any, axi
 
 
 def refuse_missing(function: str, arguments: dict[str, Any]) -> None:
-    """Raise PyTorch's error if an argument without default has not been given."""
+    """Raise PyTorch's error if a required argument is missing."""
     names = [name for name, value in arguments.items() if value is ABSENT]
     if names:
         listed = ", ".join(f'"{name}"' for name in names)
-        word = "arguments" if len(names) == 1 else "argument"  # PyTorch's numbers, the wrong way
+        # PyTorch has singular and plural the wrong way round.
+        word = "arguments" if len(names) == 1 else "argument"
         raise TypeError(f"{function}() missing {len(names)} required positional {word}: {listed}")
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which takes the second names too."""
+    """Return the function in a form that takes the second names too."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Operands: what an operator's arguments become before its kernel sees them, or why not.
+"""Operands: what an operator's arguments become before its kernel sees them, or why they cannot.
 
 Owns: promotion of mixed dtypes, Python numbers as arrays, low precision, and the errors of bad
 arguments and shapes.  Knows the table, not its compiler.
@@ -27,8 +27,9 @@ from taper.tensor import Tensor, array_of, element_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
 
-# 0-d float32 arrays of Python numbers in use: NumPy takes 0.5 us longer for a Python number.
-# By type, since 1, 1.0, True and 1+0j are one key but not one operand; bool and complex stay empty.
+# 0-d float32 arrays of the Python numbers in use: NumPy takes 0.5 us longer for a Python number.
+# Kept by type, since 1, 1.0, True and 1+0j are one key but not one operand; bool and complex stay
+# empty.
 SCALARS32: dict[type, dict[Any, np.ndarray]] = {int: {}, float: {}, bool: {}, complex: {}}
 _SCALARS_LIMIT = 4096
 
@@ -37,7 +38,7 @@ _SCALARS_LIMIT = 4096
 
 
 def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
-    """A Python number as a 0-d array; integers wrap around as in PyTorch."""
+    """Return a Python number as a 0-d array; integers wrap around as in PyTorch."""
     kind = number.__class__
     if kind is int and not -(2**63) <= number < 2**64:
         raise OverflowError("int too big to convert")
@@ -47,7 +48,7 @@ def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
         if known is not None:
             return known
         array = np.array(number, dtype)
-        # 0.0 and -0.0 are one key, and nan none.
+        # 0.0 and -0.0 are the same key, and nan equals no key.
         if (number or kind is int) and number == number and len(cache) < _SCALARS_LIMIT:
             array.flags.writeable = False
             cache[number] = array
@@ -59,7 +60,7 @@ def scalar_array(number: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands in the dtype the kernel wants; with `upcast` also the low dtype to return to."""
+    """Return the operands in the kernel's dtype; with `upcast` also the dtype to return to."""
     low = None
     free = op.unpromoted
     operands = [
@@ -92,7 +93,7 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
+    """Return the array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
     if in_rows(array) or not array.size:
         return array.astype(dtype)
     shape = array.shape
@@ -106,7 +107,7 @@ _array_files: dict[str, bool] = {}
 
 
 def takes_arrays(filename: str) -> bool:
-    """Whether the functions of a file may pass arrays to operators."""
+    """Return whether the functions of a file may pass arrays to operators."""
     known = _array_files.get(filename)
     if known is None:
         known = is_internal(filename) or filename in files_of_declarations
@@ -115,7 +116,7 @@ def takes_arrays(filename: str) -> bool:
 
 
 def _caller_file(frame: Any) -> str:
-    """The file of a caller, behind the first call of a lazy function."""
+    """Return the file of the caller, even at the first call of a lazy function."""
     while frame.f_code.co_filename == opdef.__file__ and frame.f_back is not None:
         frame = frame.f_back
     filename: str = frame.f_code.co_filename
@@ -123,7 +124,7 @@ def _caller_file(frame: Any) -> str:
 
 
 def refuse_array(op: Op, arguments: tuple[Any, ...], filename: str) -> None:
-    """Raise for an array as first argument, if the caller may not pass it."""
+    """Raise for an array as first argument if the caller may not pass one."""
     if not takes_arrays(filename):
         if op.signatures:
             raise invalid_combination(op.label, arguments, op.signatures)
@@ -134,7 +135,7 @@ def refuse_array(op: Op, arguments: tuple[Any, ...], filename: str) -> None:
 
 
 def run_low(op: Op, arguments: Sequence[Any]) -> Any:
-    """An `upcast` kernel on float16 or bfloat16 arrays of a formula: in float32, rounded once."""
+    """Run an `upcast` kernel on a formula's half precision arrays: in float32, rounded once."""
     low = arguments[0].dtype
     if low not in LOW_PRECISION:
         return op.call(op.forward, arguments)
@@ -158,7 +159,7 @@ def to_low(result: Any, low: np.dtype) -> Any:
 
 
 def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
-    """Raise if a gradient would need an inference tensor, which PyTorch sees before it computes."""
+    """Raise if a gradient would need an inference tensor; PyTorch does so before computing."""
     if local.state.mode & NO_GRAD:
         return
     values = dict(zip([param.name for param in op.params], arguments, strict=True))
@@ -173,7 +174,7 @@ def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
 
 
 def _refuse_sizes(op: Op, values: Mapping[str, Any]) -> None:
-    """Raise if a length that the gradient needs is that of a dimension which is not there."""
+    """Raise if the gradient needs the length of a dimension that does not exist."""
     for name, dims in op.saved_sizes.items():
         ndim = values[name]._array.ndim
         for dim in dims:
@@ -183,14 +184,14 @@ def _refuse_sizes(op: Op, values: Mapping[str, Any]) -> None:
 
 
 def no_complex_gradient(op: Op) -> Exception:
-    """The error where PyTorch has a derivative for real results only."""
+    """Return the error where PyTorch has a derivative for real results only."""
     return RuntimeError(
         f"{op.label} does not support automatic differentiation for outputs with complex dtype."
     )
 
 
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
-    """PyTorch's words for what NumPy refused, or for what is refused before it computes."""
+    """Return PyTorch's words for what NumPy refused, or for what is refused before computing."""
     refuse_saving(op, arguments)
     if not isinstance(error, ValueError | MemoryError):
         return error
@@ -208,11 +209,11 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
 
 
 def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
-    """What an operator does when an argument is neither Tensor nor number.
+    """Do what an operator does when an argument is neither Tensor nor number.
 
-    Without any Tensor, arrays and NumPy scalars mean that a formula calls (D5), if the call comes
-    from where operators are declared.  Beside a Tensor, a NumPy scalar is a number.  Where PyTorch
-    takes a number for the first tensor, it becomes one.
+    If there is no Tensor at all, arrays and NumPy scalars mean that a formula calls (D5), provided
+    that the call comes from a file that declares operators.  Beside a Tensor, a NumPy scalar is a
+    number.  Where PyTorch takes a number for the first tensor, the number becomes a tensor.
     """
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
         first = arguments[0] if op.params[0].kind == "tensor" else None
@@ -267,7 +268,7 @@ def invalid_combination(
     signatures: Sequence[str],
     keywords: Mapping[str, Any] = MappingProxyType({}),
 ) -> TypeError:
-    """The error for arguments that fit none of a function's overloads."""
+    """Return the error for arguments that fit none of a function's overloads."""
     named = [f"{name}={type(each).__name__}" for name, each in keywords.items()]
     given = ", ".join([type_name(each) for each in arguments] + named)
     listed = "".join(f" * {each}\n" for each in signatures)
@@ -278,7 +279,7 @@ def invalid_combination(
 
 
 def python_number(value: Any) -> Any:
-    """A NumPy scalar or a number of a derived class as Python's own; anything else as it is."""
+    """Return a NumPy scalar or a number of a derived class as Python's own, others unchanged."""
     if isinstance(value, np.bool_):
         return float(value)  # PyTorch takes it for a floating point number
     if isinstance(value, np.generic):
@@ -291,7 +292,7 @@ def python_number(value: Any) -> Any:
 
 
 def refuse_sequence(label: str, name: str, position: int, value: Any) -> None:
-    """Raise if a value is no list or tuple of Tensors."""
+    """Raise unless a value is a list or tuple of Tensors."""
     if isinstance(value, Tensor) or not isinstance(value, list | tuple):
         raise TypeError(
             f"{label}(): argument '{name}' (position {position}) must be tuple of Tensors, "

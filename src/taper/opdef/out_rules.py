@@ -1,7 +1,7 @@
-"""What PyTorch asks of a tensor that an operator writes: whose memory it is, and its dtype.
+"""What PyTorch requires of a tensor that an operator writes: its memory, and its dtype.
 
-Owns: the rules by operator, as tables; most operators follow the usual rule and are in none.
-Names are those of the operator table; composite functions use the label in their error texts.
+Owns: the rules by operator, as tables; most operators follow the usual rule and are in none.  Names
+are those of the operator table; composite functions use the label in their error texts.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from taper.tensor import Tensor, element_strides
 
 # --- memory ----------------------------------------------------------------------------------
 
-# Usually the output may be an input, but not a part of its memory.  These read in another order
-# than they write, and take no output that is among their inputs.
+# Usually the output may be an input, but not a part of its memory.  These operators read in another
+# order than they write, so that no input may be their output.
 _APART = frozenset(
     "cat gather index_add index_copy index_put index_reduce index_select kthvalue "
     "linalg_cross masked_select put scatter_add take".split()
 )
-# In these the first tensor is copied into the output before anything else.
+# These copy the first tensor into the output before they do anything else.
 _START_AS_SELF = frozenset(
     "addbmm addmm addmv baddbmm index_add index_copy index_reduce scatter_add".split()
 )
-# These finish before they write, or write what nobody reads again.
+# These finish reading before they write, or write what is not read again.
 _ANYWHERE = frozenset(
     "all_dim amax_dim amin_dim any_dim argmax_dim argmin_dim bmm cummax cummin diagonal_copy dot "
     "histc linalg_vector_norm logsumexp_dim max_all mean_all mean_dim min_all mm mv mvlgamma "
     "nansum_dim prod_dim std_dim sum_dim tril triu var_dim vdot addmm addmv addbmm baddbmm "
     "masked_scatter".split()
 )
-# These are resized, with a warning, before anybody looks at whose memory it is.
+# These outputs are resized, with a warning, before their memory is checked.
 RESIZED_FIRST = frozenset(("cat", "cumprod", "cumsum", "gather"))
 _INDICES = frozenset(("index", "indices"))
 # Composite functions, by label, that end in an operator with the usual rule.
@@ -45,7 +45,7 @@ _COMPOSITES = frozenset("bernoulli diff div inner linalg_cross msort mul normal 
 
 
 def refuse_overlap(target: np.ndarray) -> None:
-    """An expanded tensor has several elements in one place; writing it makes no sense."""
+    """Raise for an expanded tensor, which has several elements in one place."""
     if 0 not in target.strides:
         return
     pairs = zip(target.shape, target.strides, strict=True)
@@ -57,15 +57,15 @@ def refuse_overlap(target: np.ndarray) -> None:
 
 
 def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) -> None:
-    """Raise if the source would change while it is read; the very same elements may, if in order.
+    """Raise if the source would change while it is read; the very same elements in order may.
 
-    As PyTorch, which leaves tensors with gaps alone: to compare those would take long.
+    As in PyTorch, tensors with gaps are left alone: comparing them would take long.
     """
     to, of = target._array, source._array
     if target is source:
-        shared = apart  # PyTorch looks at this even if there are no elements
+        shared = apart  # PyTorch checks this even if there are no elements
     elif to.base is None and of.base is None and to is not of:
-        return  # both own what they have; to ask NumPy takes 0.3 us
+        return  # each owns its memory; asking NumPy would take 0.3 us
     elif not np.may_share_memory(to, of):
         return
     elif not all(is_dense(each.shape, element_strides(each)) for each in (to, of)):
@@ -78,7 +78,7 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
 
 
 def shared_memory() -> RuntimeError:
-    """The error for an input that would change while it is read."""
+    """Return the error for an input that would change while it is read."""
     return RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
         "to a single memory location. Please clone() the tensor before performing the operation."
@@ -101,7 +101,7 @@ def refuse_written_input(op: Op, target: Tensor, others: Sequence[Any], first: i
 
 
 def refuse_other_types(op: Op, others: Sequence[Any]) -> None:
-    """For an operator in place that writes at once: raise for an argument that is no tensor."""
+    """Raise for an argument that is no tensor, before an operator writes at once in place."""
     for position, (param, value) in enumerate(zip(op.params[1:], others, strict=True), 1):
         if param.kind == "tensor" and not isinstance(value, Tensor):
             raise TypeError(
@@ -113,7 +113,7 @@ def refuse_other_types(op: Op, others: Sequence[Any]) -> None:
 def refuse_shared_output(
     op: Op | None, label: str | None, outs: Sequence[Tensor], inputs: Sequence[Any]
 ) -> None:
-    """For `out=`: raise if an input would change while it is read."""
+    """Raise if an input would change while it is read, for `out=`."""
     first = int(op is not None and op.name in _START_AS_SELF)
     for out in outs:
         if op is not None and op.name in _APART:
@@ -130,8 +130,9 @@ def refuse_shared_output(
 
 # --- dtypes ----------------------------------------------------------------------------------
 
-# Usually the result must be of a lower or the same kind as the output.  These convert nothing:
-# what they say of an output of another dtype.  `{:C}` is the name of a C type, others are ATen's.
+# Usually the result must be of a lower or the same kind as the output.  These operators convert
+# nothing: their errors for an output of another dtype.  `{:C}` is the name of a C type, others are
+# ATen's.
 _EXACT = {
     "Expected out tensor to have dtype {result:C}, but got {out:C} instead": (
         "aminmax argmax_dim argmin_dim diag gather index_add index_copy index_reduce linalg_cross "
@@ -161,7 +162,7 @@ _EXACT = {
     "output values must be of same type as input": "kthvalue.values",
     "output indices must be of scalar type {result}": "kthvalue.indices",
 }
-# The same where the result must only be of a higher kind.
+# The same, where only a result of a higher kind is refused.
 _CASTABLE = {
     "torch.cat(): input types can't be cast to the desired output type {out}": "cat stack",
     "ldexp can't be cast to the desired output type {out}": "ldexp ldexp_",
@@ -180,7 +181,7 @@ OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.s
 
 
 class _Name:
-    """A dtype in an error text: `{it}` as ATen calls it, `{it:C}` as C does."""
+    """A dtype in an error text: `{it}` is ATen's name, `{it:C}` C's."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.dtype = dtypes.FROM_NUMPY[array.dtype]
@@ -190,7 +191,7 @@ class _Name:
 
 
 def refuse_dtype(name: str, out: np.ndarray, result: np.ndarray, output: str = "result") -> None:
-    """For `out=`: raise if the result may not be written into a tensor of that dtype."""
+    """Raise if a result may not be written into an `out=` tensor of that dtype."""
     if out.dtype is result.dtype:
         return
     text = _EXACT_TEXT.get(name) or _EXACT_TEXT.get(f"{name}.{output}")
@@ -204,7 +205,7 @@ def refuse_dtype(name: str, out: np.ndarray, result: np.ndarray, output: str = "
 def refuse_cast_of(
     name: str, target: np.ndarray, result: np.ndarray, output: str = "result"
 ) -> None:
-    """Raise if the result is of a higher kind than what it shall be written into."""
+    """Raise if a result is of a higher kind than its destination."""
     source, wanted = (dtypes.FROM_NUMPY[each.dtype] for each in (result, target))
     if dtypes.can_cast(source, wanted):
         return

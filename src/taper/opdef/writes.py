@@ -43,7 +43,8 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.opdef import Op
-from taper.opdef.nodes import TableNode, make_node, node_class_of
+from taper.opdef.backward import node_class
+from taper.opdef.nodes import TableNode
 from taper.opdef.operands import flat, refuse_saving
 from taper.opdef.out_rules import (
     OWN_CASTS,
@@ -55,6 +56,7 @@ from taper.opdef.out_rules import (
     refuse_shared_output,
     refuse_written_input,
 )
+from taper.opdef.recording import make_node
 from taper.tensor import Tensor, array_of, element_strides
 from taper.userwarning import warn_user
 
@@ -64,10 +66,10 @@ from taper.userwarning import warn_user
 def run_inplace(
     op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None = None
 ) -> Tensor:
-    """`name_`: compute, check, write, count the write, and record it if it must be.
+    """Compute, check, write, count the write, and record it if need be: `name_`.
 
-    Everything that can fail happens before the write, so a failed call changes nothing.  `write`
-    is a shorter way, which changes its array at once or raises.
+    Everything that can fail happens before the write, so a failed call changes nothing.  `write` is
+    a shorter way, which changes its array at once or raises.
     """
     target: Tensor = arguments[0]
     if not isinstance(target, Tensor):
@@ -91,7 +93,7 @@ def run_inplace(
     node = None
     if record:
         replaced: dict[str, Any] = {}
-        if first in node_class_of(op).saved_tensor_names and any(needs.values()):
+        if first in node_class(op).saved_tensor_names and any(needs.values()):
             # The formula needs the value from before the write, with its history.
             replaced[first] = target.clone()
             if state.dual_level >= 0:
@@ -112,10 +114,10 @@ def run_inplace(
 def _checked_write(
     op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None
 ) -> Callable[[np.ndarray], None]:
-    """`write`, or one of what the kernel computes; raises if it is wrong in itself.
+    """Return `write`, or a write of what the kernel computes; raise if the call is wrong in itself.
 
-    In PyTorch's order: what cannot be saved, input and output in one memory where elements are
-    picked by index, dtypes and shapes, other input and output in one memory.
+    The order is PyTorch's: what cannot be saved, input and output in one memory where elements are
+    picked by index, dtypes and shapes, any other input and output in one memory.
     """
     target: Tensor = arguments[0]
     try:
@@ -127,7 +129,8 @@ def _checked_write(
             check_destination(memory_of(target), result, op.inplace_name)
             return functools.partial(np.copyto, src=result, casting="unsafe")
         if target._counter is INFERENCE_COUNTER:
-            write(target._array.copy())  # who may not write learns what else is wrong first
+            # A forbidden write must first report whatever else is wrong.
+            write(target._array.copy())
     except RuntimeError as error:
         refuse_saving(op, arguments)
         if isinstance(error, NotImplementedError):
@@ -139,7 +142,7 @@ def _checked_write(
 
 
 def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
-    """The kernel on the arrays of the arguments, promoted, without recording."""
+    """Run the kernel on the arrays of the arguments, promoted, without recording."""
     state = local.state
     mode = state.mode
     state.mode = NO_GRAD
@@ -152,10 +155,10 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 
 
 def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") -> None:
-    """Whether the `result` of the operator `name` may be written into `target` (§V16)."""
+    """Raise if the `result` of the operator `name` may not be written into `target` (§V16)."""
     refuse_overlap(target)
     if result.shape != target.shape:
-        if name in OWN_CASTS:  # which look at the dtype first
+        if name in OWN_CASTS:  # these check the dtype first
             refuse_cast_of(name, target, result)
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
@@ -178,7 +181,7 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
 
 
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
-    """`out=` of an operator of the table."""
+    """Run an operator of the table with `out=`."""
     state = local.state
     if state.mode & INTERCEPT:
         call = Call(op, (*arguments, out), "out")
@@ -203,11 +206,11 @@ def compute_into(
     check: Callable[[np.ndarray, np.ndarray], None] | None = None,
     op: Op | None = None,
 ) -> Any:
-    """`out=`: the results are written into given tensors, which are resized if need be (§V20).
+    """Write results into the tensors given as `out=`, which are resized if need be (§V20).
 
-    For composite functions too: `function(*arguments)` computes what is written.  `check(out,
-    result)` may refuse what the usual rules allow.  Without a `label` the function has no gradient
-    to lose, and inputs may require one.
+    Composite functions use it too: `function(*arguments)` computes what is written.  `check(out,
+    result)` may refuse what the usual rules allow.  A function without a `label` has no gradient to
+    lose, so its inputs may require one.
     """
     outs = out if isinstance(out, tuple | list) else (out,)
     for each in outs:
@@ -290,11 +293,11 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
 # --- modes -----------------------------------------------------------------------------------
 
 
-_SEVERAL = (tuple, list)  # writing `tuple | list` at each call makes a new object
+_SEVERAL = (tuple, list)  # a constant: writing `tuple | list` at each call makes a new object
 
 
 def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
-    """An operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
+    """Run an operator under a mode beyond no_grad: the plain path, then what the mode asks for."""
     mode = state.mode
     if mode & INTERCEPT:
         return intercept(Call(op, arguments), state, lambda: op.call(op.function, arguments))
@@ -307,7 +310,7 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     if result.__class__ is not tuple and not isinstance(result, _SEVERAL):
         outputs = (result,)
     if outputs and not isinstance(outputs[0], Tensor):
-        return result  # a formula calls, with a list of arrays or a number of NumPy's (D5)
+        return result  # a formula called it, with a list of arrays or a NumPy scalar (D5)
     if mode & INFERENCE:
         mark_inference(op, arguments, outputs)
     if mode & SAVED_HOOKS and state.saved_hooks:
@@ -335,7 +338,7 @@ def mark_inference(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]
 
 
 def written_by(tensor: Tensor) -> Any:
-    """The node of the operator that wrote a tensor last; behind CopySlices if it is a view."""
+    """Return the node that wrote a tensor last; for a view, the one behind CopySlices."""
     node = tensor._grad_fn if tensor._view is None else tensor._view.base._grad_fn
     return node.fn if isinstance(node, CopySlices) else node
 

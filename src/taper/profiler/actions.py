@@ -27,7 +27,7 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(Enum):
-    """What can be recorded; here it is what the CPU does."""
+    """What can be recorded: here only what the CPU does."""
 
     CPU = 0
     XPU = 1
@@ -38,7 +38,7 @@ class ProfilerActivity(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be recorded on this machine.
+    """Return what can be recorded on this machine.
 
     >>> import taper
     >>> taper.profiler.supported_activities()
@@ -56,10 +56,17 @@ def schedule(
     skip_first: int = 0,
     skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
-    """Cycles of steps: `wait` without recording, `warmup`, and `active` that are recorded.
+    """Return a schedule of cycles: steps without recording, warm-up steps, and recorded steps.
 
-    `skip_first` steps come before the first cycle, and `repeat` is the number of cycles, 0 for no
-    end.  With a `skip_first_wait` other than 0 the first cycle does not wait.
+    Args:
+        wait: the steps without recording in each cycle.
+        warmup: the steps before recording.
+        active: the recorded steps.
+        repeat: the number of cycles; 0 for no end.
+        skip_first: the steps before the first cycle.
+        skip_first_wait: other than 0, the first cycle does not wait.
+
+    Returns: a function from the number of a step to its ProfilerAction.
 
     >>> import taper
     >>> action = taper.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
@@ -101,7 +108,12 @@ def tensorboard_trace_handler(
     use_gzip: bool = False,
     use_python_export: bool = False,
 ) -> Callable[[Any], None]:
-    """A function for `on_trace_ready` that saves each trace in a folder, as TensorBoard wants it.
+    """Return a function for `on_trace_ready` that saves each trace in a folder for TensorBoard.
+
+    Args:
+        dir_name: the folder.
+        worker_name: the first part of the files' names; by default from the host and the process.
+        use_gzip: compress the files.
 
     >>> import os, tempfile, taper
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ __all__ = ["is_available", "mark", "range", "range_pop", "range_push"]
 
 
 def is_available() -> bool:
-    """Whether marks are collected: never.
+    """Return whether marks are collected: never.
 
     >>> import taper
     >>> taper.profiler.itt.is_available()
@@ -19,20 +19,20 @@ def is_available() -> bool:
 
 
 def range_push(msg: str) -> None:
-    """Begin a range; does nothing."""
+    """Begin a range: does nothing."""
 
 
 def range_pop() -> None:
-    """End the range that was begun last; does nothing."""
+    """End the last range: does nothing."""
 
 
 def mark(msg: str) -> None:
-    """Mark an instant; does nothing."""
+    """Mark an instant: does nothing."""
 
 
 @contextmanager
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
-    """A range around a block; `msg` is formatted with the further arguments."""
+    """Put a range around a block; `msg` is formatted with the further arguments."""
     range_push(msg.format(*args, **kwargs))
     try:
         yield

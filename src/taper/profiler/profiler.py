@@ -1,7 +1,7 @@
 """`profile`: recording some of the steps of a program.
 
-Owns: steps, cycles and what is called when a cycle ends.  Recording is done by one
-`taper.autograd.profiler.profile` for each cycle.
+Owns: steps, cycles and what is called when a cycle ends.  One `taper.autograd.profiler.profile` for
+each cycle does the recording.
 """
 
 from __future__ import annotations
@@ -24,12 +24,18 @@ def _always(step: int) -> ProfilerAction:
 
 
 class profile:
-    """A block whose computations are recorded, all of them or the steps that a schedule names.
+    """Record the computations of a block, all of them or the steps that a schedule names.
 
-    With a `schedule` the program calls `step()` after each of its steps.  When a cycle has ended,
-    `on_trace_ready(profiler)` is called, and the events of the next cycle replace the old ones,
-    unless `acc_events`.  Without one everything is recorded, and it is called at the end.  The
-    options are those of `taper.autograd.profiler.profile`.
+    With a schedule the program calls `step()` after each of its steps.
+
+    Args:
+        schedule: a function from the number of a step to its action, such as
+            `taper.profiler.schedule` makes; without it everything is recorded.
+        on_trace_ready: called with the profiler when a cycle has ended, or at the end of the block.
+        acc_events: keep the events of earlier cycles; otherwise those of the next cycle replace
+            them.
+
+    The other options are those of `taper.autograd.profiler.profile`.
 
     >>> import taper
     >>> from taper.profiler import profile, schedule
@@ -106,7 +112,7 @@ class profile:
         self._begin_step()
 
     def stop(self) -> None:
-        """End; a cycle that is being recorded ends, too."""
+        """End recording, together with the present cycle."""
         self._end_step()
         self._change(self.current_action, None)
 
@@ -130,7 +136,7 @@ class profile:
             self.step_rec_fn = None
 
     def _change(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
-        """Do what lies between two steps; after the last comes None."""
+        """Do what lies between two steps; None comes after the last."""
         was, will = before in _RECORDING, after in _RECORDING
         saved = before is ProfilerAction.RECORD_AND_SAVE
         if after is None or after is ProfilerAction.DEVICE_STOPPED:
@@ -150,7 +156,7 @@ class profile:
             self.start_trace()
 
     def prepare_trace(self) -> None:
-        """Make ready for a new cycle."""
+        """Prepare for a new cycle."""
         if self.profiler is not None and self.acc_events:
             return
         if self.profiler is not None:
@@ -180,7 +186,7 @@ class profile:
         self._made("starting trace")._start()
 
     def stop_trace(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         self._made("stopping trace")._stop()
 
     def _made(self, purpose: str) -> recording.profile:
@@ -191,14 +197,14 @@ class profile:
     def toggle_collection_dynamic(
         self, enable: bool, activities: Iterable[ProfilerActivity]
     ) -> None:
-        """Record no more, or again, while a cycle goes on."""
+        """Stop or resume recording while a cycle goes on."""
         if self.profiler is not None and ProfilerActivity.CPU in activities:
             self.profiler.toggle_collection_dynamic(enable, activities)
 
     # --- what was recorded -------------------------------------------------------------------
 
     def events(self) -> EventList:
-        """What happened in the last cycle, in the order of its start."""
+        """Return what happened in the last cycle, in the order of its start."""
         return self._made("accessing events").function_events
 
     def key_averages(
@@ -207,22 +213,22 @@ class profile:
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """One sum for each name, and for each shape or stack if these are asked for."""
+        """Return one sum for each name, and for each shape or stack if these are asked for."""
         return self._made("getting key averages").key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
     def export_chrome_trace(self, path: str) -> None:
-        """Save what happened for chrome://tracing or Perfetto; compressed if `path` says `.gz`."""
+        """Save what happened for chrome://tracing or Perfetto; `.gz` in `path` compresses it."""
         metadata = self._preset_metadata | self._metadata
         self._made("exporting chrome trace").export_chrome_trace(path, metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Save the stacks, each with what `metric` counts, as tools that draw flame graphs read."""
+        """Save the stacks, each with what `metric` counts, in the format of flame graph tools."""
         self._made("exporting stacks").export_stacks(path, metric)
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> NoReturn:
-        """A picture of memory over time: PyTorch is giving it up, and taper has none."""
+        """Refuse: PyTorch is giving up its picture of memory over time, and taper has none."""
         raise NotImplementedError(
             "taper draws no memory timeline; use profile_memory=True and key_averages() instead"
         )
@@ -232,19 +238,19 @@ class profile:
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Add something that is written as JSON to the trace."""
+        """Add a value that is written as JSON to the trace."""
         self._metadata[key] = json.loads(value)
 
     def preset_metadata_json(self, key: str, value: str) -> None:
-        """The same, before the profiler has started."""
+        """Add likewise before the profiler has started."""
         self._preset_metadata[key] = json.loads(value)
 
     def get_trace_id(self) -> str | None:
-        """The name of the trace that is being recorded, None before."""
+        """Return the name of the trace that is being recorded, None before."""
         return None if self.profiler is None else self.profiler.trace_id
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
-        """Let a function name the traces to come."""
+        """Let a function name the future traces."""
         self.custom_trace_id_callback = callback
 
 

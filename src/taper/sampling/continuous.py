@@ -12,10 +12,17 @@ import numpy as np
 
 from taper import dtypes
 from taper.dtypes import C_NAMES, no_kernel
-from taper.sampling import normals
 from taper.sampling.fill import dtype_of, source, write
 from taper.sampling.generator import Generator
-from taper.sampling.normals import c_library, fused64, serial, uniform24, uniform53
+from taper.sampling.normals import (
+    BLOCK,
+    blocks,
+    c_library,
+    fused64,
+    serial,
+    uniform24,
+    uniform53,
+)
 
 _LARGEST = {
     dtype: dtypes.finfo(dtype).max
@@ -32,7 +39,7 @@ def uniform(
     high: float = 1.0,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of numbers evenly distributed over [low, high).
+    """Return a new array of numbers evenly distributed over [low, high).
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -46,7 +53,7 @@ def uniform(
 def uniform_(
     out: np.ndarray, low: float = 0.0, high: float = 1.0, generator: Generator | None = None
 ) -> np.ndarray:
-    """Fill with numbers evenly distributed over [low, high); of a complex number, both parts.
+    """Fill with numbers evenly distributed over [low, high), both parts of complex ones.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -59,6 +66,8 @@ def uniform_(
         return out
     part = dtype.to_real()
     _check_uniform(dtype, part, low, high)
+    if source(generator).fill("uniform", out, low, high):
+        return out
     count = out.size * (2 if dtype.is_complex else 1)
     draw = _uniform64 if part is dtypes.float64 else _uniform32
     values = draw(source(generator), count, low, high)
@@ -72,10 +81,12 @@ def uniform_(
 def _uniform32(generator: Generator, count: int, low: float, high: float) -> np.ndarray:
     if (low, high) == (0.0, 1.0):
         return uniform24(generator, count)
-    first = np.float32(low)
-    # A fused multiply-add, and the scale of the 24 bits goes into its factor.
-    factor = float(np.float32(high) - first) * 2.0**-24
     values = np.empty(count, np.float32)
+    if generator.fill("uniform", values, low, high):
+        return values
+    first = np.float32(low)
+    # This is a fused multiply-add, whose factor includes the scale of the 24 bits.
+    factor = float(np.float32(high) - first) * 2.0**-24
     for start in range(0, count, _CHUNK):
         part = values[start : start + _CHUNK]
         bits = generator.random32(part.size)
@@ -88,8 +99,12 @@ def _uniform32(generator: Generator, count: int, low: float, high: float) -> np.
 
 
 def _uniform64(generator: Generator, count: int, low: float, high: float) -> np.ndarray:
-    values = uniform53(generator, count)
-    return values if (low, high) == (0.0, 1.0) else fused64(values, high - low, low)
+    if (low, high) == (0.0, 1.0):
+        return uniform53(generator, count)
+    values = np.empty(count, np.float64)
+    if generator.fill("uniform", values, low, high):
+        return values
+    return fused64(uniform53(generator, count), high - low, low)
 
 
 def _check_uniform(dtype: dtypes.dtype, part: dtypes.dtype, low: float, high: float) -> None:
@@ -117,7 +132,7 @@ def normal(
     std: float = 1.0,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of normally distributed numbers.
+    """Return a new array of normally distributed numbers.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -128,14 +143,14 @@ def normal(
     return normal_(np.empty(shape, dtype), mean, std, generator)
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def normal_(
     out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> np.ndarray:
     """Fill with normally distributed numbers.
 
-    A complex number has `mean` in both parts, and `std` is that of the whole number. Sixteen or
-    more numbers in a contiguous array are made in blocks, which gives others than one by one.
+    A complex number has `mean` in both parts, and `std` is that of the whole number.  Sixteen or
+    more numbers in a contiguous array are made in blocks, which gives other numbers than one by
+    one.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -154,18 +169,14 @@ def normal_(
     if dtype.is_complex:
         count, std = 2 * count, std / math.sqrt(2.0)
     part = dtype.to_real().numpy
-    if count < normals.BLOCK or not out.flags.c_contiguous:
-        values = serial(source(generator), count)
+    if count < BLOCK or not out.flags.c_contiguous:
+        values = serial(out, count, mean, std, source(generator))
     else:
-        values = normals.blocks(source(generator), count, part)
-    if (mean, std) != (0.0, 1.0):
-        if values.dtype == np.float64:
-            values = fused64(values, std, mean)
-        else:
-            for start in range(0, count, _CHUNK):
-                some = values[start : start + _CHUNK]
-                some[...] = normals.fused32(some, np.float32(std), np.float32(mean))
-    return write(out, values.astype(part).view(out.dtype) if dtype.is_complex else values)
+        values = blocks(out, count, part, mean, std, source(generator))
+    if values is out:
+        return out
+    with np.errstate(over="ignore", invalid="ignore"):
+        return write(out, values.astype(part).view(out.dtype) if dtype.is_complex else values)
 
 
 def normal_from(
@@ -174,10 +185,10 @@ def normal_from(
     generator: Generator | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Normally distributed numbers, each with a mean and a standard deviation of its own.
+    """Return normally distributed numbers, each with its own mean and standard deviation.
 
-    At least one of the two is an array, and they broadcast. The result is of the dtype of `mean`
-    if that is an array, else of `std`; or drawn as if into `out`, of its dtype.
+    At least one of the two is an array, and they broadcast.  The result has the dtype of `mean` if
+    that is an array, else that of `std`; with `out` it is drawn in the dtype of `out`.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -204,7 +215,7 @@ def normal_from(
 
 
 def _rounded(function: np.ufunc, out: np.ndarray, other: np.ndarray | float) -> np.ndarray:
-    """`function` of both in the dtype of `out`; half precision computes in single precision."""
+    """Apply `function` in the dtype of `out`; half precision computes in single precision."""
     left = out.astype(np.float32) if out.dtype.itemsize == 2 else out
     if isinstance(other, np.ndarray) and other.dtype.itemsize == 2:
         other = other.astype(np.float32)
@@ -234,7 +245,8 @@ def exponential_(
         )
     negated = -uniform53(source(generator), out.size)
     # NumPy's logarithm is eight times as fast and may differ in the last bit of double precision;
-    # once in a billion numbers that shows in single precision. `multinomial` lives on this.
+    # once in a billion numbers that shows in single precision.  `multinomial` depends on this
+    # speed.
     exact = out.dtype == np.float64
     logarithms = c_library(math.log1p, negated) if exact else np.log1p(negated)
     return write(out, -1.0 / lambd * logarithms)
@@ -282,7 +294,7 @@ def log_normal_(
         return out
     if not dtype_of(out).is_floating_point:
         raise no_kernel("log_normal_cpu", dtype_of(out))
-    logarithms = fused64(serial(source(generator), out.size), std, mean)
+    logarithms = serial(np.empty(out.size), out.size, mean, std, source(generator))
     values = c_library(math.exp, np.minimum(logarithms, 709.0))
     large = logarithms > 709.0
     values[large] = np.exp(logarithms[large])

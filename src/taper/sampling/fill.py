@@ -15,17 +15,17 @@ WIDE_UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
 def dtype_of(values: np.ndarray) -> dtypes.dtype:
-    """The dtype of the elements."""
+    """Return the dtype of the elements."""
     return dtypes.FROM_NUMPY[values.dtype]
 
 
 def source(generator: Generator | None) -> Generator:
-    """The generator to draw from: the given one, else the default one."""
+    """Return the generator to draw from: the given one, else the default one."""
     return generators.default_generator if generator is None else generator
 
 
 def in_memory_order(values: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """`values`, of the shape of `out`, with its dimensions in the order of `out`'s strides.
+    """Return `values`, which have the shape of `out`, with dimensions in the order of its strides.
 
     Counting through the result, the last dimension fastest, walks through the memory of `out`.
     """
@@ -37,7 +37,7 @@ def in_memory_order(values: np.ndarray, out: np.ndarray) -> np.ndarray:
 def write(out: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Put `values`, in the order drawn, into `out`, and return `out`."""
     if out.dtype.itemsize == 2 and values.dtype.itemsize == 8 and dtype_of(out).is_floating_point:
-        # PyTorch has no way from 64 bits to half precision but through single precision.
+        # PyTorch converts 64 bits to half precision only by way of single precision.
         values = values.astype(np.float32)
     target = in_memory_order(out, out)
     target[...] = values.reshape(target.shape)

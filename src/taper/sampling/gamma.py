@@ -18,7 +18,7 @@ from taper.sampling.one_by_one import OneByOne
 
 
 def standard_gamma(concentrations: np.ndarray, generator: Generator | None = None) -> np.ndarray:
-    """Numbers of the gamma distribution of rate 1, each with its concentration, in one dtype.
+    """Return numbers of the gamma distribution of rate 1, each with its concentration.
 
     They are drawn in the order of the dimensions, and none is below the smallest normal number.
 
@@ -36,7 +36,7 @@ def standard_gamma(concentrations: np.ndarray, generator: Generator | None = Non
 
 
 def dirichlet(concentrations: np.ndarray, generator: Generator | None = None) -> np.ndarray:
-    """Points of simplices, one for each row: gamma numbers divided by their sum.
+    """Return points of simplices, one for each row: gamma numbers divided by their sum.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -55,7 +55,7 @@ def dirichlet(concentrations: np.ndarray, generator: Generator | None = None) ->
 def _at_least_tiny(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore"):
         narrow = values.astype(dtype)
-    # What is not a number becomes the smallest one, too.
+    # NaN becomes the smallest number, too.
     return np.fmax(narrow, np.finfo(dtype).tiny)
 
 
@@ -66,9 +66,9 @@ def _check_dtype(kernel: str, concentrations: np.ndarray) -> None:
 
 
 def _parameters(concentrations: np.ndarray) -> Iterable[tuple[float, float, float]]:
-    """Each concentration, the centre of its proposals, and the exponent that it has if below 1.
+    """Return each concentration, the centre of its proposals, and its exponent if below 1.
 
-    PyTorch computes these in the dtype of the concentrations, a third always in single precision,
+    PyTorch computes these in the dtype of the concentrations, the third always in single precision,
     and all the rest in double precision.
     """
     kind = concentrations.dtype.type
@@ -80,12 +80,12 @@ def _parameters(concentrations: np.ndarray) -> Iterable[tuple[float, float, floa
 
 
 def _one(concentration: float, center: float, exponent: float, draw: OneByOne) -> float:
-    """Marsaglia and Tsang's rejection from a cubed normal number (2000)."""
+    """Draw by Marsaglia and Tsang's rejection from a cubed normal number (2000)."""
     scale = center
     if concentration < 1.0:
         if concentration == 0.0:
             return 0.0
-        # A gamma number of one more, times a power of a uniform one.
+        # A gamma number of the concentration plus one, times a power of a uniform number.
         scale *= _power(1.0 - draw(), exponent)
     spread = 1.0 / math.sqrt(9.0 * center) if center > 0.0 else math.nan
     while True:

@@ -1,10 +1,10 @@
 """PyTorch's source of random bits on the CPU: the generator and the process-wide default one.
 
-Owns the Mersenne twister, seeds, the normal number kept for later and the layout of a saved
-state. Knows NumPy arrays; must not know Tensor nor distributions (those are in ``sampling``).
+Owns seeds, the normal number kept for later and the layout of a saved state; the bits come from
+``twisters``. Knows NumPy arrays; must not know Tensor nor distributions (those stand beside it).
 
 I1  The 32-bit outputs are handed out one after the other: whatever is drawn, and in whatever
-    portions, the next call goes on exactly where the last one stopped.
+    portions, the next call continues exactly where the last one stopped.
 I2  A saved state has PyTorch's bytes, so that each library restores what the other saved.
 """
 
@@ -16,11 +16,10 @@ from typing import Any, Self
 import numpy as np
 
 from taper.device import CPU, device
+from taper.sampling.twisters import WORDS, Twister, new_twister
 
 DEFAULT_SEED = 67280421310721
 """What a new generator is seeded with; the default generator starts from the system's entropy."""
-
-_WORDS = 624
 
 _STATE = np.dtype(
     [
@@ -28,7 +27,7 @@ _STATE = np.dtype(
         ("left", "<i4"),
         ("seeded", "<i4"),
         ("next", "<u8"),
-        ("words", "<u8", _WORDS),
+        ("words", "<u8", WORDS),
         ("normal_x", "<f8"),
         ("normal_y", "<f8"),
         ("normal_rho", "<f8"),
@@ -44,7 +43,7 @@ _STATE = np.dtype(
 class Generator:
     """A stream of random numbers with a seed of its own, number for number PyTorch's.
 
-    States are NumPy arrays of bytes here; what makes Tensors of them is above this module.
+    States are NumPy arrays of bytes here; the modules above turn them into Tensors.
 
     >>> from taper.sampling.generator import Generator
     >>> Generator().manual_seed(5).initial_seed()
@@ -54,34 +53,34 @@ class Generator:
     __slots__ = ("_changes", "_engine", "_float_normal", "_fresh", "_seed", "next_normal")
 
     next_normal: float | None
-    """The second number of a pair of normals of which only the first was asked for."""
+    """The second normal of a pair whose first one alone was needed."""
 
     def __init__(self, device: Any = None) -> None:
         _check_device(device)
-        self._engine: Any = None
+        self._engine: Twister | None = None
         self._changes = 0
         self._start(DEFAULT_SEED)
 
     @property
-    def _twister(self) -> Any:
-        """NumPy's MT19937; made at the first draw, since importing numpy.random takes 15 ms."""
+    def _twister(self) -> Twister:
+        """Return the twister, made at the first draw: importing numpy.random takes 15 ms."""
         if self._engine is None:
-            self._engine = np.random.MT19937(0)
-            self._engine._legacy_seeding(self._seed & 0xFFFFFFFF)
+            self._engine = new_twister()
+            self._engine.seed(self._seed)
         return self._engine
 
     @property
     def stamp(self) -> tuple[Any, ...]:
-        """As long as this is the same, so is the state; reading a state takes 50 us."""
+        """Return a value that changes whenever the state does; reading the state takes 4 us."""
         return self._changes, self.next_normal
 
     def _start(self, seed: int) -> None:
         self._changes += 1
         self._seed = seed
         if self._engine is not None:
-            # Seeding of the reference implementation, which NumPy keeps for its RandomState.
-            self._engine._legacy_seeding(seed & 0xFFFFFFFF)
-        # PyTorch's saved state tells "seeded, nothing drawn" from "all words used", NumPy's not.
+            self._engine.seed(seed)
+        # PyTorch's saved state tells "seeded, nothing drawn" from "all words used"; a twister
+        # does not.
         self._fresh = True
         self.next_normal = None
         # PyTorch saves and restores this field, but nothing on the CPU reads it.
@@ -129,7 +128,7 @@ class Generator:
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed the stream began with.
+        """Return the seed the stream began with.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().initial_seed()
@@ -138,19 +137,19 @@ class Generator:
         return self._seed
 
     def get_state(self) -> np.ndarray:
-        """The whole state as 5056 bytes in PyTorch's layout.
+        """Return the whole state as 5056 bytes in PyTorch's layout.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().get_state().shape
         (5056,)
         """
-        twister = self._twister.state["state"]
+        words, place = self._twister.get()
         packed = np.zeros(1, _STATE)
         packed["seed"] = self._seed
         packed["seeded"] = 1
-        packed["left"] = _WORDS + 1 - twister["pos"]
-        packed["next"] = 0 if self._fresh else twister["pos"]
-        packed["words"] = twister["key"]
+        packed["left"] = WORDS + 1 - place
+        packed["next"] = 0 if self._fresh else place
+        packed["words"] = words
         if self.next_normal is not None:
             packed["normal_y"], packed["normal_is_valid"] = self.next_normal, 1
         if self._float_normal is not None:
@@ -176,16 +175,11 @@ class Generator:
             )
         packed = np.ascontiguousarray(new_state).reshape(-1).view(_STATE)[0]
         left, following = int(packed["left"]), int(packed["next"])
-        if not packed["seeded"] or not 0 < left <= _WORDS or following > _WORDS:
+        if not packed["seeded"] or not 0 < left <= WORDS or following > WORDS:
             raise RuntimeError("Invalid mt19937 state")
         self._changes += 1
-        self._twister.state = {
-            "bit_generator": "MT19937",
-            "state": {
-                "key": packed["words"].astype(np.uint32),
-                "pos": _WORDS if left == 1 else following,
-            },
-        }
+        place = WORDS if left == 1 else following
+        self._twister.set(packed["words"].astype(np.uint32), place)
         self._seed = int(packed["seed"])
         self._fresh = left == 1 and following == 0
         self.next_normal = float(packed["normal_y"]) if packed["normal_is_valid"] else None
@@ -194,7 +188,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that goes on from the same state, independently.
+        """Return a new, independent generator that continues from the same state.
 
         >>> from taper.sampling.generator import Generator
         >>> Generator().manual_seed(3).clone_state().initial_seed()
@@ -210,22 +204,28 @@ class Generator:
         """Refused: only generators of accelerators count an offset."""
         raise RuntimeError("CPU Generator does not use offset")
 
-    def random32(self, count: int) -> np.ndarray:
-        """The next `count` outputs of 32 bits, each in an element of uint64.
+    def fill(self, distribution: str, out: np.ndarray, *parameters: Any) -> Any:
+        """Fill `out` by the native draw of that name; False, with nothing drawn, if it does not."""
+        if out.size:
+            self._fresh = False
+            self._changes += 1
+        twister = self._engine or self._twister
+        return twister.fill(distribution, out, parameters)
 
-        The wide elements cost nothing: NumPy has a fast call for this type only.
-        """
+    def _will_draw(self, count: int) -> None:
         if count:
             self._fresh = False
             self._changes += 1
-        return self._twister.random_raw(count)
+
+    def random32(self, count: int) -> np.ndarray:
+        """Return the next `count` outputs of 32 bits, each in an element of uint64."""
+        self._will_draw(count)
+        return self._twister.outputs(count, 32)
 
     def random64(self, count: int) -> np.ndarray:
-        """The next `count` numbers of 64 bits as uint64; each is two outputs, high word first."""
-        words = self.random32(2 * count)
-        high = words[0::2] << np.uint64(32)
-        high |= words[1::2]
-        return high
+        """Return the next `count` numbers of 64 bits: two outputs each, the high word first."""
+        self._will_draw(count)
+        return self._twister.outputs(count, 64)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (CPU,), (self._seed, None, self.get_state())
@@ -260,7 +260,7 @@ def _check_device(given: Any) -> None:
 
 
 default_generator = Generator()
-"""The generator of every random function that is given none."""
+"""The generator of every random function that gets none."""
 
 default_generator.seed()
 
@@ -295,7 +295,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the default generator.
+    """Return the seed of the default generator.
 
     >>> from taper.sampling.generator import initial_seed, manual_seed
     >>> generator = manual_seed(0)

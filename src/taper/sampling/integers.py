@@ -9,6 +9,7 @@ import array
 import math
 import warnings
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def randint(
     dtype: np.dtype,
     generator: Generator | None = None,
 ) -> np.ndarray:
-    """A new array of integers from low to high - 1.
+    """Return a new array of integers from low to high - 1.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -44,8 +45,8 @@ def random_(
 ) -> np.ndarray:
     """Fill with integers from low to high - 1, all equally likely.
 
-    Without `high`, up to the largest integer that the dtype holds with all smaller ones; without
-    both, from 0 on. (PyTorch's ``random_(to)`` is ``random_(out, 0, to)``.)
+    Without `high` the last value is the largest integer up to which the dtype holds all; without
+    both the first is 0.  (PyTorch's ``random_(to)`` is ``random_(out, 0, to)``.)
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -62,9 +63,14 @@ def random_(
     low, stop = _random_bounds(dtype, low, high)
     if not out.size:
         return out
-    span = stop - low
-    draw = source(generator).random64 if span >= 2**28 else source(generator).random32
-    values = draw(out.size)
+    return _modulo(out, low, stop - low, stop - low >= 2**28, source(generator))
+
+
+def _modulo(out: np.ndarray, low: int, span: int, wide: bool, generator: Generator) -> np.ndarray:
+    """Fill with the rest that `span` leaves of numbers of 32 bits, or 64 if `wide`, plus `low`."""
+    if generator.fill("integers", out, low, span, 64 if wide else 32):
+        return out
+    values = generator.random64(out.size) if wide else generator.random32(out.size)
     values %= np.uint64(span)
     values += np.uint64(low % 2**64)
     return write(out, values.view(np.int64))
@@ -73,7 +79,7 @@ def random_(
 def _random_any(
     out: np.ndarray, dtype: dtypes.dtype, low: int | None, generator: Generator | None
 ) -> np.ndarray:
-    """The two cases without bounds: all numbers of 64 bits, and from 0 to the dtype's largest."""
+    """Fill without bounds: all numbers of 64 bits, or from 0 to the dtype's largest."""
     if low is not None:
         kernel = "random_full_64_bits_range_kernel_cpu"
         if dtype in (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32):
@@ -84,18 +90,18 @@ def _random_any(
     if dtype.is_complex or dtype in WIDE_UNSIGNED:
         raise no_kernel("random_kernel_cpu", dtype)
     wide = dtype in (dtypes.int64, dtypes.float64)
-    values = (source(generator).random64 if wide else source(generator).random32)(out.size)
-    values %= np.uint64(_largest_integer(dtype) + 1)
-    return write(out, values.view(np.int64))
+    return _modulo(out, 0, _largest_integer(dtype) + 1, wide, source(generator))
 
 
+@cache
 def _digits(dtype: dtypes.dtype) -> int:
-    """The binary digits of a floating point dtype."""
+    """Return the binary digits of a floating point dtype."""
     return 1 - round(math.log2(dtypes.finfo(dtype).eps))
 
 
+@cache
 def _largest_integer(dtype: dtypes.dtype) -> int:
-    """The largest integer up to which the dtype holds all."""
+    """Return the largest integer up to which the dtype holds all."""
     if dtype is dtypes.bool_:
         return 1
     if dtype.is_floating_point:
@@ -104,7 +110,7 @@ def _largest_integer(dtype: dtypes.dtype) -> int:
 
 
 def _random_bounds(dtype: dtypes.dtype, low: int, high: int | None) -> tuple[int, int]:
-    """Checked first value and end of a range, moved inwards to numbers that the dtype holds."""
+    """Return the checked range, moved inwards to numbers that the dtype holds."""
     if high is not None and low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -136,13 +142,13 @@ def _random_bounds(dtype: dtypes.dtype, low: int, high: int | None) -> tuple[int
 
 @np.errstate(over="ignore")
 def _rounded_integer(dtype: dtypes.dtype, value: int) -> int:
-    """`value` as the dtype holds it; beyond 64 bits what the processor makes of it."""
+    """Return `value` as the dtype holds it; beyond 64 bits what the processor makes of it."""
     rounded = float(np.float32(value).astype(dtype.numpy) if dtype.itemsize < 8 else value)
     return int(rounded) if -(2.0**63) <= rounded < 2.0**63 else -(2**63)
 
 
 def _held_from(dtype: dtypes.dtype, low: int) -> int:
-    """`low`, or the next number above that the dtype holds if it would round downwards."""
+    """Return `low`, or the next held number above if the dtype would round it down."""
     rounded = _rounded_integer(dtype, low + 1)
     if rounded >= low:
         return low
@@ -150,21 +156,28 @@ def _held_from(dtype: dtypes.dtype, low: int) -> int:
 
 
 def _held_below(dtype: dtypes.dtype, high: int) -> int:
-    """`high`, or the next number below that the dtype holds if it would be reached by rounding."""
+    """Return `high`, or the next held number below if rounding would reach it."""
     rounded = _rounded_integer(dtype, high - 1)
     if rounded < high:
         return high
     return rounded - (1 << (abs(high - 1).bit_length() - _digits(dtype)))
 
 
+@cache
+def _range(dtype: dtypes.dtype) -> tuple[int, int]:
+    """Return the smallest and the largest number of the dtype."""
+    if dtype.is_floating_point:
+        largest = int(dtypes.finfo(dtype).max)
+        return -largest, largest
+    smallest = 0 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).min
+    return smallest, _largest_integer(dtype)
+
+
 def _check_in_range(dtype: dtypes.dtype, low: int, stop: int) -> None:
     floating = dtype.is_floating_point
-    if floating:
-        largest = int(dtypes.finfo(dtype).max)
-        smallest = -largest
-    else:
-        smallest = 0 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).min
-        largest = _largest_integer(dtype)
+    smallest, largest = _range(dtype)
+    if smallest <= low < stop <= largest + 1 <= 2**63 and not floating:
+        return
     for name, bound in (("from", low), ("to - 1", stop - 1)):
         # PyTorch reads the last value as a signed number of 64 bits.
         if not smallest <= bound <= largest or bound >= 2**63:
@@ -183,7 +196,7 @@ def _check_in_range(dtype: dtypes.dtype, low: int, stop: int) -> None:
 
 
 def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.ndarray:
-    """The integers from 0 to n - 1 in random order.
+    """Return the integers from 0 to n - 1 in random order.
 
     >>> import numpy as np
     >>> from taper.sampling.generator import Generator
@@ -192,9 +205,14 @@ def randperm(n: int, dtype: np.dtype, generator: Generator | None = None) -> np.
     array([4, 0, 1, 3, 2])
     """
     _check_randperm(n, dtypes.FROM_NUMPY[dtype])
-    shuffled = _shuffle if n < (2**32 - 1) // 20 else _shuffle_inside_out
-    values = np.asarray(shuffled(n, source(generator)), np.int64)
-    return write(np.empty(n, dtype), values)
+    if n < 2:
+        return np.zeros(n, dtype)  # nothing is drawn
+    out, inside_out = np.empty(n, dtype), n >= (2**32 - 1) // 20
+    for target in (out, out if dtype == np.int64 else np.empty(n, np.int64)):
+        if source(generator).fill("permutation", target, inside_out):
+            return target if target is out else write(out, target)
+    shuffled = _shuffle_inside_out if inside_out else _shuffle
+    return write(out, np.asarray(shuffled(n, source(generator)), np.int64))
 
 
 def _check_randperm(n: int, dtype: dtypes.dtype) -> None:
@@ -223,7 +241,7 @@ def _shuffle(n: int, generator: Generator) -> list[int]:
 
 
 def _shuffle_inside_out(n: int, generator: Generator) -> array.array[int]:
-    """PyTorch's way for a huge `n`, where the remainder of 32 bits would not be even enough."""
+    """Shuffle as PyTorch does for a huge `n`, where the remainder of 32 bits is too uneven."""
     order = array.array("q", bytes(8 * n))
     chunk = 1 << 20
     for start in range(0, n, chunk):

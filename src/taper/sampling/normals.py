@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from taper.arrays.native import native
 from taper.sampling.generator import Generator
 
 BLOCK = 16
@@ -25,8 +26,10 @@ _CHUNK = 8192  # pairs at a time: intermediate arrays stay in the cache
 
 
 def uniform24(generator: Generator, count: int) -> np.ndarray:
-    """The next uniform numbers in float32: one output each, its low 24 bits."""
+    """Return the next uniform numbers in float32: one output each, its low 24 bits."""
     values = np.empty(count, np.float32)
+    if generator.fill("uniform", values, 0.0, 1.0):
+        return values
     for start in range(0, count, 4 * _CHUNK):
         part = values[start : start + 4 * _CHUNK]
         bits = generator.random32(part.size)
@@ -37,21 +40,28 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
 
 
 def uniform53(generator: Generator, count: int) -> np.ndarray:
-    """The next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
+    """Return the next uniform numbers in float64: two outputs each, the low 53 bits of the 64."""
+    values = np.empty(count, np.float64)
+    if generator.fill("uniform", values, 0.0, 1.0):
+        return values
     bits = generator.random64(count)
     bits &= np.uint64(2**53 - 1)
-    values = bits.view(np.int64).astype(np.float64)
+    values[...] = bits.view(np.int64)
     values *= 2.0**-53
     return values
 
 
 def c_library(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
-    """`function` of ``math`` for each element of a float64 array of one dimension."""
+    """Apply a `function` of ``math`` to each element of a float64 array of one dimension."""
+    if native is not None:
+        applied = values.copy()
+        if native.apply_function(function.__name__, applied):
+            return applied
     return np.fromiter(map(function, values.tolist()), np.float64, values.size)
 
 
 def fused32(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float32) -> np.ndarray:
-    """``a * b + c`` in float32 with one rounding: the product of two is exact in float64."""
+    """Return ``a * b + c`` in float32 rounded once: in float64 the product is exact."""
     wide = a.astype(np.float64)
     wide *= b
     wide += c
@@ -60,7 +70,7 @@ def fused32(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float3
 
 @np.errstate(over="ignore", invalid="ignore")
 def fused64(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """``a * b + c`` in float64 with one rounding, from the rounding errors of both steps."""
+    """Return ``a * b + c`` in float64 rounded once, from the rounding errors of both steps."""
     product = a * b
     a_high, b_high = _high_half(a), _high_half(np.array(b))
     a_low, b_low = a - a_high, b - b_high
@@ -69,7 +79,7 @@ def fused64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     rest = total - product
     lost = (product - (total - rest)) + (c - rest)
     fused = total + (lost + error)
-    # Splitting a huge number overflows where the plain formula may not.
+    # Splitting a huge number overflows even if the plain formula does not.
     np.copyto(fused, total, where=~np.isfinite(fused))
     return fused
 
@@ -79,11 +89,26 @@ def _high_half(value: np.ndarray) -> np.ndarray:
     return shifted - (shifted - value)
 
 
-def serial(generator: Generator, count: int) -> np.ndarray:
-    """The next normals in float64, one after the other: PyTorch's way to a few of them.
+def serial(
+    out: np.ndarray, count: int, mean: float, std: float, generator: Generator
+) -> np.ndarray:
+    """Return the next `count` normals, one after the other: PyTorch's way to a few of them.
 
-    They come in pairs; when the last one of a pair is not asked for, the generator keeps it.
+    They come in pairs; when the last one of a pair is not asked for, the generator keeps it. They
+    are put into `out` if native code can, else into an array of float64.
     """
+    kept = generator.fill("pairs", out, mean, std, generator.next_normal)
+    if kept is False:
+        out = np.empty(count, np.float64)
+        kept = generator.fill("pairs", out, mean, std, generator.next_normal)
+    if kept is False:
+        values = _serial(generator, count)
+        return values if (mean, std) == (0.0, 1.0) else fused64(values, std, mean)
+    generator.next_normal = kept
+    return out
+
+
+def _serial(generator: Generator, count: int) -> np.ndarray:
     values = []
     if count and generator.next_normal is not None:
         values.append(generator.next_normal)
@@ -100,23 +125,48 @@ def serial(generator: Generator, count: int) -> np.ndarray:
     return np.array(values, np.float64)
 
 
-def blocks(generator: Generator, count: int, dtype: np.dtype) -> np.ndarray:
-    """The next `count` (16 or more) normals for elements of `dtype`, in float64 or float32.
+def blocks(
+    out: np.ndarray, count: int, dtype: np.dtype, mean: float, std: float, generator: Generator
+) -> np.ndarray:
+    """Return the next `count` (16 or more) normals for elements of `dtype`.
 
     Every sixteen uniforms become sixteen normals. When `count` is no multiple, the last sixteen
     normals are made from sixteen uniforms more; half precision has not drawn any for the rest.
+    They are put into `out` if native code can, else into an array of float64 or float32.
     """
-    full = count // BLOCK * BLOCK
-    single = dtype != np.float64
-    last = full if dtype.itemsize == 2 else count
+    half = dtype.itemsize == 2
+    if generator.fill("normal", out, mean, std, half):
+        return out
+    values: np.ndarray = np.empty(count, np.float64 if dtype == np.float64 else np.float32)
+    if not generator.fill("normal", values, mean, std, half):
+        _fill_blocks(values, half, generator)
+        if (mean, std) == (0.0, 1.0):
+            values += 0.0  # adding the mean leaves no -0.0
+        else:
+            _scale(values, mean, std)
+    return values
+
+
+def _fill_blocks(values: np.ndarray, half: bool, generator: Generator) -> None:
+    full = values.size // BLOCK * BLOCK
+    single = values.dtype != np.float64
     draw, transform = (uniform24, _blocks32) if single else (uniform53, _blocks64)
-    values = np.empty(count, np.float32 if single else np.float64)
     for start in range(0, full, 2 * _CHUNK):
         part = values[start : min(start + 2 * _CHUNK, full)]
         part[...] = transform(draw(generator, part.size))
-    if full < count:
-        values[-BLOCK:] = transform(draw(generator, last - full + BLOCK)[-BLOCK:])
-    return values
+    rest = values.size - full
+    if rest:
+        values[-BLOCK:] = transform(draw(generator, BLOCK if half else rest + BLOCK)[-BLOCK:])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _scale(values: np.ndarray, mean: float, std: float) -> None:
+    if values.dtype == np.float64:
+        values[...] = fused64(values, std, mean)
+        return
+    for start in range(0, values.size, 4 * _CHUNK):
+        some = values[start : start + 4 * _CHUNK]
+        some[...] = fused32(some, np.float32(std), np.float32(mean))
 
 
 def _blocks64(uniforms: np.ndarray) -> np.ndarray:
@@ -134,7 +184,7 @@ def _blocks32(uniforms: np.ndarray) -> np.ndarray:
 
 
 def _halves(uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first eight of every sixteen, and the second eight."""
+    """Return the first eight of every sixteen, and the second eight."""
     pairs = uniforms.reshape(-1, 2, BLOCK // 2)
     return pairs[:, 0].ravel(), pairs[:, 1].ravel()
 
@@ -170,7 +220,7 @@ _HALF, _ONE = np.float32(0.5), np.float32(1.0)
 
 
 def _polynomial(coefficients: list[np.float32], x: np.ndarray) -> np.ndarray:
-    """Horner's rule, every step as in `fused32` but in the same two arrays (1.7 times as fast)."""
+    """Apply Horner's rule with the steps of `fused32` in two arrays (1.7 times as fast)."""
     wide = x.astype(np.float64)
     total, value = wide * coefficients[0], np.empty_like(x)
     for coefficient in coefficients[1:-1]:
@@ -184,7 +234,7 @@ def _polynomial(coefficients: list[np.float32], x: np.ndarray) -> np.ndarray:
 
 
 def _log32(x: np.ndarray) -> np.ndarray:
-    """Natural logarithm of float32 numbers in (0, 1]."""
+    """Return the natural logarithm of float32 numbers in (0, 1]."""
     bits = x.view(np.int32)
     mantissa = ((bits & 0x7FFFFF) | 0x3F000000).view(np.float32)  # in [0.5, 1)
     small = (mantissa < np.float32(math.sqrt(0.5))).astype(np.int32)
@@ -198,7 +248,7 @@ def _log32(x: np.ndarray) -> np.ndarray:
 
 
 def _sincos32(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sine and cosine of float32 angles in [0, 2 pi]."""
+    """Return sine and cosine of float32 angles in [0, 2 pi]."""
     octant = ((angle * np.float32(4.0 / math.pi)).astype(np.int32) + 1) & ~1
     distance = octant.astype(np.float32)
     for part in _PI_4:
@@ -207,7 +257,7 @@ def _sincos32(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cosine = _polynomial(_COS, square) * square
     cosine = fused32(cosine, square, -(square * _HALF)) + _ONE
     sine = fused32(_polynomial(_SIN, square) * square, angle, angle)
-    # Exchange the two in every second quadrant, then the signs, all without a branch.
+    # The two are exchanged in every second quadrant, then get their signs, without a branch.
     exchanged = (sine.view(np.int32) ^ cosine.view(np.int32)) & -(octant >> 1 & 1)
     sine_bits = sine.view(np.int32) ^ exchanged ^ ((octant & 4) << 29)
     cosine_bits = cosine.view(np.int32) ^ exchanged ^ ((octant + 2 & 4) << 29)

@@ -1,4 +1,4 @@
-"""Random numbers one by one, for loops that do not know how many they will need.
+"""Random numbers one by one, for loops that cannot know how many they will need.
 
 Knows generators and NumPy arrays; must not know any distribution but the uniform and the normal.
 """
@@ -18,8 +18,8 @@ from taper.sampling.normals import uniform53
 class OneByOne:
     """Uniform numbers (by a call) and normal ones, drawn from a generator in portions.
 
-    A portion is as large as what is needed for certain, so that nothing is drawn in vain: to put
-    numbers back, a generator would have to be copied, which takes as long as 1000 numbers.
+    A portion has as many numbers as are needed for certain, so that none is drawn in vain: putting
+    numbers back would require a copy of the generator, which takes as long as 1000 numbers.
     """
 
     def __init__(self, generator: Generator) -> None:
@@ -33,7 +33,7 @@ class OneByOne:
         return self._ready.pop()
 
     def normal(self) -> float:
-        """The next standard normal number: as in `normals.serial`, they come in pairs."""
+        """Return the next standard normal number; as in `normals.serial`, they come in pairs."""
         kept = self._generator.next_normal
         if kept is not None:
             self._generator.next_normal = None
@@ -49,9 +49,9 @@ class OneByOne:
         parameters: Iterable[tuple[float, ...]],
         needs: np.ndarray,
     ) -> list[Any]:
-        """`function(*each, self)` for each tuple of parameters.
+        """Return `function(*each, self)` for each tuple of parameters.
 
-        `needs` tells of which elements the function draws one uniform number at least.
+        `needs` says for which elements the function draws at least one uniform number.
         """
         flags = needs.ravel()
         later = (flags.sum() - np.cumsum(flags)).tolist()

@@ -1,6 +1,6 @@
 """Window functions: curves that fade a piece of a signal in and out.
 
-All take the number of points `M`; with `sym=False` the window is periodic: that of one point more,
+All take the number of points `M`.  With `sym=False` the window is periodic: that of one more point,
 without the last.  They are computed with tensors, in PyTorch's order of operations, so that
 `requires_grad` gives the same graph.
 """
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class _Options:
-    """The options that all windows take, checked; and the windows of no and of one point."""
+    """The options that all windows take, checked, and the windows of no and of one point."""
 
     def __init__(
         self, name: str, M: Any, dtype: Any, layout: Any, device: Any, requires_grad: Any
@@ -72,7 +72,12 @@ def bartlett(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A triangle with zeros at its ends.
+    """Return a triangle with zeros at its ends.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.bartlett(5)
@@ -94,7 +99,12 @@ def cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Half a wave of the sine.
+    """Return half a wave of the sine.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.cosine(3)
@@ -118,7 +128,15 @@ def exponential(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An exponential decay on both sides of `center`, by 1/e in `tau` points.
+    """Return an exponential decay on both sides of `center`, by 1/e in `tau` points.
+
+    Args:
+        M: the number of points.
+        center: where the window is largest; by default the middle, and with `sym=True` no other is
+            allowed.
+        tau: the points in which it falls to 1/e.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.exponential(3)
@@ -148,7 +166,13 @@ def gaussian(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A bell curve whose standard deviation is `std` points.
+    """Return a bell curve whose standard deviation is `std` points.
+
+    Args:
+        M: the number of points.
+        std: the standard deviation in points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.gaussian(3)
@@ -175,7 +199,13 @@ def kaiser(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Kaiser's window, narrower for a larger `beta`.
+    """Return Kaiser's window, which is narrower for a larger `beta`.
+
+    Args:
+        M: the number of points.
+        beta: the shape; nonnegative.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.kaiser(3, beta=0.0)
@@ -224,7 +254,13 @@ def general_cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of cosines with the coefficients `a`, whose signs alternate.
+    """Return a sum of cosines with the coefficients `a`, whose signs alternate.
+
+    Args:
+        M: the number of points.
+        a: the coefficients.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.general_cosine(3, a=[0.5, 0.5])
@@ -251,7 +287,13 @@ def general_hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`alpha` minus a cosine of amplitude `1 - alpha`.
+    """Return `alpha` minus a cosine of amplitude `1 - alpha`.
+
+    Args:
+        M: the number of points.
+        alpha: the constant part.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.general_hamming(3, alpha=0.5)
@@ -277,7 +319,12 @@ def hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hamming's window: a cosine on a pedestal.
+    """Return Hamming's window: a cosine on a pedestal.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.hamming(3)
@@ -296,7 +343,12 @@ def hann(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hann's window: one minus a cosine, halved.
+    """Return Hann's window: one minus a cosine, halved.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.hann(3)
@@ -315,7 +367,12 @@ def blackman(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Blackman's window, of three cosines.
+    """Return Blackman's window, of three cosines.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.blackman(4, sym=False)[1:]
@@ -336,7 +393,12 @@ def nuttall(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Nuttall's window, of four cosines.
+    """Return Nuttall's window, of four cosines.
+
+    Args:
+        M: the number of points.
+        sym: symmetric; False gives a periodic window.
+        dtype, layout, device, requires_grad: as in `taper.zeros`.
 
     >>> import taper
     >>> taper.signal.windows.nuttall(3)

@@ -1,4 +1,4 @@
-"""For tests: compare results, make inputs.
+"""Tools for tests: compare results, make inputs.
 
 >>> import taper
 >>> taper.testing.assert_close(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0 + 1e-7]))

@@ -1,10 +1,10 @@
 """assert_close: whether two results are equal up to rounding, and where they are not.
 
-Owns: how nested values are taken apart into pairs, and what is asked of a pair of numbers.  What
-is asked of a pair of tensors is in `_tensor_pair`, the texts of failures in `_messages`.
+Owns: how nested values are taken apart into pairs, and the comparison of two numbers.
+`_tensor_pair` compares two tensors, `_messages` has the texts of failures.
 
-The whole structure is looked at first (a missing key, values that cannot be compared), then the
-pairs are compared in order; the first that fails raises.
+The whole structure is checked first (a missing key, values that cannot be compared); then the pairs
+are compared in order, and the first that fails raises.
 """
 
 from __future__ import annotations
@@ -40,9 +40,17 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless `actual` is `expected` up to a tolerance.
 
-    Compares tensors, NumPy arrays, numbers, and sequences and mappings of these.  Elements may
-    differ by `atol + rtol * abs(expected)`; without both the dtype decides.  `msg` is the text of
-    the error, or a function that makes it from the usual one.
+    Elements may differ by `atol + rtol * abs(expected)`.
+
+    Args:
+        actual: a tensor, NumPy array or number, or a sequence or mapping of these.
+        expected: the same for comparison.
+        allow_subclasses: whether the two may be of related classes.
+        rtol: the relative tolerance; given together with `atol`, else the dtype decides.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are equal.
+        check_device, check_dtype, check_layout, check_stride: whether these must agree.
+        msg: the text of the error, or a function that makes it from the usual one.
 
     >>> import taper
     >>> taper.testing.assert_close([taper.ones(2)], [taper.tensor([1.0, 3.0])])
@@ -74,7 +82,15 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: `assert_close` with wider tolerances, and without a look at dtypes.
+    """Compare as `assert_close` with wider tolerances and any dtypes; deprecated.
+
+    Args:
+        actual: a tensor, or what `tensor` accepts.
+        expected: the same for comparison.
+        rtol: the relative tolerance; given together with `atol`, else the dtype decides.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are equal.
+        msg: the text of the error.
 
     >>> import taper
     >>> import warnings
@@ -112,7 +128,7 @@ def assert_allclose(
 def _pairs(
     actual: Any, expected: Any, path: Path, options: Options, subclasses: bool
 ) -> Iterator[Any]:
-    """The pairs of values that are to be compared, in order."""
+    """Yield the pairs of values that are to be compared, in order."""
     kinds = (actual, expected)
     keys: Sequence[Any]
     if all(isinstance(each, Sequence) and not isinstance(each, str) for each in kinds):
@@ -145,7 +161,7 @@ def _common_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: P
 
 
 def _pair(actual: Any, expected: Any, path: Path, options: Options, subclasses: bool) -> Any:
-    """The first kind of pair that can take the two values."""
+    """Return the first kind of pair that can take the two values."""
     if actual is None or expected is None:
         return NonePair(path, actual, expected)
     if _both(actual, expected, (bool, np.bool_)):
@@ -176,7 +192,7 @@ def _are_related(actual: Any, expected: Any, subclasses: bool) -> bool:
 
 
 def _problem(pair: Any) -> str | None:
-    """What is wrong with a pair, or None."""
+    """Return what is wrong with a pair, or None."""
     try:
         text: str | None = pair.problem()
     except Exception as error:

@@ -25,10 +25,18 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of random numbers from `low` up to, not including, `high`.
+    """Return a tensor of random numbers from `low` up to, not including, `high`.
 
-    Without bounds: -9 to 9 for floating dtypes, -9 to 10 for integers.  Bounds are cut to what the
-    dtype can hold.  `exclude_zero` puts the smallest positive number in the place of zeros.
+    Args:
+        shape: the sizes, as numbers or one sequence.
+        dtype: the dtype.
+        device: the device.
+        low: the lower bound; by default -9.  Bounds are cut to what the dtype can hold.
+        high: the upper bound; by default 9, or 10 for integers.
+        requires_grad: whether the tensor requires a gradient.
+        noncontiguous: leave gaps between the elements in memory.
+        exclude_zero: put the smallest positive number instead of zeros.
+        memory_format: the memory format.
 
     >>> import taper
     >>> taper.testing.make_tensor(2, 3, dtype=taper.float32, device="cpu").shape
@@ -72,7 +80,7 @@ def make_tensor(
 
 
 def _bounds(dtype: dtypes.dtype, low: Any, high: Any, whole: bool) -> tuple[Any, Any]:
-    """The bounds, cut to what the dtype holds; raise if nothing lies between them."""
+    """Return the bounds, cut to what the dtype holds; raise if nothing lies between them."""
     usual = (0, 2) if dtype is dtypes.bool_ else (-9, 10) if whole else (-9, 9)
     low, high = (
         given if given is not None else by for given, by in zip((low, high), usual, strict=True)
@@ -98,13 +106,13 @@ def _bounds(dtype: dtypes.dtype, low: Any, high: Any, whole: bool) -> tuple[Any,
 
 
 def _range_of(dtype: dtypes.dtype, whole: bool) -> tuple[Any, Any]:
-    """The least value of a dtype and the end of its values, where there is one."""
+    """Return the least value of a dtype and the end of its values, where there is one."""
     if dtype is dtypes.bool_:
         return 0, 2
     if not whole:
         return dtypes.finfo(dtype).min, dtypes.finfo(dtype).max
     limits = dtypes.iinfo(dtype)
-    # The functions that draw take their bounds as int64.
+    # The drawing functions take their bounds as int64.
     return limits.min, limits.max + (dtype is not dtypes.int64)
 
 

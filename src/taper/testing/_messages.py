@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-# Where in nested sequences and mappings a value stands: indices and keys from the outside.
+# The place of a value in nested sequences and mappings: indices and keys from the outside in.
 Path: TypeAlias = tuple[Any, ...]
 
 
 def at_path(text: str, path: Path) -> str:
-    """The text, and for which item if the values were nested."""
+    """Return the text, with the item it is about if the values were nested."""
     if not path:
         return text
     return f"{text}\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}"
 
 
 def scalar_mismatch(actual: Any, expected: Any, rtol: float, atol: float) -> str:
-    """Two numbers that differ too much."""
+    """Return the text about two numbers that differ too much."""
     difference = abs(actual - expected)
     relative = difference / abs(expected) if expected != 0 else float("inf")
     return "\n".join(
@@ -38,7 +38,7 @@ def tensor_mismatch(
     rtol: float,
     atol: float,
 ) -> str:
-    """Tensors that differ too much; `absolute` and `relative` are the greatest and where."""
+    """Return the text about two tensors; `absolute` and `relative` are the worst, with places."""
     return "\n".join(
         [
             _head("Tensor-likes", rtol, atol),
@@ -53,12 +53,12 @@ def tensor_mismatch(
 
 
 def attribute_mismatch(name: str, actual: Any, expected: Any) -> str:
-    """Tensors that differ in something else than their values."""
+    """Return the text about tensors that differ in something else than their values."""
     return f"The values for attribute {name!r} do not match: {actual} != {expected}."
 
 
 def unexpected(text: str) -> str:
-    """An error that the comparison did not foresee."""
+    """Return the text about an error that the comparison did not expect."""
     return (
         f"{text}\n\nresulted in the unexpected exception above. If you are a user and see this "
         "message during normal operation please file an issue at "

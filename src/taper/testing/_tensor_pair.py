@@ -24,7 +24,7 @@ class TensorLikePair:
         self.rtol, self.atol = tolerances(options, (actual.dtype, expected.dtype), path)
 
     def problem(self) -> str | None:
-        """What is wrong, or None.  There is one device and one layout, which need no look."""
+        """Return what is wrong, or None.  There is one device and one layout: nothing to check."""
         actual, expected, options = self.actual, self.expected, self.options
         if actual.shape != expected.shape:
             return attribute_mismatch("shape", actual.shape, expected.shape)
@@ -65,7 +65,7 @@ class TensorLikePair:
 
 
 def _common_dtype(actual: Tensor, expected: Tensor) -> tuple[Any, Any]:
-    """The two in one dtype; of the wide unsigned ones int64 stands in for promotion."""
+    """Return both in one dtype; int64 stands in for wide unsigned ones in promotion."""
     if actual.dtype is expected.dtype:
         return actual.detach(), expected.detach()
     kinds = (dtypes.int64 if each.dtype in WIDE else each.dtype for each in (actual, expected))
@@ -74,12 +74,12 @@ def _common_dtype(actual: Tensor, expected: Tensor) -> tuple[Any, Any]:
 
 
 def _in_int64(values: Any) -> Any:
-    """Whole numbers in the dtype in which their differences are taken."""
+    """Return whole numbers in the dtype in which their differences are taken."""
     return values if values.is_floating_point() or values.is_complex() else values.to(dtypes.int64)
 
 
 def _greatest(values: Any) -> tuple[Any, tuple[int, ...]]:
-    """The greatest element, a NaN before all, and the index of the first such."""
+    """Return the greatest element, a NaN before all, and the index of the first such."""
     found, position = values.flatten().max(0)
     place, index = int(position), []
     for size in reversed(values.shape):

@@ -1,4 +1,4 @@
-"""How much results may differ: what the caller wants, else what the dtype allows."""
+"""How much results may differ: what the caller asks for, else what the dtype allows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Options:
     check_stride: bool
 
     def shown(self, pair: Any, fields: str, options: str, path: Path) -> str:
-        """A pair with its own fields and some of these options, one a line."""
+        """Return a pair with its own fields and some of these options, one a line."""
         lines = [f"id={path}"]
         lines += [f"{name}={getattr(pair, name)!s}" for name in fields.split()]
         lines += [f"{name}={getattr(self, name)}" for name in options.split()]
@@ -43,7 +43,7 @@ class Options:
 
 
 def tolerances(options: Options, of: Iterable[dtype], path: Path) -> tuple[float, float]:
-    """Relative and absolute tolerance: those of the caller, or the widest of the dtypes."""
+    """Return relative and absolute tolerance: the caller's, or the widest of the dtypes."""
     if options.rtol is not None and options.atol is not None:
         return options.rtol, options.atol
     if options.rtol is not None or options.atol is not None:
@@ -54,7 +54,7 @@ def tolerances(options: Options, of: Iterable[dtype], path: Path) -> tuple[float
 
 
 def tolerances_of_old(*of: dtype) -> tuple[float, float]:
-    """The defaults of `assert_allclose`."""
+    """Return the defaults of `assert_allclose`."""
     return _widest(DEFAULTS_OF_OLD, of)
 
 

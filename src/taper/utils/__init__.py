@@ -1,4 +1,4 @@
-"""`taper.utils`: what programs use around the library.  Its modules load when first used."""
+"""`taper.utils`: tools around the library.  Its modules load when they are first used."""
 
 from __future__ import annotations
 

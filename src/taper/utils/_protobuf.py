@@ -1,7 +1,7 @@
 """Protocol buffers on the wire: just what the messages of TensorBoard and ONNX need.
 
-Owns: the encoding of single fields.  A message is the concatenation of its fields, as bytes; which
-number a field has is the business of the module that writes the message.
+Owns: the encoding of single fields.  A message is the concatenation of its fields, as bytes; the
+module that writes the message knows the numbers of its fields.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def varint(number: int) -> bytes:
-    """A number in groups of seven bits, the lowest first; negative ones are 64 bits wide.
+    """Return a number in groups of seven bits, the lowest first; negative ones are 64 bits wide.
 
     >>> varint(300)
     b'\\xac\\x02'
@@ -39,7 +39,7 @@ def _key(field: int, kind: int) -> bytes:
 
 
 def integer(field: int, value: int) -> bytes:
-    """A field with an integer, an enumeration or a truth value.
+    """Return a field with an integer, an enumeration or a truth value.
 
     >>> integer(1, 5)
     b'\\x08\\x05'
@@ -48,19 +48,19 @@ def integer(field: int, value: int) -> bytes:
 
 
 def double(field: int, value: Any) -> bytes:
-    """A field with a 64-bit floating-point number."""
-    # ldexp(x, 0) is x as a float, and what is no real number is an error that says so.
+    """Return a field with a 64-bit floating-point number."""
+    # ldexp(x, 0) is x as a float; its error for other values says that a real number is required.
     return _key(field, _EIGHT_BYTES) + struct.pack("<d", math.ldexp(value, 0))
 
 
 def single(field: int, value: Any) -> bytes:
-    """A field with a 32-bit floating-point number; what is too large becomes infinite."""
+    """Return a field with a 32-bit floating-point number; a too large one becomes infinite."""
     with np.errstate(over="ignore"):
         return _key(field, _FOUR_BYTES) + np.float32(math.ldexp(value, 0)).tobytes()
 
 
 def text(field: int, value: str | bytes | None) -> bytes:
-    """A field with a text or bytes; None is the empty one.
+    """Return a field with a text or bytes; None is the empty one.
 
     >>> text(2, "ab")
     b'\\x12\\x02ab'
@@ -75,22 +75,22 @@ def text(field: int, value: str | bytes | None) -> bytes:
 
 
 def message(field: int, *parts: bytes) -> bytes:
-    """A field with a message, of which these are the fields."""
+    """Return a field with a message that consists of these fields."""
     return text(field, b"".join(parts))
 
 
 def doubles(field: int, values: Any) -> bytes:
-    """A repeated field of 64-bit floating-point numbers."""
+    """Return a repeated field of 64-bit floating-point numbers."""
     return text(field, np.asarray(values, dtype="<f8").tobytes())
 
 
 def singles(field: int, values: Any) -> bytes:
-    """A repeated field of 32-bit floating-point numbers."""
+    """Return a repeated field of 32-bit floating-point numbers."""
     return text(field, np.asarray(values, dtype="<f4").tobytes())
 
 
 def integers(field: int, values: Iterable[int]) -> bytes:
-    """A repeated field of integers.
+    """Return a repeated field of integers.
 
     >>> integers(6, [1, 300])
     b'2\\x03\\x01\\xac\\x02'

@@ -1,7 +1,7 @@
-"""Trees of Python containers: what `taper.func` and others accept where a tensor could stand.
+"""Trees of Python containers, which `taper.func` and others accept instead of single tensors.
 
 A tree is a value made of tuples, lists, dicts, named tuples and the like; everything else is a
-leaf, also None.  Knows no Tensor; other container types are made known with `register_pytree_node`.
+leaf, even None.  Knows no Tensor; `register_pytree_node` adds other container types.
 
 >>> from taper.utils import _pytree
 >>> leaves, spec = _pytree.tree_flatten({"a": 1, "b": (2, 3)})
@@ -103,7 +103,7 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Let trees go through a container class of yours; the other options are accepted and unused.
+    """Let trees include a container class of yours; the other options are accepted and unused.
 
     >>> from taper.utils import _pytree
     >>> class Pair:
@@ -125,7 +125,7 @@ def register_pytree_node(
 
 
 def _kind_of(tree: Any) -> NodeDef | None:
-    """The definition of a container, None for a leaf."""
+    """Return the definition of a container, None for a leaf."""
     cls = type(tree)
     found = SUPPORTED_NODES.get(cls)
     if found is None and issubclass(cls, tuple):
@@ -137,7 +137,7 @@ def _kind_of(tree: Any) -> NodeDef | None:
 
 
 def _struct_sequence(cls: Any) -> NodeDef:
-    """The definition of a class of `return_types`."""
+    """Return the definition of a class of `return_types`."""
 
     def text(children: list[str], context: Any) -> str:
         pairs = zip(cls.__match_args__, children, strict=True)
@@ -152,7 +152,7 @@ def _node_type(tree: Any, kind: NodeDef) -> Any:
 
 
 class TreeSpec:
-    """The structure of a tree: what is left when the leaves are taken away."""
+    """The structure of a tree: what remains without the leaves."""
 
     __slots__ = ("_children", "_context", "_kind", "num_leaves", "num_nodes", "type")
 
@@ -173,15 +173,15 @@ class TreeSpec:
         return len(self._children)
 
     def children(self) -> list[TreeSpec]:
-        """The structures of the children."""
+        """Return the structures of the children."""
         return list(self._children)
 
     def is_leaf(self) -> bool:
-        """Whether this stands for a leaf."""
+        """Return whether this stands for a leaf."""
         return self.type is None
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure with the given leaves."""
+        """Return the tree of this structure with the given leaves."""
         given = leaves if isinstance(leaves, list | tuple) else list(leaves)
         if len(given) != self.num_leaves:
             raise ValueError(
@@ -196,7 +196,7 @@ class TreeSpec:
         return self._kind.unflatten([each._filled(leaves) for each in self._children], self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """The subtrees of `tree` that stand where this structure has leaves."""
+        """Return the subtrees of `tree` that stand where this structure has leaves."""
         if self.type is None:
             return [tree]
         kind = _kind_of(tree)
@@ -215,7 +215,7 @@ class TreeSpec:
         ]
 
     def _matched(self, children: list[Any], context: Any) -> list[Any]:
-        """The children of another container in this one's order: dicts match by key."""
+        """Return the children of another container in this one's order: dicts match by key."""
         if self.type not in (dict, OrderedDict, defaultdict):
             if context != self._context:
                 raise ValueError(
@@ -261,12 +261,12 @@ _LEAF = TreeSpec(None, None, [])
 
 
 def LeafSpec() -> TreeSpec:
-    """The structure of a leaf."""
+    """Return the structure of a leaf."""
     return _LEAF
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, and its structure."""
+    """Return the leaves of a tree, and its structure."""
     leaves: list[Any] = []
     return leaves, _collect(tree, leaves, is_leaf)
 
@@ -282,7 +282,7 @@ def _collect(tree: PyTree, leaves: list[Any], is_leaf: IsLeaf) -> TreeSpec:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """The tree of a structure with the given leaves."""
+    """Return the tree of a structure with the given leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
             "Expected `treespec` to be an instance of PyTreeSpec but got item of type "
@@ -292,12 +292,12 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
 
 
 def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
-    """The leaves, one after the other."""
+    """Return the leaves, one after the other."""
     return iter(tree_leaves(tree, is_leaf))
 
 
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree.
+    """Return the leaves of a tree.
 
     >>> from taper.utils import _pytree
     >>> _pytree.tree_leaves([1, {"a": 2}])
@@ -307,19 +307,19 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
-    """The structure of a tree."""
+    """Return the structure of a tree."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a value is a leaf."""
+    """Return whether a value is a leaf."""
     return (is_leaf is not None and is_leaf(tree)) or _kind_of(tree) is None
 
 
 def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """A tree of the same structure with `func` of each leaf (and of what the others have there).
+    """Return a tree of the same structure with `func` of each leaf (and of the others' values).
 
     >>> from taper.utils import _pytree
     >>> _pytree.tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
@@ -339,7 +339,7 @@ def tree_map_(
 
 
 def _chooser(wanted: Any) -> Callable[[Any], bool]:
-    """A predicate from a type, several types, or a predicate."""
+    """Return a predicate from a type, several types, or a predicate."""
     if callable(wanted) and not isinstance(wanted, type):
         return wanted
     return lambda each: isinstance(each, wanted)
@@ -352,7 +352,7 @@ def tree_map_only(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
-    """As `tree_map`, for the leaves of some types; the others stay as they are.
+    """Map `func` over the leaves of some types; the others stay unchanged.
 
     >>> from taper.utils import _pytree
     >>> _pytree.tree_map_only(int, lambda number: -number, (1, "a"))
@@ -369,25 +369,25 @@ def tree_map_only_(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
-    """As `tree_map_`, for the leaves of some types."""
+    """Call `func` for the leaves of some types and return the tree itself."""
     tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
     return tree
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves satisfy `pred`."""
+    """Return whether all leaves satisfy `pred`."""
     return all(pred(each) for each in tree_iter(tree, is_leaf))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether some leaf satisfies `pred`."""
+    """Return whether some leaf satisfies `pred`."""
     return any(pred(each) for each in tree_iter(tree, is_leaf))
 
 
 def tree_all_only(
     type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
 ) -> bool:
-    """Whether all leaves of some types satisfy `pred`."""
+    """Return whether all leaves of some types satisfy `pred`."""
     chosen = _chooser(type_or_types)
     return all(pred(each) for each in tree_iter(tree, is_leaf) if chosen(each))
 
@@ -395,13 +395,13 @@ def tree_all_only(
 def tree_any_only(
     type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
 ) -> bool:
-    """Whether some leaf of some types satisfies `pred`."""
+    """Return whether some leaf of some types satisfies `pred`."""
     chosen = _chooser(type_or_types)
     return any(pred(each) for each in tree_iter(tree, is_leaf) if chosen(each))
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """A structure as the tree would be printed, with `*` for the leaves.
+    """Return a structure as the tree would be printed, with `*` for the leaves.
 
     >>> from taper.utils import _pytree
     >>> _pytree.treespec_pprint(_pytree.tree_structure({"a": (1, 2)}))
@@ -417,9 +417,9 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 def _broadcast_to_and_flatten(
     tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf = None
 ) -> list[Any] | None:
-    """The leaves of `tree` for the leaves of a deeper structure; None if it does not fit.
+    """Return the leaves of `tree` for the leaves of a deeper structure; None if it does not fit.
 
-    A leaf of `tree` where the structure has a subtree stands for all leaves of it.
+    A leaf of `tree` that meets a subtree of the structure stands for all leaves of it.
     """
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves

@@ -1,8 +1,9 @@
 """`taper.utils.checkpoint`: less memory for more time.
 
 A checkpointed call keeps its inputs instead of what its operators save, and is computed again when
-a backward pass needs that.  Owns: the public functions and their settings.  The kind that stands on
-saved-tensor hooks is in `_checkpoint.frames`, the older, reentrant one in `_checkpoint.reentrant`.
+a backward pass needs those values.  Owns: the public functions and their settings.
+`_checkpoint.frames` has the kind that uses saved-tensor hooks, `_checkpoint.reentrant` the older
+one.
 """
 
 from __future__ import annotations
@@ -82,14 +83,17 @@ _KIND_OF_A_CHAIN_NOT_SAID = (
 
 _DETERMINISM_CHECKS = ["default", "none"]
 
-# What the context managers below have set; None leaves it to the arguments.
+# What the context managers below have set; None leaves the choice to the arguments.
 _early_stop: bool | None = None
 _debug_enabled: bool | None = None
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether calls in the block stop recomputing once all is there; wins over the argument.
+    """Say whether calls in the block stop recomputing once all is there; overrides the argument.
+
+    Args:
+        enable: whether they stop early.
 
     >>> import taper
     >>> from taper.utils.checkpoint import checkpoint, set_checkpoint_early_stop
@@ -107,7 +111,10 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Whether calls in the block log their operators; wins over the argument, None leaves it to it.
+    """Say whether calls in the block log their operators; None leaves it to the argument.
+
+    Args:
+        enabled: whether they log.
 
     >>> from taper.utils.checkpoint import set_checkpoint_debug_enabled
     >>> with set_checkpoint_debug_enabled(True):
@@ -123,7 +130,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> Contexts:
-    """The default of `context_fn`: nothing around forward and recomputation.
+    """Return the default of `context_fn`: nothing around forward and recomputation.
 
     >>> import taper
     >>> [type(each).__name__ for each in taper.utils.checkpoint.noop_context_fn()]
@@ -144,9 +151,21 @@ def checkpoint(
 ) -> Any:
     """Call `function(*args, **kwargs)` and keep the inputs instead of what its operators save.
 
-    `use_reentrant=False` is the kind to choose: any nesting of inputs and outputs, `autograd.grad`,
-    double backward.  `preserve_rng_state=False` among the keywords lets the recomputation draw new
-    random numbers.  `context_fn` returns two context managers, for forward and recomputation.
+    A backward pass computes the call again.  `preserve_rng_state=False` among the keywords lets the
+    recomputation draw new random numbers.
+
+    Args:
+        function: what to call.
+        args: its arguments.
+        use_reentrant: pass False, which allows any nesting of inputs and outputs, `autograd.grad`
+            and double backward; True chooses the older kind.
+        context_fn: returns two context managers, for forward and recomputation.
+        determinism_check: "default" compares the recomputed tensors' shapes and dtypes with the
+            saved ones'; "none" does not.
+        debug: log the operators of both runs for the error.
+        early_stop: end the recomputation when all needed values are there.
+
+    Returns: what `function` returns.
 
     >>> import taper
     >>> from taper.utils.checkpoint import checkpoint
@@ -189,7 +208,7 @@ def _frame_for(
     debug: bool,
     early_stop: bool,
 ) -> tuple[Frame, contextlib.AbstractContextManager[Any]]:
-    """The frame of a call that is not reentrant, and what is to be around its forward."""
+    """Return the frame of a non-reentrant call, and the context of its forward."""
     if determinism_check not in _DETERMINISM_CHECKS:
         raise ValueError(
             f"determinism_check should be one of {_DETERMINISM_CHECKS}, but got {determinism_check}"
@@ -215,7 +234,13 @@ def _frame_for(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Run a chain of functions (or an `nn.Sequential`) in `segments` checkpoints, the last without.
+    """Run a chain of functions in `segments` checkpoints; the last segment is not checkpointed.
+
+    Args:
+        functions: a list of functions, or an `nn.Sequential`.
+        segments: how many parts to make.
+        input: the argument of the first function.
+        use_reentrant: as in `checkpoint`.
 
     >>> import taper
     >>> from taper.utils.checkpoint import checkpoint_sequential

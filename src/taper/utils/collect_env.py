@@ -1,4 +1,4 @@
-"""`taper.utils.collect_env`: a report on PyTorch's installation, of which there is none."""
+"""`taper.utils.collect_env`: a report on an installation of PyTorch, which taper has not."""
 
 from __future__ import annotations
 

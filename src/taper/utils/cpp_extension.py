@@ -1,4 +1,4 @@
-"""`taper.utils.cpp_extension`: operators are Python; every name of it says so when it is used."""
+"""`taper.utils.cpp_extension`: operators are Python; using one of its names raises an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROCM_HOME = None
 
 
 class _Absent:
-    """A name of PyTorch's that cannot be called."""
+    """A name of PyTorch's that raises when it is called."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
@@ -27,7 +27,7 @@ class _Absent:
 
 
 def is_ninja_available() -> bool:
-    """False: nothing is compiled.
+    """Return False: nothing is compiled.
 
     >>> from taper.utils import cpp_extension
     >>> cpp_extension.is_ninja_available()

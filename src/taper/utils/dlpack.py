@@ -1,4 +1,4 @@
-"""`taper.utils.dlpack`: PyTorch's old place for what `taper.dlpack` does."""
+"""`taper.utils.dlpack`: PyTorch's old place for what is in `taper.dlpack`."""
 
 from taper.dlpack import DLDeviceType, from_dlpack, to_dlpack
 

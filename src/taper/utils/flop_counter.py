@@ -1,7 +1,7 @@
 """`FlopCounterMode`: the floating-point operations of matrix products and convolutions.
 
-Owns: the formulas, the counts by module, their table.  Forward operators are seen as interceptors
-see them; their backward passes, which run on arrays, through hooks on the nodes they recorded.
+Owns: the formulas, the counts by module, their table.  Interceptors see forward operators; hooks on
+the nodes they recorded see their backward passes, which run on arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ flop_registry: dict[Any, Callable[..., int]] = {}
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[..., Any]:
-    """Let a function count for operators: it gets the shapes of the arguments, and `out_shape`.
+    """Let a function count for operators; it gets the shapes of the arguments, and `out_shape`.
 
     With `get_raw=True` it gets the arguments themselves, and `out_val`.
 
@@ -67,33 +67,33 @@ def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
 def mm_flop(
     a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any
 ) -> int:
-    """A product and a sum for each element of each row with each column."""
+    """Count a product and a sum for each element of each row with each column."""
     m, k = a_shape
     return m * b_shape[1] * 2 * k
 
 
 @register_flop_formula(aten.addmm)
 def addmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, **kwargs: Any) -> int:
-    """As `mm_flop`: the sum is not counted."""
+    """Count as `mm_flop`: the sum is not counted."""
     return mm_flop(a_shape, b_shape)
 
 
 @register_flop_formula(aten.bmm)
 def bmm_flop(a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
-    """As `mm_flop`, for each pair of the batch."""
+    """Count as `mm_flop`, for each pair of the batch."""
     return a_shape[0] * mm_flop(a_shape[1:], b_shape[1:])
 
 
 @register_flop_formula(aten.baddbmm)
 def baddbmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, **kwargs: Any) -> int:
-    """As `bmm_flop`: the sum is not counted."""
+    """Count as `bmm_flop`: the sum is not counted."""
     return bmm_flop(a_shape, b_shape)
 
 
 def conv_flop_count(
     x_shape: Shape, w_shape: Shape, out_shape: Shape, transposed: bool = False
 ) -> int:
-    """The operations of a convolution; of a transposed one each input place is spread."""
+    """Count a convolution; a transposed one spreads each input place."""
     places = (x_shape if transposed else out_shape)[2:]
     return prod(places) * x_shape[0] * prod(w_shape) * 2
 
@@ -111,7 +111,7 @@ def conv_flop(
     out_shape: Any = None,
     **kwargs: Any,
 ) -> int:
-    """As `conv_flop_count`."""
+    """Count as `conv_flop_count`."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
@@ -122,7 +122,7 @@ def conv_backward_flop(
     transposed: bool,
     output_mask: Sequence[bool],
 ) -> int:
-    """The convolutions that give the gradients of input and weight, each if it is wanted."""
+    """Count the convolutions for the gradients of input and weight, each if it is wanted."""
 
     def turned(shape: Shape) -> list[int]:
         return [shape[1], shape[0], *shape[2:]]
@@ -137,15 +137,15 @@ def conv_backward_flop(
 
 
 def sdpa_flop_count(query_shape: Shape, key_shape: Shape, value_shape: Shape) -> int:
-    """The two batched products of attention."""
+    """Count the two batched products of attention."""
     b, h, s_q, d_q = query_shape
     s_k, d_v = key_shape[-2], value_shape[-1]
     scores = bmm_flop((b * h, s_q, d_q), (b * h, d_q, s_k))
     return scores + bmm_flop((b * h, s_q, s_k), (b * h, s_k, d_v))
 
 
-# What is done in the backward pass of a node: of which operator, and how much for the gradients
-# that are not None.
+# What a node does in its backward pass: of which operator, and how much for the gradients that are
+# not None.
 
 
 def _product_backward(packet: Any, formula: Callable[..., int]) -> Callable[..., Any]:
@@ -173,9 +173,9 @@ _BACKWARD: dict[Any, Callable[..., tuple[Any, int]]] = {
 
 
 class FlopCounterMode:
-    """A block whose matrix products and convolutions are counted, forward and backward.
+    """Count the matrix products and convolutions in a block, forward and backward.
 
-    At the end the counts are printed, by module, unless `display=False`.  As in PyTorch on the CPU,
+    The counts are printed by module at the end, unless `display=False`.  As in PyTorch on the CPU,
     attention in one operator and recurrent layers are not counted.
 
     >>> import taper
@@ -222,7 +222,7 @@ class FlopCounterMode:
             print(self.get_table(self.depth))
 
     def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
-        """What interceptors do: perform the operator, and count it."""
+        """Perform an operator and count it, as an interceptor."""
         result = run()
         packet = overload_of(call).overloadpacket
         if packet in self.flop_registry:
@@ -238,11 +238,11 @@ class FlopCounterMode:
             self.flop_counts[name][packet] += count
 
     def _watch(self, result: Tensor, packet: Any, arguments: tuple[Any, ...]) -> None:
-        """Count the backward pass of a result to the modules in which it was made."""
+        """Count the backward pass of a result for the modules in which it was made."""
         modules, shape = set(self.mod_tracker.parents), result.shape
 
         def count(grad_inputs: Any, grad_outputs: Any) -> None:
-            # A recorded backward pass is made of operators, which are counted themselves.
+            # A recorded backward pass consists of operators, which are counted themselves.
             if self._is_on and not is_grad_enabled():
                 wanted = [each is not None for each in grad_inputs]
                 self._add(modules, *_BACKWARD[packet](arguments, shape, wanted))
@@ -252,15 +252,15 @@ class FlopCounterMode:
     # --- answers -------------------------------------------------------------------------------
 
     def get_total_flops(self) -> int:
-        """All that was counted."""
+        """Return the total count."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """The counts of each operator, for each module."""
+        """Return the counts of each operator, for each module."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as a table, of modules down to `depth`."""
+        """Return the counts as a table, of modules down to `depth`."""
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
         unit = _UNITS[min(max((len(str(total)) - 2) // 3, 0), len(_UNITS) - 1)]

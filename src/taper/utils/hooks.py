@@ -32,9 +32,9 @@ class BackwardHook(backward_hooks.BackwardHook):
         super().__init__(module, user_hooks, user_pre_hooks)
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The inputs of the call, through a node that calls the hooks."""
+        """Return the inputs of the call, through a node that calls the hooks."""
         return self.wrap_inputs(args)
 
     def setup_output_hook(self, args: Any) -> Any:
-        """The outputs of the call, through a node that notes their gradients."""
+        """Return the outputs of the call, through a node that notes their gradients."""
         return self.wrap_outputs(args)

@@ -16,9 +16,9 @@ __all__ = ["ModuleTracker"]
 
 
 class ModuleTracker:
-    """A block in which `parents` holds the names of the modules that are at work.
+    """Keep in `parents` the names of the modules that are running, during the block.
 
-    A module is called by its class, its parts by their names in it; "Global" is always there.
+    A module is named by its class, its parts by their names in it; "Global" is always there.
 
     >>> import taper
     >>> from taper.utils.module_tracker import ModuleTracker

@@ -1,4 +1,4 @@
-"""Dictionaries by identity whose keys may go: tensors, whose `==` compares elements, are keys."""
+"""Dictionaries by identity with weak keys: tensors, whose `==` compares elements, can be keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):
-    """A weak reference that is equal to another one of the same object, and hashes as its id."""
+    """A weak reference that equals another one to the same object, and hashes as its id."""
 
     __slots__ = ("_id",)
 
@@ -87,13 +87,13 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
     def copy(self) -> WeakIdKeyDictionary:
-        """Another dictionary with the same keys and values."""
+        """Return another dictionary with the same keys and values."""
         made = WeakIdKeyDictionary(ref_type=self.ref_type)
         made.update(self.items())
         return made
 
     def keyrefs(self) -> list[Any]:
-        """The weak references to the keys."""
+        """Return the weak references to the keys."""
         return list(self.data)
 
 

@@ -1,4 +1,4 @@
-"""`taper.vision`: the counterpart of torchvision.  Its modules load when first used.
+"""`taper.vision`: the counterpart of torchvision.  Its modules load when they are first used.
 
 Pictures are tensors or, with the extra `vision`, Pillow images; there is no network.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from taper.first_use import on_first_use
 
-__version__ = "0.28.0"  # the torchvision whose names and behaviour it has
+__version__ = "0.28.0"  # the torchvision whose names and behaviour it follows
 
 _MODULES = ("datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils")
 
 
 def get_image_backend() -> str:
-    """The name of the package that opens pictures: Pillow.
+    """Return the name of the package that opens pictures: Pillow.
 
     >>> from taper import vision
     >>> vision.get_image_backend()
@@ -23,7 +23,7 @@ def get_image_backend() -> str:
 
 
 def set_image_backend(backend: str) -> None:
-    """Choose the package that opens pictures; there is Pillow only.
+    """Choose the package that opens pictures; only Pillow is accepted.
 
     >>> from taper import vision
     >>> vision.set_image_backend("PIL")
@@ -35,7 +35,7 @@ def set_image_backend(backend: str) -> None:
 
 
 def disable_beta_transforms_warning() -> None:
-    """Does nothing: `transforms.v2` gives no warning that it is new.
+    """Do nothing: `transforms.v2` gives no warning that it is new.
 
     >>> from taper import vision
     >>> vision.disable_beta_transforms_warning()

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def pillow(module: str = "Image") -> Any:
-    """A module of Pillow, or an error that says how to get it.
+    """Return a module of Pillow, or raise an error that says how to get it.
 
     >>> from taper.vision.pillow import pillow
     >>> pillow().__name__
@@ -29,19 +29,19 @@ def pillow(module: str = "Image") -> Any:
 
 
 def is_picture(value: Any) -> bool:
-    """Whether this is a Pillow image; does not import Pillow.
+    """Return whether this is a Pillow image; does not import Pillow.
 
     >>> from taper.vision.pillow import is_picture
     >>> is_picture("holiday.png")
     False
     """
-    # Whoever has a picture has imported the module.
+    # A program that has a picture has imported the module.
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(value, module.Image)
 
 
 def from_array(array: np.ndarray, mode: str) -> Any:
-    """A picture of a mode with the bytes of an array (H, W) or (H, W, C).
+    """Return a picture of a mode with the bytes of an array (H, W) or (H, W, C).
 
     >>> import numpy as np
     >>> from taper.vision.pillow import from_array

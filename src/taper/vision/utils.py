@@ -1,6 +1,6 @@
 """`taper.vision.utils`: grids of pictures, files of them, and drawing on them.
 
-Grids and masks need NumPy only; files, boxes and points are drawn by Pillow.
+Grids and masks need NumPy only; files, boxes and points need Pillow.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Colours = list[Colour] | Colour | None
 
 
 def _as_batch(tensor: Any) -> Tensor:
-    """Pictures of three channels, or of those they have, as one tensor."""
+    """Return pictures as one tensor, with three channels if they have one."""
     if isinstance(tensor, list):
         for each in tensor:
             if not isinstance(each, Tensor):
@@ -57,7 +57,7 @@ def _as_batch(tensor: Any) -> Tensor:
 
 
 def _scaled(pictures: Tensor, value_range: Any, scale_each: bool) -> Tensor:
-    """A copy in which the range of values is 0 to 1."""
+    """Return a copy in which the range of values is 0 to 1."""
     pictures = pictures.clone()
     for part in pictures if scale_each else [pictures]:
         low, high = (float(part.min()), float(part.max())) if value_range is None else value_range
@@ -76,10 +76,16 @@ def make_grid(
     scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Pictures of one size in a grid with `nrow` of them in a row.
+    """Put pictures of one size into a grid.
 
-    `normalize` moves the values to the range 0 to 1, from `value_range` or their own range, each
-    picture alone if `scale_each`.
+    Args:
+        tensor: a batch (N, C, H, W), or a list of pictures.
+        nrow: the pictures in a row.
+        padding: the pixels between them.
+        normalize: move the values to the range 0 to 1.
+        value_range: the range to move from; by default that of the values.
+        scale_each: normalise each picture alone.
+        pad_value: the value between pictures.
 
     >>> import taper
     >>> from taper.vision.utils import make_grid
@@ -114,7 +120,12 @@ def save_image(
 ) -> None:
     """Write a picture, or a grid of pictures, with values from 0 to 1 into a file.
 
-    Other keywords are those of `make_grid`.  Without `format` the name of the file decides.
+    Args:
+        tensor: a picture, or a batch of them.
+        fp: a path or a file object.
+        format: the format; by default the name of the file decides.
+
+    Other keywords are those of `make_grid`.
 
     >>> import io, taper
     >>> from taper.vision.utils import save_image
@@ -134,12 +145,12 @@ def save_image(
 
 
 def _palette(count: int) -> list[Colour]:
-    """Colours that are easy to tell apart; the first is black."""
+    """Return colours that are easy to tell apart; the first is black."""
     return [(nr % 255, nr * 127 % 255, nr * 31 % 255) for nr in range(count)]
 
 
 def _colours(colours: Any, count: int) -> list[Any]:
-    """A colour for each of `count` objects, as three numbers."""
+    """Return a colour for each of `count` objects, as three numbers."""
     if colours is None:
         colours = _palette(count)
     elif isinstance(colours, list):
@@ -199,7 +210,19 @@ def draw_bounding_boxes(
     label_background_colors: Colours = None,
     fill_labels: bool = False,
 ) -> Tensor:
-    """A copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels drawn on it.
+    """Return a copy of a picture with boxes (x1, y1, x2, y2) and perhaps labels on it.
+
+    Args:
+        image: a picture (1 or 3, H, W), of bytes or of numbers from 0 to 1.
+        boxes: a tensor (N, 4).
+        labels: a text for each box.
+        colors: one colour, or one for each box.
+        fill: fill the boxes, half transparent.
+        width: the width of the lines.
+        font, font_size: the font of labels: a TrueType file and its size.
+        label_colors: the colours of labels; by default those of the boxes.
+        label_background_colors: the colours behind labels.
+        fill_labels: fill the background of labels.
 
     >>> import taper
     >>> from taper.vision.utils import draw_bounding_boxes
@@ -263,7 +286,13 @@ def _font(font: str | None, size: int | None) -> Any:
 def draw_segmentation_masks(
     image: Tensor, masks: Tensor, alpha: float = 0.8, colors: Colours = None
 ) -> Tensor:
-    """A copy of a picture with coloured masks over it; where masks overlap it is black.
+    """Return a copy of a picture with coloured masks over it; overlaps are black.
+
+    Args:
+        image: a picture (3, H, W), of bytes or of numbers from 0 to 1.
+        masks: booleans (N, H, W) or (H, W).
+        alpha: how opaque the masks are.
+        colors: one colour, or one for each mask.
 
     >>> import taper
     >>> from taper.vision.utils import draw_segmentation_masks
@@ -304,7 +333,16 @@ def draw_keypoints(
     width: int = 3,
     visibility: Tensor | None = None,
 ) -> Tensor:
-    """A copy of a picture with points of (objects, points, 2) and lines between them.
+    """Return a copy of a picture with points of (objects, points, 2) and lines between them.
+
+    Args:
+        image: a picture (3, H, W), of bytes or of numbers from 0 to 1.
+        keypoints: the places (x, y) of the points.
+        connectivity: pairs of points that lines join.
+        colors: the colour.
+        radius: the radius of points.
+        width: the width of lines.
+        visibility: which points are drawn.
 
     >>> import taper
     >>> from taper.vision.utils import draw_keypoints

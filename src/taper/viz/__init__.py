@@ -1,4 +1,4 @@
-"""Pictures of the autograd graph, with no program and no package beyond this one.
+"""Pictures of the autograd graph, without another program or package.
 
 `make_dot` has the signature and the meaning of torchviz's function of that name.
 """
@@ -30,14 +30,20 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Dot:
-    """Draw the graph that the gradient of `var`, a tensor or a tuple of tensors, flows through.
+    """Draw the graph that the gradient of `var` flows through.
 
-    Grey boxes are backward functions; blue ones leaves that require grad, light green the
-    outputs, dark green what an output is a view of, orange tensors saved for the backward (those
-    of custom functions always, others with `show_saved`). Arrows go the way of the forward
-    computation. `params` (a dict, or the pairs of `named_parameters()`) gives tensors their
-    names. `show_attrs` lists what each function keeps besides tensors, each value cut to
-    `max_attr_chars` characters.
+    Grey boxes are backward functions, blue ones leaves that require grad, light green ones the
+    outputs, dark green ones the base of an output that is a view, orange ones tensors saved for the
+    backward pass.  Arrows go the way of the forward computation.
+
+    Args:
+        var: a tensor, or a tuple of tensors.
+        params: names of tensors: a dict, or the pairs of `named_parameters()`.
+        show_attrs: list what each function keeps besides tensors.
+        show_saved: draw saved tensors; those of custom functions are always drawn.
+        max_attr_chars: cut each listed value to so many characters.
+
+    Returns: a `Dot`, which a notebook shows and `render` writes to a file.
 
     Differs: a leaf that requires grad is always blue; torchviz paints some saved ones orange.
 

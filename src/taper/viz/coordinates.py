@@ -19,7 +19,7 @@ _ROUNDS = 10
 
 
 def horizontal_coordinates(mesh: Mesh) -> list[float]:
-    """The x of every point, the leftmost box at the left border.
+    """Return the x of every point, the leftmost box at the left border.
 
     Each layer in turn takes the places nearest to where its neighbours want it, with the given
     order and distances: a weighted least-squares problem that `_fit_layer` solves exactly.
@@ -70,7 +70,7 @@ def _straighten(mesh: Mesh, xs: list[float], upward: _Pulls, downward: _Pulls) -
 
 
 def _chains(mesh: Mesh) -> list[list[int]]:
-    """Points that should be in one vertical, from top to bottom; longest chains first.
+    """Return points that should be in one vertical, from top to bottom; longest chains first.
 
     These are the waypoints of a line, and boxes in a row that are joined to nothing else.
     """
@@ -101,7 +101,7 @@ def _align(
     upward: _Pulls,
     downward: _Pulls,
 ) -> None:
-    """One x between `low` and `high` for all; a line takes that of one of its ends if it can."""
+    """Return one x between `low` and `high` for all; a line prefers that of one of its ends."""
     mean = sum(xs[point] for point in run) / len(run)
     place = min(max(mean, low), high)
     if run[0] >= mesh.box_count:
@@ -150,7 +150,7 @@ def _fit_layer(
 
 
 def bands_of(mesh: Mesh, xs: list[float]) -> Bands:
-    """The ranks from top to bottom, farther apart where lines go far to the side."""
+    """Return the ranks from top to bottom, farther apart where lines go far to the side."""
     reach = [0.0] * len(mesh.layers)
     for upper, lower in mesh.links:
         rank = mesh.layer_of[upper]

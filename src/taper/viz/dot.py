@@ -1,6 +1,6 @@
 """Dot: a drawn graph that can be written as DOT text or as SVG, like graphviz's `Digraph`.
 
-Owns the DOT text, files and formats. Must not know tensors: it holds texts only, so keeping a
+Owns the DOT text, files and formats.  Must not know tensors: it holds texts only, so keeping a
 picture does not keep a computation alive.
 """
 
@@ -29,9 +29,14 @@ _SVG_TYPE = "image/svg+xml"
 class Dot:
     """A directed graph of boxes, with the attributes and methods that users of graphviz know.
 
-    `source` is the DOT text. SVG pictures need no other program. `graph_attr`, `node_attr` and
-    `edge_attr` are dicts of DOT attributes; of these our own SVG heeds the graph's `rankdir=LR` and
-    `size` (a limit in inches) and the nodes' `fontsize` and `fontname`.
+    `source` is the DOT text.  SVG pictures need no other program.  `graph_attr`, `node_attr` and
+    `edge_attr` are dicts of DOT attributes; our own SVG uses the graph's `rankdir=LR` and `size` (a
+    limit in inches) and the nodes' `fontsize` and `fontname`.
+
+    Args:
+        boxes: the boxes.
+        arrows: the arrows between them, by the boxes' indices.
+        title: the title of the SVG picture.
 
     >>> from taper.viz import Dot
     >>> from taper.viz.svg import Arrow, Box
@@ -85,7 +90,7 @@ class Dot:
         return "\n".join([*lines, "}", ""])
 
     def svg(self) -> str:
-        """The picture as the text of an SVG file."""
+        """Return the picture as the text of an SVG file."""
         font_size = float(self.node_attr.get("fontsize", 14)) * _PIXELS_PER_POINT
         layout = place(
             [box_size(box, font_size) for box in self.boxes],
@@ -104,7 +109,7 @@ class Dot:
         )
 
     def pipe(self, format: str | None = None) -> bytes:
-        """The content of the file that `render` would write."""
+        """Return the content of the file that `render` would write."""
         format = self._checked_format(format)
         if format == "svg":
             return self.svg().encode()
@@ -113,7 +118,7 @@ class Dot:
         return _run_graphviz(self.source.encode(), format)
 
     def save(self, filename: str | os.PathLike[str] | None = None, directory: str = "") -> str:
-        """Write the DOT text; returns the path."""
+        """Write the DOT text; return the path."""
         path = self._path(filename, directory)
         _write_whole(path, self.source.encode())
         return str(path)
@@ -128,9 +133,14 @@ class Dot:
     ) -> str:
         """Write the DOT text to `filename` and the picture to `filename.<format>`.
 
-        Returns the picture's path. `svg`, `gv` and `dot` are written without help; any other
-        format needs graphviz's program `dot`. With `cleanup` the DOT text is not written;
-        `view` opens the picture.
+        Args:
+            filename: the path without the ending of the picture.
+            directory: the folder.
+            view: open the picture.
+            cleanup: do not keep the DOT text.
+            format: `svg`, `gv` or `dot`; any other format needs graphviz's program `dot`.
+
+        Returns: the path of the picture.
         """
         format = self._checked_format(format)
         source_path = self._path(filename, directory)
@@ -153,7 +163,7 @@ class Dot:
         return self.render(filename, directory, view=True, cleanup=cleanup)
 
     def _path(self, filename: str | os.PathLike[str] | None, directory: str) -> Path:
-        # As in graphviz, the names given last are the names from then on.
+        # As in graphviz, the last given names hold from then on.
         if filename is not None:
             self.filename = os.fspath(filename)
         if directory:
@@ -192,7 +202,7 @@ def _attribute_list(attributes: dict[str, str]) -> str:
 
 
 def _label(box: Box) -> str:
-    """The box's text as one label; a table is aligned with spaces, as the font is fixed-width."""
+    """Return the box's text as one label; a table is aligned with spaces in a fixed-width font."""
     if not box.rows:
         return "\n ".join(box.lines)
     name_width = max(len(name) for name, _ in box.rows)
@@ -203,7 +213,7 @@ def _label(box: Box) -> str:
 
 
 def _pixels(size: str) -> Point | None:
-    """What the DOT attribute `size` says: '7,5' or '7', in inches."""
+    """Return the DOT attribute `size`, '7,5' or '7' in inches, in pixels."""
     if not size:
         return None
     numbers = [float(number) * _PIXELS_PER_INCH for number in size.rstrip("!").split(",")]
@@ -225,7 +235,7 @@ def _run_graphviz(source: bytes, format: str) -> bytes:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it, and a failure leaves the old one."""
+    """Write a file so that nobody ever sees half of it; a failure leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content)

@@ -1,12 +1,11 @@
 """The graph of a computation as plain data: boxes for functions and tensors, edges between them.
 
-Owns the walk from output tensors back to the leaves. Must not know how a tensor or a node is
-built: it reads only what PyTorch makes public (`grad_fn`, `next_functions`, `variable`,
-`_saved_*`, `saved_tensors`, `_base`), so it works on any objects that have these attributes.
+Owns the walk from output tensors back to the leaves.  Must not know how a tensor or a node is
+built: it reads only what PyTorch makes public (`grad_fn`, `next_functions`, `variable`, `_saved_*`,
+`saved_tensors`, `_base`), so it works on any objects that have these attributes.
 
-Invariants: (I1) every function and every tensor appears once; (I2) no recursion, the depth of a
-graph is limited by memory only; (I3) every value in the graph is held while the graph lives, so
-an `id` is never used twice.
+Invariants: (I1) every function and every tensor appears once; (I2) no recursion: only memory limits
+the depth of a graph; (I3) the graph keeps every value in it alive, so an `id` is never used twice.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ TensorKind = Literal["saved", "base", "output", "leaf"]
 VertexKind = Literal["function", "saved", "base", "output", "leaf"]
 EdgeKind = Literal["flow", "saved", "view"]
 
-# A tensor met in several roles is drawn in the one that says most about it.
+# A tensor with several roles is drawn in the one that says most about it.
 _PRECEDENCE: dict[str, int] = {"saved": 0, "base": 1, "output": 2, "leaf": 3}
 _SAVED = "_saved_"
 
@@ -30,7 +29,7 @@ _SAVED = "_saved_"
 class Vertex:
     """A function or a tensor of the graph.
 
-    `name` is the function's name, or what is known of the tensor's ('' if nothing). `attributes`
+    `name` is the function's name, or what is known of the tensor's ('' if nothing).  `attributes`
     are what a function keeps, as (name, value), if the graph was asked for them.
 
     >>> import taper
@@ -67,17 +66,21 @@ class Edge:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether the value has what this package needs of a tensor."""
+    """Return whether the value has what this package needs of a tensor."""
     return hasattr(value, "grad_fn") and hasattr(value, "shape")
 
 
 class Graph:
     """What `outputs` were computed from, as far as a gradient would flow.
 
-    `names` maps names to tensors. `saved` adds the tensors that functions keep in `_saved_*`
-    attributes (those of custom functions, `saved_tensors`, are always there); `attributes` fills
-    `Vertex.attributes`. Reading saved values of a graph that was freed by a backward pass raises
-    the error that reading them always raises.
+    Reading saved values of a graph that a backward pass has freed raises the usual error.
+
+    Args:
+        outputs: a tensor, or a tuple of tensors.
+        names: a dict from names to tensors, or pairs.
+        saved: add the tensors that functions keep in `_saved_*` attributes; those of custom
+            functions, `saved_tensors`, are always there.
+        attributes: fill `Vertex.attributes`.
 
     >>> import taper
     >>> from taper.viz import Graph
@@ -112,7 +115,7 @@ class Graph:
             self._visit(*self._unvisited.pop())
 
     def index_of(self, value: object) -> int:
-        """The index of the vertex of a tensor or function; KeyError if it is not in the graph."""
+        """Return the index of the vertex of a tensor or function; KeyError if it is missing."""
         return self._indices[id(value)]
 
     def _add_output(self, tensor: Any) -> None:
@@ -122,7 +125,7 @@ class Graph:
             self._connect(self._result(base, "base"), head, "view")
 
     def _result(self, tensor: Any, kind: TensorKind) -> int:
-        """The tensor's vertex, joined to the function that made the tensor."""
+        """Return the tensor's vertex, joined to the function that made the tensor."""
         is_new = id(tensor) not in self._indices
         index = self._tensor(tensor, kind)
         if is_new and tensor.grad_fn is not None:
@@ -182,15 +185,15 @@ class Graph:
         names = self._attribute_names.get(type(node))
         if names is None:
             names = [name[len(_SAVED) :] for name in dir(node) if name.startswith(_SAVED)]
-            # Nodes with a `__dict__` may each have their own names; of the others a type has one
-            # list, and asking for it is slow.
+            # Nodes with a `__dict__` may each have their own names; others share one list by type,
+            # and asking for it is slow.
             if not hasattr(node, "__dict__"):
                 self._attribute_names[type(node)] = names
         return names
 
 
 def _checked(outputs: Any) -> list[Any]:
-    """The output tensors, each once."""
+    """Return the output tensors, each once."""
     tensors = outputs if isinstance(outputs, tuple) else (outputs,)
     for output in tensors:
         if not is_tensor(output):
@@ -212,7 +215,7 @@ def _tensors_in(attributes: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, An
 
 
 def _saved_by_custom_function(node: Any) -> list[Any]:
-    # Such a function hands its tensors over at the first reading: a picture must not take them.
+    # Such a function hands its tensors over at the first reading, which a picture must not cause.
     function = getattr(node, "_forward_cls", node)
     if getattr(function, "clear_saved_tensors_on_access", False):
         return []

@@ -1,15 +1,15 @@
 """Where to put the boxes of a directed graph, in layers, and how to lead the lines between them.
 
-Owns the geometry only: sizes and pairs of indices go in, coordinates come out. Must not know what
+Owns the geometry only: sizes and pairs of indices go in, coordinates come out.  Must not know what
 a box shows or how it is drawn.
 
 The steps are those of Sugiyama, Tagawa and Toda (1981): turn edges round until there is no cycle,
 give each box a rank, lead edges over several ranks through waypoints, order each rank so that few
-lines cross, then find coordinates. All steps are loops; nothing recurses over the graph.
+lines cross, then find coordinates.  All steps are loops; nothing recurses over the graph.
 
 Invariants: (I1) boxes do not overlap; (I2) no line runs through a box: between two ranks it is
-free, and where it passes a rank it has a waypoint with a place of its own. When a graph needs
-more waypoints than can be placed in reasonable time, its longest lines go straight instead.
+free, and where it passes a rank it has a waypoint with a place of its own.  If a graph needs more
+waypoints than can be placed in reasonable time, its longest lines go straight instead.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["Layout", "Point", "place"]
 class Layout:
     """The centre of each box and the way of each edge.
 
-    Two points of a route that follow each other on the axis of flow are joined by a straight
-    line, others by a curve that leaves and arrives along that axis. Edges of one group with the
-    same upper end share their way; only one of them has the shared part in its route.
+    Two consecutive points of a route are joined by a straight line if they lie on the axis of flow,
+    else by a curve that leaves and arrives along that axis.  Edges of one group with the same upper
+    end share their way; only one of them has the shared part in its route.
     """
 
     centres: list[Point]

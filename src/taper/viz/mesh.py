@@ -1,8 +1,8 @@
 """The graph as the later steps of the layout see it: points in layers, joined by short links.
 
-Owns the way of every edge from rank to rank. Knows neither how layers are ordered nor where a
-point ends up; it keeps the order that `ordering` finds and hands out routes for the coordinates
-that `coordinates` finds.
+Owns the way of every edge from rank to rank.  Knows neither how layers are ordered nor where a
+point ends up; it keeps the order that `ordering` finds and returns routes for the coordinates that
+`coordinates` finds.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Mesh:
         for upper, lower in self.links:
             self.below[upper].append(lower)
             self.above[lower].append(upper)
-        self.first_ranks = self.layer_of[:]  # of all that lies above a point, the highest rank
-        self.last_ranks = self.layer_of[:]  # of all that lies below it, the lowest
+        self.first_ranks = self.layer_of[:]  # the highest rank of all that lies above a point
+        self.last_ranks = self.layer_of[:]  # the lowest rank of all that lies below it
         by_rank = sorted(range(len(self.layer_of)), key=self.layer_of.__getitem__)
         for point in by_rank:
             for lower in self.below[point]:
@@ -99,7 +99,7 @@ class Mesh:
                 self._lead_along_trunk(upper, members)
 
     def _lead_along_trunk(self, upper: int, members: list[int]) -> None:
-        """One line of waypoints for all edges of the group; each leaves it where it must."""
+        """Lead all edges of a group along one line of waypoints; each leaves it where it must."""
         members = sorted(members, key=lambda edge: -self.layer_of[self.arcs[edge][1]])
         start = self.layer_of[upper]
         trunk = [upper]
@@ -141,13 +141,13 @@ class Mesh:
                     ports[number] = (index - (len(numbers) - 1) / 2) * step
 
     def separation(self, left: int, right: int) -> float:
-        """The least distance of the centres of two neighbours in a layer."""
+        """Return the least distance of the centres of two neighbours in a layer."""
         both_boxes = left < self.box_count and right < self.box_count
         gap = _BOX_GAP if both_boxes else _LINE_GAP
         return (self.widths[left] + self.widths[right]) / 2 + gap
 
     def straightness(self, link: Arc) -> float:
-        """How much a link wants to be vertical: a bend far from any box looks worst.
+        """Return how much a link wants to be vertical: a bend far from any box looks worst.
 
         Next come the links of the longest path, so that the picture has a straight spine.
         """
@@ -160,7 +160,7 @@ class Mesh:
         return 6.0 if is_longest else 1.0
 
     def route(self, edge: int, xs: list[float], bands: Bands) -> list[Point]:
-        """The points of an edge from its tail to its head; see `Layout`."""
+        """Return the points of an edge from its tail to its head; see `Layout`."""
         upper, lower = self.arcs[edge]
         if edge in self.direct:
             points = [*self._leave(upper, xs[upper], bands), *self._arrive(lower, xs[lower], bands)]
@@ -189,7 +189,7 @@ class Mesh:
 
 
 def _without_needless(points: list[Point]) -> list[Point]:
-    """The same line without points that repeat, or lie between two others on a vertical."""
+    """Return the line without points that repeat, or lie between two others on a vertical."""
     kept: list[Point] = []
     for point in points:
         if kept and kept[-1] == point:

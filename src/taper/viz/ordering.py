@@ -14,7 +14,7 @@ __all__ = ["order_layers"]
 
 _ROUNDS = 24
 _PATIENCE = 4  # rounds without gain before giving up
-_EXCHANGE_LIMIT = 4_000  # links; beyond, exchanging neighbours costs seconds and gains little
+_EXCHANGE_LIMIT = 4_000  # links; with more, exchanging neighbours costs seconds and gains little
 
 
 def order_layers(mesh: Mesh) -> None:
@@ -36,7 +36,7 @@ def order_layers(mesh: Mesh) -> None:
 
 
 def _first_order(mesh: Mesh) -> None:
-    """Depth first from the bottom, so that what belongs together starts side by side."""
+    """Return an order, depth first from the bottom, in which related points start side by side."""
     seen = bytearray(len(mesh.layer_of))
     starts = sorted(range(len(seen)), key=lambda point: -mesh.layer_of[point])
     for start in starts:
@@ -52,7 +52,7 @@ def _first_order(mesh: Mesh) -> None:
 
 
 def _longest_in_the_middle(points: list[int], first_ranks: list[int]) -> list[int]:
-    """The same order, but the longest history in the middle, so that it can go straight up."""
+    """Move the longest history to the middle of an order, so that it can go straight up."""
     earliest = min((first_ranks[point] for point in points), default=0)
     longest = [point for point in points if first_ranks[point] == earliest]
     others = [point for point in points if first_ranks[point] != earliest]
@@ -79,7 +79,7 @@ def _median_sweep(mesh: Mesh, *, downwards: bool, reverse_ties: bool) -> None:
 
 
 def _median(values: list[int]) -> float:
-    """The median; between two middle values, nearer to the side where the values lie denser."""
+    """Return the median; between two middle values, nearer to where the values lie denser."""
     values = sorted(values)
     middle = len(values) // 2
     if len(values) % 2:
@@ -100,7 +100,7 @@ def _crossings(mesh: Mesh) -> int:
 
 
 def _crossings_between(upper: list[int], lower: list[int], below: list[list[int]]) -> int:
-    """Pairs of links between two layers that cross: inversions in the list of lower ends."""
+    """Return how many pairs of links between two layers cross: inversions of lower ends."""
     place_in_layer = {point: index for index, point in enumerate(lower)}
     tree = [0] * (len(lower) + 1)  # Fenwick tree of the lower ends met so far
     total = met = 0
@@ -143,5 +143,5 @@ def _exchange_neighbours(mesh: Mesh) -> None:
 
 
 def _inversions(left: list[int], right: list[int]) -> int:
-    """Pairs with an end of the left point strictly right of an end of the right point."""
+    """Return how many pairs have an end of the left point right of an end of the right one."""
     return sum(bisect_left(right, end) for end in left)

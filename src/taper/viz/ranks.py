@@ -13,7 +13,7 @@ Arc = tuple[int, int]
 
 
 def turned_edges(count: int, edges: Sequence[Arc]) -> list[bool]:
-    """For each edge, whether it must be turned round for the graph to have no cycle."""
+    """Return for each edge whether it must be turned round for the graph to have no cycle."""
     outgoing: list[list[int]] = [[] for _ in range(count)]
     for number, (tail, _) in enumerate(edges):
         outgoing[tail].append(number)
@@ -43,7 +43,7 @@ def turned_edges(count: int, edges: Sequence[Arc]) -> list[bool]:
 def _topological_order(above: list[list[int]], below: list[list[int]]) -> list[int]:
     missing = [len(boxes) for boxes in above]
     order = [box for box, number in enumerate(missing) if not number]
-    for box in order:  # grows while it is read
+    for box in order:  # grows during the loop
         for lower in below[box]:
             missing[lower] -= 1
             if not missing[lower]:
@@ -52,7 +52,7 @@ def _topological_order(above: list[list[int]], below: list[list[int]]) -> list[i
 
 
 def longest_path_ranks(count: int, arcs: Sequence[Arc]) -> list[int]:
-    """A rank for each box, such that arcs point to higher ranks and are short.
+    """Return a rank for each box, such that arcs point to higher ranks and are short.
 
     The box with the longest path to it is served first: everything it depends on sits as close
     above its consumers as possible. What remains is hung below or beside what is already there.
@@ -82,7 +82,7 @@ def _rank_ancestors(
     ranks: list[int | None],
 ) -> None:
     members, seen = [sink], {sink}
-    for box in members:  # grows while it is read
+    for box in members:  # grows during the loop
         for upper in above[box]:
             if ranks[upper] is None and upper not in seen:
                 seen.add(upper)
@@ -100,7 +100,7 @@ def _rank_ancestors(
 def _tighten(
     ranks: list[int], order: list[int], above: list[list[int]], below: list[list[int]]
 ) -> list[int]:
-    """Move boxes that have room towards the side where they have more arcs; lowest rank is 0."""
+    """Move boxes that have room towards the side with more arcs; the lowest rank is 0."""
     for box in order:
         if len(above[box]) > len(below[box]):
             ranks[box] = max(ranks[upper] for upper in above[box]) + 1

@@ -1,8 +1,8 @@
 """A laid-out graph as the text of a standalone SVG picture.
 
-Owns what boxes and arrows look like and how large a text is. Must not know where boxes come from
-or how they are placed. The picture has no ids, no style sheet and no script, so several of them
-can stand in one page without getting in each other's way.
+Owns what boxes and arrows look like and how large a text is.  Must not know where boxes come from
+or how they are placed.  The picture has no ids, no style sheet and no script, so that several of
+them can stand in one page without disturbing each other.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from taper.viz.layout import Layout, Point
 
 __all__ = ["Arrow", "Box", "box_size", "draw", "printable"]
 
-# X11 names that are no CSS names, as graphviz knows them.
+# X11 names that are no CSS names, but that graphviz knows.
 _COLOURS = {"darkolivegreen1": "#caff70", "darkolivegreen3": "#a2cd5a"}
 _FONTS = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
-_ADVANCE = 0.61  # width of a character of these fonts, in font sizes (0.60 and a little room)
+_ADVANCE = 0.61  # width of a character of these fonts, in font sizes (0.60 and some room)
 _LINE_HEIGHT = 1.3
 _BASELINE = 0.97  # from the top of a line to its baseline
 _PADDING = 7.0
@@ -33,7 +33,7 @@ _ARROW_STEM = 3.0  # straight piece before the head
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Centred lines of text, below them a table of names and values; `fill` is a colour name."""
+    """Centred lines of text above a table of names and values; `fill` is a colour name."""
 
     lines: tuple[str, ...]
     fill: str
@@ -51,7 +51,7 @@ class Arrow:
 
 
 def printable(text: str) -> str:
-    """The text with what cannot be shown or stored written as an escape; line ends are kept."""
+    """Return the text with what cannot be shown or stored as escapes; line ends are kept."""
     if text.isprintable():
         return text
     return "".join(
@@ -63,7 +63,7 @@ def printable(text: str) -> str:
 
 
 def text_width(text: str, font_size: float) -> float:
-    """The width of one line of text in the fonts used; East Asian characters take two places."""
+    """Return the width of one line of text; East Asian characters take two places."""
     if text.isascii():
         return len(text) * _ADVANCE * font_size
     columns = 0
@@ -74,7 +74,7 @@ def text_width(text: str, font_size: float) -> float:
 
 
 def box_size(box: Box, font_size: float) -> Point:
-    """Width and height that the box's text needs."""
+    """Return the width and height that the box's text needs."""
     width = max((text_width(line, font_size) for line in box.lines), default=0.0)
     count = sum(1 for line in box.lines if line) + len(box.rows)
     height = max(count, 1) * _LINE_HEIGHT * font_size
@@ -96,7 +96,7 @@ def draw(
     font: str = "monospace",
     max_size: Point | None = None,
 ) -> str:
-    """The picture, white in the back; `max_size` in pixels makes it smaller, never larger."""
+    """Return the picture on white; `max_size` in pixels makes it smaller, never larger."""
     width = round(layout.width + 2 * _MARGIN, 1)
     height = round(layout.height + 2 * _MARGIN, 1)
     scale = 1.0
@@ -157,7 +157,7 @@ def _line(arrow: Arrow, route: list[Point], layout: Layout) -> str:
 
 
 def _make_room_for_head(points: list[Point]) -> list[Point]:
-    """The line up to the base of the head, straight at its end: heads on a bend look broken."""
+    """Return the line up to the base of the head, straight at its end: a bend breaks it."""
     x, tip = points[-1]
     down = 1.0 if tip >= points[0][1] else -1.0
     base = tip - down * _ARROW_LENGTH

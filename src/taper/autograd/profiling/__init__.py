@@ -1,1 +1,1 @@
-"""What stands behind `autograd.profiler`: recording, the names of events, tables and traces."""
+"""The machinery of `autograd.profiler`: recording, the names of events, tables and traces."""

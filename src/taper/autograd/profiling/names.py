@@ -1,7 +1,7 @@
-"""What the events of a profile are called: as PyTorch calls the operators.
+"""What the events of a profile are called: PyTorch's names of the operators.
 
 Owns: the names that differ from those of the operator table, and PyTorch's way of counting
-floating-point operations, which goes by these names.
+floating-point operations, which depends on these names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from taper.opdef import Op
 
-# Operators of the table that PyTorch knows under another name.
+# Operators of the table that PyTorch calls by another name.
 _OPERATORS = {
     "add_scalar": "add",
     "as_strided_values": "as_strided",
@@ -59,7 +59,7 @@ _OPERATORS = {
     "viewed_copy": "view_copy",
 }
 
-# Operators that PyTorch has not: parts of others, and derivatives that it writes in another way.
+# Operators that PyTorch does not have: parts of others, and derivatives that it writes differently.
 _OURS = frozenset(
     """
     _binary_cross_entropy_slope _cleared_at _fft_doubled _packed_rows _plain_index _rnn_layer
@@ -91,7 +91,8 @@ _COMPOSITES = {
     ),
 }
 
-# Those it does not show: questions about a tensor, conversions, functions that it has in Python.
+# Those that it does not show: questions about a tensor, conversions, and what PyTorch has in
+# Python.
 _NOT_SHOWN = frozenset(
     """
     apply_ as_subclass as_tensor asarray broadcast_shapes const_data_ptr cuda dim_order frombuffer
@@ -108,7 +109,7 @@ _NOT_SHOWN = frozenset(
 
 @functools.cache
 def operator_name(op: Op, kind: str) -> str:
-    """What PyTorch's profiler calls a call of an operator: `aten::mul`, `aten::mul_`."""
+    """Return what PyTorch's profiler calls a call of an operator: `aten::mul`, `aten::mul_`."""
     if op.name in _OURS:
         return f"taper::{op.name}"
     name = _OPERATORS.get(op.name, op.label)
@@ -118,7 +119,7 @@ def operator_name(op: Op, kind: str) -> str:
 
 
 def composite_name(name: str) -> str | None:
-    """The same for a composite function; None if it does not show."""
+    """Return the same for a composite function; None if it does not show."""
     if name in _COMPOSITES:
         return f"aten::{_COMPOSITES[name]}"
     return None if name in _NOT_SHOWN or name.startswith("__") else f"aten::{name}"
@@ -128,7 +129,7 @@ def composite_name(name: str) -> str | None:
 
 
 def flops_of(name: str, shapes: Sequence[Any], plain: Sequence[Any]) -> int:
-    """How many operations an operator took, for the few that PyTorch counts; else 0."""
+    """Return how many operations an operator took; 0 for all but the few that PyTorch counts."""
     count = _COUNTED.get(name)
     return 0 if count is None or not shapes else count(shapes, plain)
 
@@ -138,7 +139,7 @@ def _product(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def _convolution(shapes: Sequence[Any], plain: Sequence[Any]) -> int:
-    """Of a `conv2d` of four dimensions; `plain` is stride, padding, dilation, groups."""
+    """Count a `conv2d` of four dimensions; `plain` is stride, padding, dilation, groups."""
     image, kernel = shapes[0], shapes[1]
     if len(image) != 4 or len(kernel) != 4 or len(plain) < 3 or isinstance(plain[1], str):
         return 0

@@ -1,11 +1,10 @@
 """Recording: what a thread does while a profiler is on, as a list of records in start order.
 
-Owns: the one recorder of a thread, which all profilers on it share, and how it gets to see things.
-
-Operators of the table are seen through `interception`; nodes of a backward pass by the engine,
-which asks `state.recorder` once for each pass.  Composite functions are plain functions that their
-callers hold by name, so while somebody records they take `detours` through the recorder; other
-threads run through it unrecorded.  Nobody pays otherwise.
+Owns: the one recorder of a thread, which all profilers on it share, and how calls reach it.
+Operators of the table come through `interception`; nodes of a backward pass from the engine, which
+asks `state.recorder` once for each pass.  Composite functions are plain functions that their
+callers hold by name, so while a thread records they take `detours` through the recorder; other
+threads pass it unrecorded.  Without a profiler there is no cost.
 
 A formula runs on arrays (D5), so what it calls is part of its node's event; under
 `create_graph=True` it runs on Tensors and its operators are seen.
@@ -28,7 +27,7 @@ from taper.autograd import detours, interception
 from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.custom_forward import apply_function
 from taper.autograd.disturbances import new_lock, to_the_end
-from taper.autograd.engine import GraphTask, run_carefully
+from taper.autograd.engine import GraphTask, evaluate
 from taper.autograd.interception import Call
 from taper.autograd.node import Node
 from taper.autograd.profiler_util import BACKWARD_SCOPE, USER_SCOPE
@@ -42,10 +41,10 @@ from taper.tensor import Tensor
 class Record:
     """Something that happened: what, and from when to when in nanoseconds."""
 
-    end = 0  # while it lasts
-    forward_thread = 0  # of a node: the number of the thread of its operator
+    end = 0  # as long as it lasts
+    forward_thread = 0  # for a node: the number of the thread of its operator
     shapes: Sequence[Any] = ()
-    plain: Sequence[Any] = ()  # what else counting operations takes
+    plain: Sequence[Any] = ()  # the other arguments that counting operations needs
     stack: Sequence[str] = ()
     memory = 0
 
@@ -66,7 +65,7 @@ class Options:
 
 
 class Recorder:
-    """The records of one thread; it is the interceptor itself."""
+    """The records of one thread; the recorder itself is the interceptor."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -76,7 +75,7 @@ class Recorder:
         self.shapes = self.memory = self.stack = False
 
     def _agree(self) -> None:
-        """Record what any of the profilers wants."""
+        """Record whatever any of the profilers wants."""
         self.shapes = any(each.shapes for each in self.profilers)
         self.memory = any(each.memory for each in self.profilers)
         self.stack = any(each.stack for each in self.profilers)
@@ -96,7 +95,7 @@ class Recorder:
     def run_composite(
         self, name: str, function: Any, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Call a composite function by way of `run`, recorded."""
+        """Call a composite function through `run`, recorded."""
         record = self._open(name, _in_order(function, args, kwargs) if self.shapes else args)
         if not _follows_grad_mode(name, args, kwargs):
             record.sequence = -1
@@ -105,7 +104,7 @@ class Recorder:
             result = run(*args, **kwargs)
         finally:
             record.end = perf_counter_ns()
-        if self.memory:  # what no operator inside it has allocated is its own
+        if self.memory:  # memory that no operator inside it allocated is its own
             inside = sum([each.memory for each in self.records[position:]])
             record.memory = max(allocated(result, (*args, *kwargs.values())) - inside, 0)
         return result
@@ -121,7 +120,7 @@ class Recorder:
             record.end = perf_counter_ns()
 
     def _open(self, name: str, arguments: Sequence[Any]) -> Record:
-        """A record with all that the profilers want to know; it begins after that is found out."""
+        """Return a record with all that the profilers want; the collecting is not timed."""
         state = self.state
         record = Record(name, 0, -1 if state.mode & NO_GRAD else state.sequence)
         self.records.append(record)
@@ -136,17 +135,17 @@ class Recorder:
         record.start = perf_counter_ns()
         return record
 
-    def evaluate(self, node: Any, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
+    def evaluate(self, node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | None:
         """What the engine does for one node: hooks, the node itself."""
-        name = "torch::autograd::AccumulateGrad" if isinstance(node, Tensor) else node.name()
-        record = self._node_record(f"autograd::engine::evaluate_function: {name}", node, 0)
+        name = f"autograd::engine::evaluate_function: {node.name()}"
+        record = self._node_record(name, node, 0)
         try:
-            return run_carefully(node, grads, task)
+            return evaluate(node, grads, task)
         finally:
             record.end = perf_counter_ns()
 
     def run_node(self, node: Node, grads: list[Any], tensors: bool) -> Sequence[Any]:
-        """Run a node; called by the engine between the hooks."""
+        """Run a node; the engine calls this between the hooks."""
         record = self._node_record(node.name(), node, BACKWARD_SCOPE)
         if self.shapes:
             record.shapes = [[] if each is None else list(each.shape) for each in grads]
@@ -159,11 +158,11 @@ class Recorder:
             record.memory = sum(each.nbytes for each in fresh.values())
         return results
 
-    def _node_record(self, name: str, node: Any, scope: int) -> Record:
-        made = not isinstance(node, Tensor | AccumulateGrad)  # these belong to no operator
+    def _node_record(self, name: str, node: Node, scope: int) -> Record:
+        made = not isinstance(node, AccumulateGrad)  # which belongs to no operator
         record = Record(name, scope, node._sequence if made else -1)
         if made:
-            # Sequence numbers are counted on each thread, but a node does not tell on which.
+            # Sequence numbers are counted for each thread, but a node does not know its thread.
             record.forward_thread = self.thread
             if self.stack and node._code is not None:
                 line = line_of(node._code, node._offset)
@@ -172,7 +171,7 @@ class Recorder:
         return record
 
     def begin(self, name: str, shapes: Sequence[Any] = ()) -> Record:
-        """Open a block of the user's; it ends when its `end` is set."""
+        """Open a user's block; it ends when its `end` is set."""
         record = Record(name, USER_SCOPE)
         record.shapes = shapes if self.shapes else ()
         if self.stack:
@@ -181,7 +180,7 @@ class Recorder:
         return record
 
     def run_block(self, name: str, function: Callable[[], Any]) -> Any:
-        """Call a function as a block; for the library's own, such as an optimizer's step."""
+        """Call a function of the library, such as an optimizer's step, as a block."""
         record = self.begin(name)
         try:
             return function()
@@ -190,7 +189,7 @@ class Recorder:
 
 
 def _follows_grad_mode(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a function is one that may record: it takes tensors, and not only as a pattern."""
+    """Return whether a function may record: it takes tensors, and not only as a pattern."""
     if name.endswith("_like") or name.startswith("aten::new_"):
         return False
     given = (*args[:1], *kwargs.values())
@@ -199,7 +198,7 @@ def _follows_grad_mode(name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _in_order(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-    """The arguments in the order of declaration, up to the last that was given and is not None."""
+    """Return the arguments in declaration order, up to the last one that is given and not None."""
     if not kwargs:
         return args
     code = detours.original_of(function).__code__
@@ -217,7 +216,7 @@ def _is_fresh(result: Any, grads: list[Any]) -> bool:
 
 
 def allocated(result: Any, arguments: Sequence[Any]) -> int:
-    """The bytes of results that are new: neither arguments nor views of them."""
+    """Return the bytes of results that are new: neither arguments nor views of them."""
     outputs = result if isinstance(result, tuple | list) else (result,)
     given = [each._array for each in arguments if isinstance(each, Tensor)]
     return sum(
@@ -230,7 +229,7 @@ def allocated(result: Any, arguments: Sequence[Any]) -> int:
 
 
 def user_stack() -> list[str]:
-    """The lines that are running now outside the package, the innermost first."""
+    """Return the lines that are running now outside the package, the innermost first."""
     lines = []
     frame: Any = sys._getframe(1)
     while frame is not None:
@@ -258,7 +257,7 @@ _thread = _Thread()
 
 
 def thread_number() -> int:
-    """The number of this thread; they are numbered in the order in which they are profiled."""
+    """Return the number of this thread, in the order in which threads were first profiled."""
     if not _thread.number:
         _thread.number = next(_numbers)
     return _thread.number
@@ -267,14 +266,14 @@ def thread_number() -> int:
 # --- switching on and off --------------------------------------------------------------------
 
 _lock = new_lock()
-_recording: set[Recorder] = set()  # of the threads that record
-_detoured = False  # at least one function is on a detour, or may be
+_recording: set[Recorder] = set()  # those of the threads that record
+_detoured = False  # whether a function is, or may be, on a detour
 _handlers: dict[Any, detours.Handler] = {}  # of composite functions
-_known = 0  # so many of the table are among them
+_known = 0  # how many functions of the table have a handler
 
 
 def start(options: Options) -> Recorder:
-    """Record on this thread, too, for a profiler; the recorder is shared with others on it."""
+    """Record on this thread for one more profiler; all profilers on it share the recorder."""
     state = local.state
     recorder: Recorder | None = state.recorder
     try:
@@ -293,14 +292,14 @@ def start(options: Options) -> Recorder:
 
 
 def stop(recorder: Recorder, options: Options) -> None:
-    """No longer record for a profiler; the last one ends the recording."""
+    """Stop recording for a profiler; the last one ends the recording."""
     if recorder.state is not local.state:
         raise RuntimeError("A profiler must be stopped on the thread on which it was started.")
     to_the_end(functools.partial(_let_go, recorder, options))
 
 
 def _let_go(recorder: Recorder, options: Options) -> None:
-    """Do what `stop` says; may be called again after an interruption."""
+    """Do the work of `stop`; may be called again after an interruption."""
     if options in recorder.profilers:
         recorder.profilers.remove(options)
         recorder._agree()
@@ -355,7 +354,7 @@ def _watch_at_once(name: str, function: Any) -> None:
 
 
 def _observing(name: str | None, function: Any) -> detours.Handler:
-    """What lets a function run through the recorder; without a name it is for custom functions."""
+    """Return the handler of a function; without a name it is for custom functions."""
 
     def observe(run: Any, /, *args: Any, **kwargs: Any) -> Any:
         recorder = local.state.recorder

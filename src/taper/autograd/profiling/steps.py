@@ -1,4 +1,4 @@
-"""Small tools beside the profiler: steps counted for several who count them, records by time."""
+"""Small tools beside the profiler: a step count that several share, records by time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EnforceUnique:
 
 
 class KinetoStepTracker:
-    """Steps of a program, counted by whoever takes one: the count is that of the fastest.
+    """Steps of a program, counted by several parties: the count is that of the fastest.
 
     >>> from taper.autograd.profiler import KinetoStepTracker
     >>> before = KinetoStepTracker.current_step()
@@ -38,17 +38,17 @@ class KinetoStepTracker:
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        """Let somebody count from the current step on."""
+        """Let a party count from the current step on."""
         cls._step_dict[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        """Forget somebody; returns whether it was known."""
+        """Forget a party; returns whether it was known."""
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
-        """Count a step of somebody; returns the step of the program."""
+        """Count a step of a party; returns the step of the program."""
         if requester not in cls._step_dict:
             cls.init_step_count(requester)
         cls._step_dict[requester] += 1
@@ -57,12 +57,12 @@ class KinetoStepTracker:
 
     @classmethod
     def current_step(cls) -> int:
-        """The step of the program."""
+        """Return the step of the program."""
         return cls._current_step
 
 
 class MemRecordsAcc:
-    """Records of memory, to be found by the time at which they begin.
+    """Memory records that are found by the time at which they begin.
 
     >>> from taper.autograd.profiler import MemRecordsAcc
     >>> list(MemRecordsAcc([]).in_interval(0, 1))
@@ -76,7 +76,7 @@ class MemRecordsAcc:
         self._indices = [nr for _, nr in pairs]
 
     def in_interval(self, start_ns: int, end_ns: int) -> Iterator[Any]:
-        """The records that begin in an interval, its ends included."""
+        """Yield the records that begin in an interval, its ends included."""
         first = bisect_left(self._start_nses, start_ns)
         last = bisect_right(self._start_nses, end_ns)
         for place in range(first, last):

@@ -16,7 +16,7 @@ _SECOND, _MILLISECOND = 1_000_000.0, 1_000.0
 
 
 def _format_time(time_us: float) -> str:
-    """A time with its unit.
+    """Return a time with its unit.
 
     >>> _format_time(12), _format_time(1500), _format_time(2_500_000)
     ('12.000us', '1.500ms', '2.500s')
@@ -29,7 +29,7 @@ def _format_time(time_us: float) -> str:
 
 
 def _format_time_in(unit: str | None) -> Callable[[float], str]:
-    """The way to write times: all in one unit, or each in its own."""
+    """Return the function that writes times: all in one unit, or each in its own."""
     sizes = {"s": _SECOND, "ms": _MILLISECOND, "us": 1.0}
     if unit not in sizes:
         return _format_time
@@ -37,7 +37,7 @@ def _format_time_in(unit: str | None) -> Callable[[float], str]:
 
 
 def _format_time_share(time_us: float, total_time_us: float) -> str:
-    """A part of the total in percent.
+    """Return a part of the total in percent.
 
     >>> _format_time_share(1, 8), _format_time_share(0, 0)
     ('12.50%', 'NaN')
@@ -50,7 +50,7 @@ def _format_time_share(time_us: float, total_time_us: float) -> str:
 
 
 def _format_memory(nbytes: float) -> str:
-    """A size with its unit.
+    """Return a size with its unit.
 
     >>> _format_memory(1000), _format_memory(1536), _format_memory(-(2**21))
     ('1000 B', '1.50 KB', '-2.00 MB')
@@ -82,7 +82,7 @@ def build_table(
     top_level_events_only: bool,
     time_unit: str | None,
 ) -> str:
-    """The table; `most` is how wide the columns of names, shapes and stacks may be."""
+    """Return the table; `most` limits the width of the columns of names, shapes and stacks."""
     if not events:
         return ""
     if sort_by is not None:
@@ -154,7 +154,7 @@ def _flops(event: Any, unit: float) -> str:
 
 
 def _fitting(texts: Sequence[str], most: int | None) -> int:
-    """The width that fits all, or the most that is allowed."""
+    """Return the width that fits all entries, up to the most that is allowed."""
     width = max([len(text) for text in texts], default=0) + 4
     return width if most is None else min(width, most)
 
@@ -171,13 +171,13 @@ def _stack(event: Any) -> list[str]:
 
 
 def _stack_line(event: Any, nr: int, width: int) -> str:
-    """A line of the stack; of a long one the end is shown, which tells more than the folder."""
+    """Return a line of the stack; a long one keeps its end, which tells more than the folder."""
     line = event.stack[nr] if nr < len(_stack(event)) else ""
     return f"...{line[3 - width :]}" if len(line) > width else line
 
 
 def _further_stack_lines(event: Any, columns: Sequence[_Column], width: int) -> Iterator[str]:
-    """The other lines of a stack, each below the first, and an empty one."""
+    """Return the other lines of a stack, each below the first, and an empty one."""
     for nr in range(1, max(len(_stack(event)), 1) + 1):
         text = _stack_line(event, nr, width)
         yield "".join(column.cell(text if column.left else "") for column in columns)

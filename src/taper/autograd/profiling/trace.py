@@ -1,6 +1,6 @@
 """A profile as a file: events in the trace format of chrome://tracing and Perfetto.
 
-Owns: the format, and that a file is complete or is not there.  Knows of an event only the
+Owns: the format, and that a file is either complete or absent.  Knows of an event only the
 attributes that it writes.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 
 
 def chrome_events(events: Iterable[Any]) -> list[dict[str, Any]]:
-    """What is written for each event; arrows lead from operators to the nodes they made."""
+    """Return what is written for each event; arrows lead from operators to their nodes."""
     process = os.getpid()
     written: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "python"}}
     ]
-    forward: dict[tuple[int, int], dict[str, Any]] = {}  # an operator by what its node tells of it
+    forward: dict[tuple[int, int], dict[str, Any]] = {}  # an operator, by the key that its node has
     arrows: list[dict[str, Any]] = []
     for event in events:
         times = event.time_range
@@ -34,7 +34,7 @@ def chrome_events(events: Iterable[Any]) -> list[dict[str, Any]]:
         )
         if event.sequence_nr < 0:
             continue
-        if not event.fwd_thread:  # of nested operators the innermost makes the node
+        if not event.fwd_thread:  # the innermost of nested operators makes the node
             forward[event.thread, event.sequence_nr] = place
         elif event.scope == 1 and (event.fwd_thread, event.sequence_nr) in forward:
             origin = forward.pop((event.fwd_thread, event.sequence_nr))
@@ -61,7 +61,7 @@ def _details(event: Any) -> dict[str, Any]:
 def chrome_trace(
     events: Iterable[Any], start_ns: int, trace_id: str, metadata: dict[str, Any]
 ) -> dict[str, Any]:
-    """A whole trace, with what it says about itself; times count from its start.
+    """Return a whole trace with its own description; times count from its start.
 
     Counted from 1970, as `start_ns` is, times in microseconds would be rounded to 0.25.
     """
@@ -83,7 +83,7 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Save a text under a name all at once: nobody finds half a file there."""
+    """Save a text under a name all at once, so that nobody finds half a file there."""
     path = os.path.abspath(path)
     content = text.encode()
     if path.endswith(".gz"):
@@ -100,7 +100,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _umask() -> int:
-    """What new files may not allow; reading it takes setting it."""
+    """Return the permissions that new files do not get; the only way to read it is to set it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,8 +1,8 @@
-"""What `taper.cuda.amp` asks first."""
+"""The question that `taper.cuda.amp` asks first."""
 
 
 def amp_definitely_not_available() -> bool:
-    """True: there is no CUDA.
+    """Return True: there is no CUDA.
 
     >>> import taper
     >>> taper.cuda.amp.amp_definitely_not_available()

@@ -17,7 +17,7 @@ _INT32 = dtypes.DTYPES["int32"]
 
 
 def common_dtype(one: Any, other: Any) -> Any:
-    """The dtype in which PyTorch computes with two operands, of which one is a tensor."""
+    """Return the dtype in which PyTorch computes with two operands, of which one is a tensor."""
     return result_type(_stand_in(one), _stand_in(other))
 
 
@@ -39,7 +39,7 @@ def _test(kind: str, graph: Graph, self: Value) -> Value:
 
 
 def binary(kind: str, graph: Graph, self: Any, other: Any, alpha: Any = 1) -> Value:
-    """`self` and `alpha * other` in the dtype of the result."""
+    """Return `self` and `alpha * other` in the dtype of the result."""
     dtype = graph.result.dtype
     one, two = graph.operand(self, dtype), graph.operand(other, dtype)
     if alpha != 1:
@@ -80,7 +80,7 @@ def _bitwise(kind: str, graph: Graph, self: Any, other: Any = None) -> Value:
 
 
 def truncated(graph: Graph, value: Value) -> Value:
-    """A floating value without its fraction."""
+    """Return a floating value without its fraction."""
     return graph.op("Mul", graph.op("Sign", value), graph.op("Floor", graph.op("Abs", value)))
 
 

@@ -41,7 +41,7 @@ def _scatter(reduction: str | None) -> Callable[..., Value]:
 
 
 class _Places:
-    """Index tensors of some dimensions, which are brought to the front."""
+    """Index tensors of some dimensions, which are moved to the front."""
 
     def __init__(self, graph: Graph, value: Value, indices: tuple[Value | None, ...]) -> None:
         self.dims = [nr for nr, each in enumerate(indices) if each is not None]
@@ -52,7 +52,7 @@ class _Places:
         self.order = [*self.dims, *self.others]
         self.rank = max(each.rank for each in tensors)
         total = tensors[0]
-        for each in tensors[1:]:  # a sum has the shape to which all are broadcast
+        for each in tensors[1:]:  # a sum has the shape that all are broadcast to
             total = graph.op("Add", _at(graph, total), _at(graph, each))
         shape = graph.op("Shape", total, dtype=INT64)
         last = graph.constant([self.rank])
@@ -65,14 +65,14 @@ class _Places:
         self.shape = shape
 
     def turned(self, graph: Graph, value: Value) -> Value:
-        """The value with the indexed dimensions in front."""
+        """Return the value with the indexed dimensions in front."""
         if self.order == sorted(self.order):
             return value
         return graph.op("Transpose", value, perm=self.order)
 
     @property
     def result_order(self) -> list[int]:
-        """For each dimension of the result, where it stands when the indices come first."""
+        """Return for each dimension of the result its position when the indices come first."""
         first, count = self.dims[0], self.rank
         together = self.dims == list(range(first, first + len(self.dims)))
         ahead = first if together else 0

@@ -42,7 +42,7 @@ def _convolution(
 
 
 def _per_channel(graph: Graph, value: Value | None, filler: float, like: Value) -> Value:
-    """A parameter with an element per channel; what is absent is filled in."""
+    """Return a parameter with an element per channel; a missing one is filled in."""
     if value is not None:
         return value
     channels = like.sizes[1]
@@ -77,7 +77,7 @@ def _batch_norm(
 def _normalized_by_itself(
     graph: Graph, input: Value, weight: Value | None, bias: Value | None, eps: float
 ) -> Value:
-    """Normalisation with the statistics of the input, channel by channel."""
+    """Normalise with the statistics of the input, channel by channel."""
     dims = tuple(each for each in range(input.rank) if each != 1)
     var, mean = variance(graph, input, dims, 0, True)
     wide = graph.op("Sqrt", graph.op("Add", var, graph.number(eps, input.dtype)))

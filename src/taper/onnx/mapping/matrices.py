@@ -18,7 +18,7 @@ def _matmul(graph: Graph, self: Value, other: Value) -> Value:
 
 
 def _matvec(graph: Graph, self: Value, vec: Value) -> Value:
-    """As a product with a column: ONNX Runtime 1.31 errs on a transposed matrix with a vector."""
+    """Multiply with a column: ONNX Runtime 1.31 errs on a transposed matrix with a vector."""
     last = graph.constant([1])
     return graph.op("Squeeze", graph.op("MatMul", self, graph.op("Unsqueeze", vec, last)), last)
 

@@ -15,7 +15,7 @@ from taper.onnx.sizes import Varying
 
 
 def _batched(graph: Graph, value: Value, rank: int, kind: str, settings: dict[str, Any]) -> Value:
-    """A pooling node, also for a tensor without the dimension of the batch."""
+    """Return a pooling node, even for a tensor without the dimension of the batch."""
     if value.rank == rank + 2:
         return graph.op(kind, value, **settings)
     axis = graph.constant([0])
@@ -115,7 +115,7 @@ def _adaptive_avg(rank: int, graph: Graph, self: Value, output_size: Any) -> Val
 
 
 def _averages(size: int, count: int) -> np.ndarray:
-    """The matrix that takes the averages of an adaptive pooling along one dimension."""
+    """Return the matrix that takes the averages of an adaptive pooling along one dimension."""
     matrix = np.zeros((size, count))
     for nr in range(count):
         start, end = nr * size // count, -(-(nr + 1) * size // count)

@@ -19,7 +19,7 @@ _KINDS: dict[int, tuple[str, tuple[int, ...], dict[str, Any]]] = {
 
 
 def _ordered(graph: Graph, value: Value, order: tuple[int, ...]) -> Value:
-    """A weight with its gates in ONNX's order."""
+    """Return a weight with its gates in ONNX's order."""
     if len(order) == 1:
         return value
     types = [value.dtype] * len(order)

@@ -22,7 +22,7 @@ def _axes(dim: Any, rank: int) -> list[int]:
 
 
 def reduced(graph: Graph, kind: str, value: Value, axes: Sequence[int], keepdim: bool) -> Value:
-    """A reduction over these dimensions; over none it is the value."""
+    """Return a reduction over these dimensions; over none it is the value."""
     if not axes:
         return graph.op("Identity", value)
     return graph.op(kind, value, graph.constant(list(axes)), keepdims=int(keepdim))
@@ -46,7 +46,7 @@ def _truth(kind: str, graph: Graph, self: Value, dim: Any, keepdim: bool) -> Val
 
 
 def _count(graph: Graph, value: Value, axes: Sequence[int]) -> Any:
-    """How many elements these dimensions have: a number, or a value if a size varies."""
+    """Return how many elements these dimensions have: a number, or a value if a size varies."""
     sizes = [value.sizes[each] for each in axes]
     fixed = [each for each in sizes if not isinstance(each, Varying)]
     if len(fixed) == len(sizes):
@@ -59,7 +59,7 @@ def _count(graph: Graph, value: Value, axes: Sequence[int]) -> Any:
 def variance(
     graph: Graph, value: Value, dim: Any, correction: Any, keepdim: bool
 ) -> tuple[Value, Value]:
-    """The variance and the mean (which keeps its dimensions) over some dimensions."""
+    """Return the variance and the mean (which keeps its dimensions) over some dimensions."""
     axes = _axes(dim, value.rank)
     correction = 1 if correction is None else correction
     mean = reduced(graph, "ReduceMean", value, axes, True)

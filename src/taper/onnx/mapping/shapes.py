@@ -40,7 +40,7 @@ def _expand(graph: Graph, self: Value, size: Any) -> Value:
 
 
 def _squeeze(graph: Graph, self: Value, dim: Any = None) -> Value:
-    """Which dimensions are dropped follows from the sizes; those that vary are never."""
+    """Drop the dimensions whose size is one; sizes that vary are never dropped."""
     given = dim if isinstance(dim, tuple) else range(self.rank) if dim is None else (dim,)
     dims = [each % max(self.rank, 1) for each in given]
     axes = [each for each in dims if self.rank and self.sizes[each] == 1]
@@ -54,7 +54,7 @@ def _unsqueeze(graph: Graph, self: Value, dim: int) -> Value:
 
 
 def unsqueezed(graph: Graph, value: Value, *axes: int) -> Value:
-    """With dimensions of size one at these places of the result."""
+    """Return the value with dimensions of size one at these places of the result."""
     wider = graph.op("Unsqueeze", value, graph.constant(list(axes)))
     if value.shape is not None:
         sizes = list(value.shape)
@@ -75,7 +75,7 @@ def _slice(graph: Graph, self: Value, dim: int, start: Any, end: Any, step: Any)
 
 
 def sliced(graph: Graph, value: Value, dim: int, start: Any, end: Any, step: Any = 1) -> Value:
-    """A part of one dimension."""
+    """Return a part of one dimension."""
     bounds = [graph.size(start), graph.size(end), graph.constant([dim]), graph.constant([step])]
     return graph.op("Slice", value, *bounds)
 
@@ -148,7 +148,7 @@ def _triangle(upper: int) -> Callable[..., Value]:
 
 
 def _by_position(operator: str) -> Callable[..., Value]:
-    """For operators that only pick elements, on fixed shapes: where each one comes from."""
+    """Pick elements by position: for operators on fixed shapes that only move elements."""
 
     def picked(graph: Graph, self: Value, *settings: Any) -> Value:
         sizes = fixed(self)
@@ -161,7 +161,7 @@ def _by_position(operator: str) -> Callable[..., Value]:
 
 
 def fixed(value: Value) -> tuple[int, ...]:
-    """The shape of a value, which must not vary."""
+    """Return the shape of a value, which must not vary."""
     sizes = tuple(each for each in value.sizes if not isinstance(each, Varying))
     if len(sizes) != value.rank:
         raise OnnxExporterError("its shape must not vary. Leave the size out of dynamic_axes")
@@ -175,7 +175,7 @@ _POSITIONS: dict[str, Callable[..., np.ndarray]] = {
 
 
 def _unfold(graph: Graph, self: Value, dim: int, size: int, step: int) -> Value:
-    """Windows along a dimension whose size is fixed; the others may vary."""
+    """Return windows along a dimension of fixed size; the others may vary."""
     axis = dim % self.rank
     count = graph.result.shape[axis]
     if isinstance(count, Varying):

@@ -517,6 +517,7 @@ def _by_bmm(input: Tensor, other: Tensor) -> Tensor:
 @composite(name="__matmul__", public=False)
 def matmul_operator(self: Tensor, other: Any) -> Any:
     try:
+        # The first branch of `matmul`, for the call less: 0.1 us of 1.7 for two matrices of 8x8.
         if other._array.ndim == 2 and self._array.ndim == 2:
             return mm(self, other)
     except AttributeError:

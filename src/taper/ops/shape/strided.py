@@ -20,8 +20,8 @@ from taper.autograd.views import (
     wants_grad,
 )
 from taper.opdef import LINEAR, Array, Op, composite, derivative, methods, op, tangent_of
-from taper.opdef.nodes import make_node
 from taper.opdef.numpy_names import with_numpy_names
+from taper.opdef.recording import make_node
 from taper.ops.shape.ones import squeeze_all, squeeze_dim, squeeze_dims, t, transpose, unsqueeze
 from taper.ops.shape.parts import slice_backward, slice_dim
 from taper.ops.shape.reshape import sizes

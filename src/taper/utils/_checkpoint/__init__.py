@@ -1,1 +1,1 @@
-"""What `taper.utils.checkpoint` is made of: frames, the reentrant kind, selection, logs."""
+"""The parts of `taper.utils.checkpoint`: frames, the reentrant kind, selection, logs."""

@@ -20,14 +20,14 @@ class AutocastState(NamedTuple):
 
     @classmethod
     def now(cls) -> AutocastState:
-        """The state of this moment."""
+        """Return the state of this moment."""
         found = settings()
         return cls(local.state.autocast is not None, found.dtypes["cpu"], found.cache_enabled)
 
 
 @contextlib.contextmanager
 def casting_as(start: AutocastState) -> Iterator[None]:
-    """A block in which autocast is as it was."""
+    """Set autocast as it was, during the block."""
     if start.enabled or local.state.autocast is not None:
         with autocast("cpu", start.dtype, start.enabled, start.cache_enabled):
             yield

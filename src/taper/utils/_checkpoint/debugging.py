@@ -80,11 +80,11 @@ class DebugLog:
         self.recompute: list[_Entry] = []
 
     def contexts(self) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        """The two context managers of `context_fn`."""
+        """Return the two context managers of `context_fn`."""
         return _Logging(self.forward), _Logging(self.recompute)
 
     def explain(self, error: CheckpointError) -> CheckpointError:
-        """An error that shows both logs."""
+        """Return an error that shows both logs."""
         return CheckpointError(
             _TEXT.format(
                 head=_HEAD,
@@ -122,7 +122,7 @@ def _logged(entries: list[_Entry]) -> Iterator[None]:
 
 
 class _Logging:
-    """A context manager that can be entered again and again: each time the log starts anew."""
+    """A context manager that can be entered repeatedly; each time the log starts anew."""
 
     def __init__(self, entries: list[_Entry]) -> None:
         self.entries = entries
@@ -136,7 +136,7 @@ class _Logging:
 
 
 def _numbering() -> Callable[[Tensor], int]:
-    """A function that numbers tensors as they are first seen, and keeps none alive."""
+    """Return a function that numbers tensors when they are first seen, and keeps none alive."""
     known: dict[int, tuple[weakref.ref[Tensor], int]] = {}
     count = 0
 
@@ -168,7 +168,7 @@ def _result(value: Any, number: Callable[[Tensor], int]) -> str:
 
 
 def _short(kind: dtype) -> str:
-    """`f32` for `torch.float32`."""
+    """Return `f32` for `torch.float32`."""
     name = str(kind).removeprefix("torch.")
     if name == "bool":
         return "b8"

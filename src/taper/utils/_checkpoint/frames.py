@@ -1,16 +1,16 @@
 """Frames: one for each checkpointed call, with the way to compute again what was not kept.
 
 Owns: what stands in for saved tensors (§P6), recomputation, and its checks (§P7, §P8, §P11).  It
-stands on saved-tensor hooks alone and knows neither random numbers nor what the call computes.
+uses saved-tensor hooks only and knows neither random numbers nor what the call computes.
 
-Note [Who owns what]: a node keeps a Holder in the place of a saved tensor; a Holder owns its frame
-and what was recomputed for it; a frame owns the inputs of the call and refers to its Holders
-weakly.  Nothing leads back to the graph, so all of it dies with the nodes (§W1).  Recomputed
-values are filed under the pass that needs them, weakly: what a pass has not used ends with it.
+Note [Who owns what]: a node keeps a Holder instead of a saved tensor; a Holder owns its frame and
+the values recomputed for it; a frame owns the inputs of the call and refers to its Holders weakly.
+Nothing leads back to the graph, so all of it dies with the nodes (§W1).  Recomputed values are
+filed weakly under the pass that needs them: values that a pass has not used end with it.
 
 Note [Nested calls]: the inputs of a call go through the hooks that are active around it.  Inside
 another checkpoint these are the outer frame's, so the inputs of the inner call are recomputed, too,
-and are given up again with the pass (§P9).
+and are dropped again with the pass (§P9).
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ _OVERLAP = (
 
 
 class CheckpointError(RuntimeError):
-    """Recomputation did not give what the original forward has saved."""
+    """The recomputation did not give what the original forward saved."""
 
     __module__ = PUBLIC_MODULE
 
 
 class _StopRecomputationError(Exception):
-    """Ends a recomputation that has made all that is needed (§P7)."""
+    """Ends a recomputation that has made everything that is needed (§P7)."""
 
 
 # --- which pass asks -------------------------------------------------------------------------
 
 
 class GraphExecGroup:
-    """A block in which several backward calls share one recomputation of each checkpoint.
+    """Let several backward calls in a block share one recomputation of each checkpoint.
 
     The calls must not need the same saved values.
 
@@ -107,11 +107,11 @@ _groups: weakref.WeakKeyDictionary[State, GraphExecGroup] = weakref.WeakKeyDicti
 
 
 class _OutsideAnyPass:
-    """Stands for the pass when somebody reads a saved value while none runs."""
+    """Stands for the pass when a saved value is read outside of any pass."""
 
 
 def _current_pass() -> Any:
-    """What recomputed values are filed under."""
+    """Return what recomputed values are filed under."""
     return GraphExecGroup._get_current_group() or local.state.graph_task or _OutsideAnyPass()
 
 
@@ -119,7 +119,7 @@ def _current_pass() -> Any:
 
 
 class Holder:
-    """What a node keeps in the place of a saved tensor."""
+    """What a node keeps instead of a saved tensor."""
 
     __slots__ = ("__weakref__", "frame", "position", "values")
 
@@ -134,7 +134,7 @@ class Holder:
         self.values[asked_by] = value
 
     def take(self, asked_by: Any) -> Tensor:
-        """The recomputed value, which is given up: a pass needs it once."""
+        """Return and drop the recomputed value: a pass needs it once."""
         value = None if self.values is None else self.values.pop(asked_by, None)
         if value is None:
             hint = _OVERLAP if isinstance(asked_by, GraphExecGroup) else ""
@@ -143,7 +143,7 @@ class Holder:
 
 
 class _Saver:
-    """Who saved the inputs of a call, for the error of one that was written since."""
+    """Who saved the inputs of a call, for the error about one that was written since."""
 
     def __init__(self) -> None:
         self._code, self._offset = here()
@@ -169,7 +169,7 @@ class Frame:
         self.run = run
         self.early_stop = early_stop
         self.explain = explain
-        self.completed = False  # the original forward has ended
+        self.completed = False  # whether the original forward has ended
         self.holders: list[weakref.ref[Holder]] = []
         self.metadata: list[tuple[Any, ...]] | None = [] if checks_metadata else None
         self.recomputed: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -187,7 +187,7 @@ class Frame:
                 self.inputs[position] = saved
 
     def pack(self, tensor: Tensor) -> Holder:
-        """The pack hook of the original forward: keep nothing but the place."""
+        """Keep only the place of a tensor: the pack hook of the original forward."""
         holder = Holder(self, len(self.holders))
         self.holders.append(weakref.ref(holder))
         if self.metadata is not None:
@@ -195,7 +195,7 @@ class Frame:
         return holder
 
     def recompute(self, asked_by: Any) -> None:
-        """Run the call again and file what it saves with the holders that still wait."""
+        """Run the call again and hand what it saves to the holders that still wait."""
         inputs = [
             each.unpack(self.saver) if isinstance(each, SavedValue) else each
             for each in self.inputs
@@ -220,7 +220,7 @@ class _Recording:
         self.differences: list[str] = []
 
     def pack(self, tensor: Tensor) -> Tensor:
-        """The pack hook of a recomputation."""
+        """Keep a tensor for its holder: the pack hook of a recomputation."""
         frame, position = self.frame, self.count
         self.count += 1
         value = alias(tensor)
@@ -234,7 +234,7 @@ class _Recording:
                 self._compare(position, tensor)
         if frame.early_stop and self.count >= expected:
             raise _StopRecomputationError
-        return value  # the graph of a recomputation may be run inside of it
+        return value  # the recomputation may run its own graph inside
 
     def _compare(self, position: int, tensor: Tensor) -> None:
         known = self.frame.metadata
@@ -264,7 +264,7 @@ class _Recording:
 
 
 def unpack(holder: Holder) -> Tensor:
-    """The unpack hook of the original forward: the value, computed again if need be."""
+    """Return the value, computed again if need be: the unpack hook of the original forward."""
     frame = holder.frame
     asked_by = _current_pass()
     try:

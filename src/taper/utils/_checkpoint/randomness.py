@@ -19,7 +19,7 @@ class RandomState(NamedTuple):
 
     @classmethod
     def now(cls) -> RandomState:
-        """The state of this moment.
+        """Return the state of this moment.
 
         Most checkpoints draw nothing, and then one reading (50 us) serves all of them.
         """
@@ -34,7 +34,7 @@ _latest: RandomState | None = None
 
 @contextlib.contextmanager
 def drawing_from(start: RandomState | None) -> Iterator[None]:
-    """A block that draws from `start`; afterwards the generator goes on as if it had not been."""
+    """Draw from `start` in the block; afterwards the generator continues as if without it."""
     if start is None:
         yield
         return
@@ -49,7 +49,7 @@ def drawing_from(start: RandomState | None) -> Iterator[None]:
 
 
 class DefaultDeviceType:
-    """The type of device whose random state is kept where no argument is on a device.
+    """The type of device whose random state is kept if no argument is on a device.
 
     >>> from taper.utils.checkpoint import DefaultDeviceType
     >>> DefaultDeviceType.get_device_type()
@@ -67,12 +67,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type() -> str:
-        """The chosen type; without an accelerator it is "cpu"."""
+        """Return the chosen type; without an accelerator it is "cpu"."""
         return DefaultDeviceType._default_device_type or "cpu"
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers and random states of the devices that the tensors are on; the CPU is none.
+    """Return numbers and random states of the devices that tensors are on; the CPU is none.
 
     >>> import taper
     >>> taper.utils.checkpoint.get_device_states(taper.ones(2))
@@ -84,7 +84,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Set random states that `get_device_states` gave: nothing to do, there are no devices.
+    """Do nothing: there are no devices whose random states could be set.
 
     >>> import taper
     >>> taper.utils.checkpoint.set_device_states(*taper.utils.checkpoint.get_device_states())

@@ -17,7 +17,7 @@ from taper.utils._checkpoint.randomness import RandomState, drawing_from
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if no input requires a gradient: the reentrant kind then gives none.
+    """Warn if no input requires a gradient: then the reentrant kind gives none.
 
     >>> import taper
     >>> taper.utils.checkpoint.check_backward_validity([taper.ones(2, requires_grad=True)])
@@ -27,7 +27,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors as leaves that require a gradient where the originals do; the rest as it is.
+    """Return tensors as leaves that require a gradient if the originals do; the rest unchanged.
 
     >>> import taper
     >>> x = taper.ones(1, requires_grad=True) * 2

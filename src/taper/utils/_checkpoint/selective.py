@@ -1,8 +1,8 @@
 """Selective checkpointing: a policy says which outputs are kept and not recomputed (§P12).
 
-The forward is watched: each operator call is shown to the policy, and the outputs it wants are
-kept.  In the recomputation they are handed out in the place of the operator's work: the call is
-recorded as ever, so that what its node saves is the same, but the kernel does not run.
+The forward is watched: the policy sees each operator call, and the outputs it wants are kept.  The
+recomputation uses them instead of running the operator's kernel; the call is still recorded, so
+that its node saves the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from taper.autograd.saved import pack_inputs, pack_outputs
 from taper.autograd.state import NO_GRAD, SAVED_HOOKS, local
 from taper.autograd.views import alias, requires_grad, set_history
 from taper.opdef import Op
-from taper.opdef.nodes import PROPERTIES, make_node
+from taper.opdef.recording import PROPERTIES, make_node
 from taper.opdef.writes import run_inplace
 from taper.ops.identity import (
     OpOverload,
@@ -50,7 +50,7 @@ SAC_IGNORED_OPS = {
 class CheckpointPolicy(enum.Enum):
     """What a policy says about an operator: keep its output, or compute it again.
 
-    The CPU is where everything is, so offloading to it is the same as saving.
+    Everything is on the CPU, so offloading to it is the same as saving.
 
     >>> from taper.utils.checkpoint import CheckpointPolicy
     >>> CheckpointPolicy.MUST_SAVE
@@ -77,7 +77,7 @@ _SAVING = {
 
 
 class SelectiveCheckpointContext:
-    """The first argument of a policy: whether it is a recomputation, and the operator's output.
+    """The first argument of a policy: whether this is a recomputation, and the operator's output.
 
     >>> import taper
     >>> from taper.utils import checkpoint
@@ -119,8 +119,8 @@ class _Kept:
         return self.outputs
 
 
-_RECOMPUTED = object()  # in the place of what the policy does not want
-_USED = object()  # in the place of what was handed out
+_RECOMPUTED = object()  # stands for what the policy does not want
+_USED = object()  # stands for what was handed out
 
 Storage = dict[OpOverload, list[Any]]  # for each operator its calls, in order
 
@@ -136,7 +136,7 @@ def _detached(outputs: Any) -> Any:
 
 
 class _Watching:
-    """A block in which this object sees every operator call."""
+    """Sees every operator call in its block."""
 
     def __enter__(self) -> _Watching:
         push(self)
@@ -161,7 +161,8 @@ class _Caching(_Watching):
         if operator in SAC_IGNORED_OPS:
             return run()
         in_place = call.kind == "inplace"
-        # A write is counted after the operator has run: kept is what is then known to be stale.
+        # A write is counted after the operator has run, so the kept value is then known to be
+        # stale.
         before = call.arguments[0]._version if in_place else 0
         result = run()
         output = result if in_place else _detached(result)
@@ -225,12 +226,12 @@ class _Cached(_Watching):
 
 
 def _replayed(call: Call, run: Callable[[], Any], outputs: Callable[[], Any]) -> Any:
-    """The result of a call whose outputs are known; `outputs` gives them once."""
+    """Return the result of a call whose outputs are known; `outputs` gives them once."""
     if call.kind == "inplace":
         outputs()
         return run_inplace(call.op, call.arguments, lambda array: None)
     if call.kind == "out" or call.op.view or call.op.many_outputs:
-        # Nothing to save in running these: they compute nothing, or record nothing.
+        # Running these costs nothing: they compute nothing, or record nothing.
         outputs()
         return run()
     node = _node_for(call.op, call.arguments)
@@ -242,7 +243,7 @@ def _replayed(call: Call, run: Callable[[], Any], outputs: Callable[[], Any]) ->
 
 
 def _node_for(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """A node for a call with its inputs and without its outputs; None if it is not recorded."""
+    """Return a node for a call with its inputs and without its outputs; None if unrecorded."""
     if local.state.mode & NO_GRAD or not op.differentiable:
         return None
     needs = {
@@ -260,7 +261,7 @@ def _wants(value: Any) -> bool:
 
 
 def _recorded(op: Op, node: Any, kept: Any, hooks: Sequence[Any]) -> Any:
-    """The outputs as tensors of the call that `node` is for."""
+    """Return the outputs as tensors of the call that `node` is for."""
     results = [wrap(each._array) for each in _flat(kept)]
     if node is not None:
         if len(op.outputs) > 1:
@@ -297,10 +298,12 @@ def _save_outputs(op: Op, node: Any, results: Sequence[Tensor]) -> None:
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
 ) -> tuple[_Watching, _Watching]:
-    """The two contexts for `context_fn` of `checkpoint` that keep the outputs of some operators.
+    """Return two contexts for `context_fn` of `checkpoint` that keep the outputs of some operators.
 
-    Takes a list of overloads to save, or a function `policy(ctx, op, *args, **kwargs)` that returns
-    a `CheckpointPolicy` or a bool.
+    Args:
+        policy_fn_or_list: the overloads to keep, or a function `policy(ctx, op, *args, **kwargs)`
+            that returns a `CheckpointPolicy` or a bool.
+        allow_cache_entry_mutation: do not raise if a kept output was written since.
 
     >>> import functools
     >>> import taper

@@ -1,4 +1,4 @@
-"""`taper.utils.benchmark`: how long statements take, and tables of that."""
+"""`taper.utils.benchmark`: time statements, and print the times as tables."""
 
 from taper.utils.benchmark.compare import Colorize, Compare
 from taper.utils.benchmark.measurement import (

@@ -32,6 +32,9 @@ class Colorize(enum.Enum):
 class Compare:
     """A table of measurements.
 
+    Args:
+        results: the measurements.
+
     >>> from taper.utils.benchmark import Compare, Measurement, TaskSpec
     >>> spec = TaskSpec("f(x)", "pass", label="speed", sub_label="f", description="new")
     >>> Compare([Measurement(1, [0.002], spec)]).print()
@@ -58,7 +61,7 @@ class Compare:
         )
 
     def extend_results(self, results: Iterable[Measurement]) -> None:
-        """Put more measurements into the table."""
+        """Add measurements to the table."""
         for each in results:
             if not isinstance(each, Measurement):
                 raise ValueError(
@@ -67,7 +70,7 @@ class Compare:
             self._results.append(each)
 
     def trim_significant_figures(self) -> None:
-        """Print only the figures that can be believed."""
+        """Print only the significant figures."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:
@@ -75,7 +78,7 @@ class Compare:
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Say where the times differ much."""
+        """Mark times that vary much."""
         self._warn = True
 
     def print(self) -> None:
@@ -141,7 +144,7 @@ class _Table:
         return "[" + f" {label} ".center(width - 2, "-") + "]"
 
     def _row_names(self) -> list[str]:
-        """The names of the rows, and before the first of its surroundings their name."""
+        """Return the names of the rows; the first row of each environment also names that."""
         several = len({env for _, env, _ in self.rows}) > 1
         envs = [f"({env})" if several and env else "" for _, env, _ in self.rows]
         width = max(2, *(len(each) for each in envs))
@@ -153,7 +156,7 @@ class _Table:
         return names
 
     def _column(self, column: str) -> list[str]:
-        """The times of a column, with the decimal points below each other."""
+        """Return the times of a column, with aligned decimal points."""
         found = [self.cells.get((*row, column)) for row in self.rows]
         digits = self._digits([each for each in found if each is not None])
         notes = [
@@ -172,7 +175,7 @@ class _Table:
         return [each.center(max(width, len(column))) for each in texts]
 
     def _digits(self, column: list[Measurement]) -> int:
-        """How many decimals the times of a column have."""
+        """Return how many decimals the times of a column have."""
         if not self.options._trim:
             return 1
         return max(

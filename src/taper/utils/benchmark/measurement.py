@@ -1,4 +1,4 @@
-"""What was measured: the task, the times, what they say, and how that is printed."""
+"""What was measured: the task, its times, their statistics, and how they are printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 _SMALLEST_ERROR = 25e-9
-"""Seconds: clocks are not trusted beyond that."""
+"""Seconds; clocks are not trusted below that."""
 
 _MOST_FIGURES = 4
 _WARNING_SHARE, _STRONG_WARNING_SHARE = 0.1, 0.25
@@ -19,7 +19,7 @@ _UNITS = (("ns", 1e-9, "nanosecond"), ("us", 1e-6, "microsecond"), ("ms", 1e-3, 
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time in seconds is printed, and its length.
+    """Return the unit in which a time in seconds is printed, and its length.
 
     >>> from taper.utils.benchmark import select_unit
     >>> select_unit(2e-5)
@@ -34,7 +34,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """The name of a unit.
+    """Return the name of a unit.
 
     >>> from taper.utils.benchmark import unit_to_english
     >>> unit_to_english("us")
@@ -44,7 +44,7 @@ def unit_to_english(u: str) -> str:
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to `n` figures.
+    """Return a number rounded to `n` figures.
 
     >>> from taper.utils.benchmark import trim_sigfig
     >>> trim_sigfig(123456.0, 3)
@@ -55,7 +55,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """The elements without repetitions, in the order in which they came.
+    """Return the elements without repetitions, in the order in which they came.
 
     >>> from taper.utils.benchmark import ordered_unique
     >>> ordered_unique([3, 1, 3])
@@ -79,14 +79,14 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """What stands above the times."""
+        """The line above the times."""
         named = self.label or (self.stmt if "\n" not in self.stmt else None)
         if named is None:
             return "stmt:\n" + textwrap.indent(self.stmt, "  ")
         return named + (f": {self.sub_label}" if self.sub_label else "")
 
     def setup_str(self) -> str:
-        """The preparation; nothing if there is none."""
+        """Return the preparation; empty if there is none."""
         if not self.setup or self.setup == "pass":
             return ""
         if "\n" in self.setup:
@@ -94,7 +94,7 @@ class TaskSpec:
         return f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and preparation."""
+        """Return title, description and preparation."""
         parts = [self.title, self.description or "", self.setup_str()]
         return "".join(f"{each}\n\n" if "\n" in each else f"{each}\n" for each in parts if each)
 
@@ -140,7 +140,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many figures of the median to believe: from the error of the middle half's mean."""
+        """How many figures of the median are significant, by the error of the middle half."""
         times = sorted(self.times)
         middle = times[len(times) // 4 : max(math.ceil(3 * len(times) / 4), 1)]
         error = 1.645 * float(np.std(middle)) / math.sqrt(len(middle))
@@ -149,21 +149,21 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times differ much."""
+        """Whether the times vary much."""
         return self.iqr / self.median > _WARNING_SHARE
 
     def meets_confidence(self, threshold: float = _WARNING_SHARE) -> bool:
-        """Whether the middle half of the times is shorter than that share of the median."""
+        """Return whether the middle half of the times spans less than that share of the median."""
         return self.iqr / self.median < threshold
 
     @property
     def title(self) -> str:
-        """What stands above the times."""
+        """The line above the times."""
         return self.task_spec.title
 
     @property
     def env(self) -> str | None:
-        """The name of the surroundings in which it was measured, or nothing."""
+        """The name of the environment of the measurement, or nothing."""
         return self.task_spec.env
 
     @property
@@ -172,13 +172,13 @@ class Measurement:
         return self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]"
 
     def __getattr__(self, name: str) -> Any:
-        # What a TaskSpec tells, a Measurement tells too: `label`, `num_threads`, ...
+        # A Measurement also has the attributes of its TaskSpec: `label`, `num_threads`, ...
         if not name.startswith("_") and name in TaskSpec.__dataclass_fields__:
             return getattr(self.task_spec, name)
         raise AttributeError(f"'Measurement' object has no attribute '{name}'")
 
     def summary(self) -> str:
-        """The task and its times, as they are printed."""
+        """Return the task and its times, as they are printed."""
         unit, length = select_unit(self.median)
         count = len(self.raw_times)
         figure = f"{self.median / length:.2f} {unit}"
@@ -207,7 +207,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One measurement for each task, of all times of it."""
+        """Merge all times of each task into one measurement."""
         grouped: dict[TaskSpec, list[Measurement]] = {}
         for each in measurements:
             grouped.setdefault(each.task_spec, []).append(each)

@@ -1,4 +1,4 @@
-"""`Timer`: how long a statement takes, measured so that the times can be believed."""
+"""`Timer`: how long a statement takes, measured reliably."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Language(enum.Enum):
 
 @contextlib.contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """A block in which operators may use `n` threads."""
+    """Let operators use `n` threads in the block."""
     before = get_num_threads()
     set_num_threads(n)
     try:
@@ -38,7 +38,16 @@ def set_torch_threads(n: int) -> Iterator[None]:
 
 
 class Timer:
-    """Times a statement; `globals` are the names it may use, besides `torch`.
+    """Times a statement.
+
+    Args:
+        stmt: the statement.
+        setup: a statement that runs once before it.
+        global_setup, language: for C++, which is refused.
+        timer: a function that returns the time in seconds.
+        globals: the names that both may use, besides `torch`.
+        label, sub_label, description, env: names for tables.
+        num_threads: the threads of matrix products.
 
     >>> import taper
     >>> from taper.utils.benchmark import Timer
@@ -84,7 +93,7 @@ class Timer:
         return Measurement(number, times, self._task_spec)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """Run the statement `number` times, after some that are not counted."""
+        """Run the statement `number` times, after some runs that are not counted."""
         with set_torch_threads(self._task_spec.num_threads):
             self._time(max(number // 100, 2))
             return self._measured(number, [self._time(number)])
@@ -98,7 +107,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block_size(self, min_run_time: float) -> int:
-        """So many runs that looking at the clock does not count."""
+        """Return a number of runs for which reading the clock does not matter."""
         overhead = min(self._empty_time() for _ in range(5))
         number = 1
         while True:
@@ -116,7 +125,7 @@ class Timer:
         callback: Callable[[int, float], NoReturn] | None = None,
         min_run_time: float = 0.2,
     ) -> Measurement:
-        """Blocks of runs until they have taken `min_run_time` seconds together."""
+        """Run blocks until they have taken `min_run_time` seconds together."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(min_run_time)
             times: list[float] = []
@@ -134,7 +143,7 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], NoReturn] | None = None,
     ) -> Measurement:
-        """Blocks of runs until their times agree, see `Measurement.meets_confidence`."""
+        """Run blocks until their times agree; see `Measurement.meets_confidence`."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(0.05)
             times: list[float] = []

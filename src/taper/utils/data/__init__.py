@@ -1,6 +1,6 @@
 """`taper.utils.data`: data sets, samplers, and the loader that makes batches of them.
 
-PyTorch's data pipes are not here: it has moved them to a package of their own.
+PyTorch's data pipes are missing: PyTorch has moved them to a package of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`DataLoader`: passes over a data set in batches, in this process or with workers.
 
-Owns the options and their rules, and which sample is asked for when.  The processes of workers
-are in `_utils.processes`, the line to them in `_utils.transport`.
+Owns the options and their rules, and which sample is asked for when.  `_utils.processes` has the
+processes of workers, `_utils.transport` the line to them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _DatasetKind:
     def create_fetcher(
         kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> _BaseDatasetFetcher:
-        """What takes samples of a data set of this kind."""
+        """Return what takes samples of a data set of this kind."""
         fetcher = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
         return fetcher(dataset, auto_collation, collate_fn, drop_last)
 
@@ -63,12 +63,31 @@ class _InfiniteConstantSampler(Sampler[None]):
 
 
 class DataLoader(Generic[_T_co]):
-    """Batches of a data set; each `for` over it is a new pass.
+    """Make batches of a data set; each `for` over the loader is a new pass.
 
-    With `num_workers` the data set is asked in processes of its own, `prefetch_factor` batches
-    ahead for each.  The order of samples and the workers' random numbers are PyTorch's.
-    Differs: `pin_memory` has nothing to pin for; what a worker returns that cannot be pickled
-    raises in the loader, which in PyTorch waits for ever.
+    The order of samples and the workers' random numbers are PyTorch's.
+
+    Args:
+        dataset: a `Dataset`, an `IterableDataset`, or any sequence.
+        batch_size: samples in a batch; None gives single samples.
+        shuffle: draw the samples in a random order, another one in each pass.
+        sampler: an iterable of indices, instead of `shuffle`.
+        batch_sampler: an iterable of lists of indices, instead of all options about batches.
+        num_workers: how many processes read the data set; 0 reads it in this process.
+        collate_fn: makes a batch of a list of samples; the default is `default_collate`.
+        pin_memory: accepted; there is no device to pin memory for.
+        drop_last: drop the last batch if it is shorter.
+        timeout: seconds to wait for a batch of a worker; 0 waits without limit.
+        worker_init_fn: called in each worker with its number.
+        multiprocessing_context: how workers are started: a name or a context.
+        generator: where the random order and the workers' seeds come from.
+        prefetch_factor: how many batches each worker prepares ahead; 2 by default.
+        persistent_workers: keep the workers for the next pass.
+        pin_memory_device: accepted without effect.
+        in_order: return batches in order even if later ones are ready earlier.
+
+    Differs: a worker's result that cannot be pickled raises in the loader, where PyTorch waits for
+    ever.
 
     >>> import taper
     >>> from taper.utils.data import DataLoader, TensorDataset
@@ -217,7 +236,7 @@ class DataLoader(Generic[_T_co]):
     def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        # Remembered, to warn if a pass gives more samples than the data set says that it has.
+        # Remembered, to warn if a pass gives more samples than the data set's length.
         length = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return length
@@ -414,7 +433,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """A pass with workers: tasks are dealt out in turn, and answers handed on in that order."""
+    """A pass with workers: tasks are dealt out in turn, and answers returned in that order."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
@@ -453,7 +472,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if not first_iter:
             self._resume_workers()
         self._send_idx = 0
-        # Tasks in the order of their numbers, whose answers have not been handed on yet.
+        # Tasks by number whose answers have not been returned yet, in order.
         self._task_info: dict[int, int] = {}
         self._workers_status = [True] * self._num_workers
         self._workers_num_tasks = [0] * self._num_workers
@@ -462,7 +481,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._try_put_index()
 
     def _resume_workers(self) -> None:
-        """Let every worker begin anew, and forget what it still had to say about the last pass."""
+        """Let every worker begin anew, and forget its answers about the last pass."""
         self._crew.resume()
         for number in range(self._num_workers):
             self._crew.give(number, -1, Resume())
@@ -471,7 +490,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 pass
 
     def _try_put_index(self) -> None:
-        """Deal out the next task, if there is one and a worker to do it."""
+        """Deal out the next task, if there is one and a worker for it."""
         active = sum(self._workers_status)
         most = (self._prefetch_factor or 0) * self._num_workers // max(active, 1)
         for _ in range(self._num_workers):
@@ -511,7 +530,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             return data
 
     def _awaited_worker(self) -> int | None:
-        """Who has the first task that will be answered; None if no answer is to come."""
+        """Return the worker of the first task that will be answered; None if there is none."""
         if self._shutdown:
             return None
         for task, number in list(self._task_info.items()):

@@ -1,4 +1,4 @@
-"""Data sets: what has samples, by number or one after the other, and how they are put together."""
+"""Data sets: samples by number or one after the other, and ways to combine them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 class Dataset(Generic[_T_co]):
     """Samples by number: subclasses implement `__getitem__`, and for most uses `__len__`.
 
-    `__getitems__`, if there is one, gives a list of samples for a list of indices.
+    `__getitems__`, if there is one, returns a list of samples for a list of indices.
 
     >>> from taper.utils.data import Dataset
     >>> class Squares(Dataset):
@@ -71,6 +71,9 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """The rows of tensors of equal length; a sample is a tuple with a row of each.
 
+    Args:
+        tensors: tensors with the same first size.
+
     >>> import taper
     >>> from taper.utils.data import TensorDataset
     >>> TensorDataset(taper.arange(6).reshape(3, 2), taper.tensor([5, 6, 7]))[1]
@@ -93,7 +96,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Data sets of equal length side by side: a sample is a tuple, or a dict, with one of each.
+    """Data sets of equal length side by side: a sample has one of each.
+
+    Args:
+        args: data sets; samples are tuples.
+        kwargs: data sets by name; samples are dicts.
 
     >>> from taper.utils.data import StackDataset
     >>> StackDataset([1, 2], "ab")[1]
@@ -124,7 +131,7 @@ class StackDataset(Dataset[Any]):
         return tuple([each[index] for each in self.datasets])
 
     def __getitems__(self, indices: list[Any]) -> list[Any]:
-        """A sample for each index, asking the parts for all of theirs at once where they can."""
+        """Return a sample for each index; parts that can are asked for all of theirs at once."""
         if isinstance(self.datasets, dict):
             columns = [_samples(each, indices) for each in self.datasets.values()]
             return [
@@ -151,6 +158,9 @@ def _samples(dataset: Any, indices: list[Any]) -> list[Any]:
 class ConcatDataset(Dataset[_T_co]):
     """Data sets one after the other; `a + b` makes one, too.
 
+    Args:
+        datasets: data sets with samples by number.
+
     >>> from taper.utils.data import ConcatDataset
     >>> both = ConcatDataset([[1, 2], [3]])
     >>> len(both), both[2]
@@ -162,7 +172,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Where each data set ends."""
+        """Return where each data set ends."""
         return list(itertools.accumulate(len(each) for each in sequence))
 
     def __init__(self, datasets: Iterable[Dataset[_T_co] | Sequence[_T_co]]) -> None:
@@ -197,6 +207,9 @@ class ConcatDataset(Dataset[_T_co]):
 class ChainDataset(IterableDataset[Any]):
     """Iterable data sets one after the other; `a + b` makes one, too.
 
+    Args:
+        datasets: iterable data sets.
+
     >>> from taper.utils.data import ChainDataset, IterableDataset
     >>> class Count(IterableDataset):
     ...     def __iter__(self):
@@ -226,6 +239,10 @@ def _checked(dataset: Any) -> Any:
 class Subset(Dataset[_T_co]):
     """Some samples of a data set, in the order of their indices.
 
+    Args:
+        dataset: the data set.
+        indices: which samples.
+
     >>> from taper.utils.data import Subset
     >>> list(Subset("abcd", [3, 0]))
     ['d', 'a']
@@ -244,7 +261,7 @@ class Subset(Dataset[_T_co]):
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[_T_co]:
-        """The samples for a list of indices, asked for at once if the data set can."""
+        """Return the samples for a list of indices, asked for at once if the data set can."""
         places = [self.indices[each] for each in indices]
         at_once = getattr(self.dataset, "__getitems__", None)
         if callable(at_once):
@@ -261,9 +278,15 @@ def random_split(
     lengths: Sequence[int | float],
     generator: Generator | None = default_generator,
 ) -> list[Subset[_T]]:
-    """Parts of a data set, drawn at random; lengths that sum to 1 are fractions.
+    """Split a data set into parts that are drawn at random.
 
-    What fractions leave over goes to the first parts, one sample each.
+    Args:
+        dataset: the data set.
+        lengths: the sizes of the parts, or fractions that sum to 1; samples that fractions leave
+            over go to the first parts, one each.
+        generator: where the random order comes from.
+
+    Returns: a list with a `Subset` for each length.
 
     >>> import taper
     >>> from taper.utils.data import random_split

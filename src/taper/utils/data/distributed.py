@@ -17,9 +17,17 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class DistributedSampler(Sampler[_T_co]):
-    """Every `num_replicas`-th index, from `rank` on; all processes shuffle with the same seed.
+    """Every `num_replicas`-th index, from `rank` on, for one of several processes.
 
-    Without these numbers they are those of the process group.
+    All processes shuffle with the same seed.
+
+    Args:
+        dataset: the data set.
+        num_replicas: the number of processes; by default that of the process group.
+        rank: the number of this process; likewise.
+        shuffle: shuffle the indices.
+        seed: the seed of the order.
+        drop_last: drop indices at the end to make the parts equal, instead of repeating some.
 
     >>> from taper.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -63,7 +71,7 @@ class DistributedSampler(Sampler[_T_co]):
             generator = Generator().manual_seed(self.seed + self.epoch)
             indices = randperm(len(self.dataset), generator=generator).tolist()
         if not self.drop_last and indices:
-            # Indices from the beginning fill up, as often as it takes.
+            # Indices from the beginning fill up, as often as necessary.
             indices = (indices * math.ceil(self.total_size / len(indices)))[: self.total_size]
         indices = indices[: self.total_size]
         if len(indices) != self.total_size:
@@ -76,7 +84,7 @@ class DistributedSampler(Sampler[_T_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Another order for each epoch; without it all have the same.
+        """Choose another order for each epoch; otherwise all epochs have the same.
 
         >>> from taper.utils.data import DistributedSampler
         >>> sampler = DistributedSampler(range(4), num_replicas=2, rank=0)

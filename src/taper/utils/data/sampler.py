@@ -24,18 +24,18 @@ __all__ = [
 ]
 
 _T_co = TypeVar("_T_co", covariant=True)
-# How many indices are drawn at once with replacement; it decides which numbers are drawn.
+# How many indices are drawn at once with replacement; this decides which numbers are drawn.
 _DRAWN_AT_ONCE = 32
 
 
 def drawn_seed(generator: Any = None) -> int:
-    """A random seed, as PyTorch draws one."""
+    """Return a random seed, as PyTorch draws one."""
     seed: int = empty((), dtype=int64).random_(generator=generator).item()
     return seed
 
 
 class Sampler(Generic[_T_co]):
-    """What is iterated over gives indices, or lists of them; subclasses implement `__iter__`.
+    """Gives indices, or lists of them; subclasses implement `__iter__`.
 
     >>> from taper.utils.data import DataLoader, Sampler
     >>> class Backwards(Sampler):
@@ -51,6 +51,9 @@ class Sampler(Generic[_T_co]):
 
 class SequentialSampler(Sampler[int]):
     """All indices in order.
+
+    Args:
+        data_source: the data set.
 
     >>> from taper.utils.data import SequentialSampler
     >>> list(SequentialSampler("abc"))
@@ -70,7 +73,13 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices in random order, or drawn with replacement; without a generator each pass has a seed.
+    """Indices in random order, or drawn with replacement.
+
+    Args:
+        data_source: the data set.
+        replacement: draw with replacement.
+        num_samples: how many indices a pass has; by default as many as there are samples.
+        generator: where the order comes from; without it each pass draws a seed.
 
     >>> import taper
     >>> from taper.utils.data import RandomSampler
@@ -104,7 +113,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices a pass has; the data may have become more since."""
+        """How many indices a pass has; the data set may have grown since."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -132,6 +141,10 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Given indices, in random order.
 
+    Args:
+        indices: the indices.
+        generator: where the order comes from.
+
     >>> import taper
     >>> from taper.utils.data import SubsetRandomSampler
     >>> list(SubsetRandomSampler([5, 6, 7], generator=taper.Generator().manual_seed(1)))
@@ -153,7 +166,13 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with given weights, which need not sum to one.
+    """Indices drawn with given weights.
+
+    Args:
+        weights: a weight for each index; they need not sum to one.
+        num_samples: how many indices to draw.
+        replacement: draw with replacement.
+        generator: where the numbers come from.
 
     >>> import taper
     >>> from taper.utils.data import WeightedRandomSampler
@@ -202,7 +221,12 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indices of another sampler; the last may be shorter, or is dropped.
+    """Lists of indices of another sampler.
+
+    Args:
+        sampler: the sampler, or any iterable of indices.
+        batch_size: how many indices a list has.
+        drop_last: drop the last list if it is shorter.
 
     >>> from taper.utils.data import BatchSampler
     >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))

@@ -1,6 +1,6 @@
 """`taper.utils.tensorboard`: numbers, pictures and graphs in files that TensorBoard shows.
 
-The files are written here, with nothing but NumPy; TensorBoard is only needed to look at them.
+The files are written with NumPy alone; TensorBoard is only needed to look at them.
 """
 
 from __future__ import annotations

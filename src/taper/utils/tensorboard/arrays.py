@@ -1,4 +1,4 @@
-"""What users hand to a writer, as arrays: tensors, arrays, and single numbers."""
+"""What users pass to a writer, as arrays: tensors, arrays, and single numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taper.tensor import Tensor
 
 
 def as_array(value: Any) -> np.ndarray:
-    """The array of a tensor, an array or a number; bfloat16 becomes float32.
+    """Return the array of a tensor, an array or a number; bfloat16 becomes float32.
 
     >>> as_array(2.5)
     array([2.5])

@@ -1,7 +1,7 @@
 """Files for TensorBoard's projector: points, their labels and small pictures of them.
 
-Owns: the layout of a folder of embeddings.  The projector reads these files itself; nothing of
-them goes into the file of events.
+Owns: the layout of a folder of embeddings.  The projector reads these files itself; nothing of them
+goes into the file of events.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONFIGURATION = "projector_config.pbtxt"
 
 
 def encoded(tag: str) -> str:
-    """A tag as the name of a folder.
+    """Return a tag as the name of a folder.
 
     >>> encoded("a/b")
     'a%2fb'
@@ -31,7 +31,7 @@ def encoded(tag: str) -> str:
 
 
 def labels_file(metadata: Sequence[Any], header: Sequence[str] | None) -> str:
-    """The text of `metadata.tsv`: one label a line, or one row of several columns."""
+    """Return the text of `metadata.tsv`: a label in each line, or a row of several columns."""
     if not header:
         return "".join(f"{each}\n" for each in metadata)
     if len(header) != len(metadata[0]):
@@ -41,12 +41,12 @@ def labels_file(metadata: Sequence[Any], header: Sequence[str] | None) -> str:
 
 
 def points_file(points: np.ndarray) -> str:
-    """The text of `tensors.tsv`: one point a line."""
+    """Return the text of `tensors.tsv`: a point in each line."""
     return "".join("\t".join(map(str, row)) + "\n" for row in points.tolist())
 
 
 def sprite(pictures: np.ndarray) -> bytes:
-    """Pictures (number, channels, height, width) on a square sheet, as a PNG file."""
+    """Return pictures (number, channels, height, width) on a square sheet, as a PNG file."""
     sheet = images.grid(pictures, columns=math.ceil(math.sqrt(len(pictures))))
     channels, height, width = sheet.shape
     square = np.zeros((width, width, channels))
@@ -94,7 +94,7 @@ class Embedding:
             _replace(os.path.join(folder, name), content)
 
     def configuration(self) -> str:
-        """What the projector must know, in the text form of protocol buffers."""
+        """Return what the projector must know, in the text form of protocol buffers."""
         lines = [f"tensor_name: {_quoted(self.name)}"]
         if "metadata.tsv" in self.files:
             lines.append(f"metadata_path: {_quoted(self.folder + '/metadata.tsv')}")
@@ -111,7 +111,7 @@ def _quoted(value: str) -> str:
 
 
 def write_configuration(log_dir: str, embeddings: Sequence[Embedding]) -> None:
-    """Write the list of all embeddings, as a whole: the projector may be reading."""
+    """Write the list of all embeddings at once, since the projector may be reading it."""
     content = "".join(each.configuration() for each in embeddings)
     _replace(os.path.join(log_dir, CONFIGURATION), content.encode())
 

@@ -1,4 +1,4 @@
-"""Figures of Matplotlib as arrays.  Matplotlib is no dependency: who has a figure has it."""
+"""Figures of Matplotlib as arrays.  Matplotlib is no dependency: a program with a figure has it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def as_pictures(figures: Any, close: bool) -> tuple[np.ndarray, str]:
-    """A figure, or a list of figures of one size, as bytes; and the names of the axes."""
+    """Return a figure, or a list of figures of one size, as bytes; and the names of the axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     def drawn(figure: Any) -> np.ndarray:

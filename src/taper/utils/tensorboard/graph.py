@@ -1,8 +1,8 @@
 """The graph of a model: its operators as they ran, in the scopes of the modules that called them.
 
 Owns: watching a forward pass, and the message `GraphDef`.  A node is an operator of taper's table
-(`aten::addmm` where PyTorch's tracer writes `aten::linear`); its plain arguments stand in the
-node's `attr`, where PyTorch makes nodes of constants.
+(`aten::addmm` where PyTorch's tracer writes `aten::linear`); its plain arguments are in the node's
+`attr`, where PyTorch makes nodes of constants.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INPUT_OR_OUTPUT = "IO Node"
 
 
 class Node(NamedTuple):
-    """A node: `inputs` are names, with `:1` for the second output; `shapes` is one per output."""
+    """A node: `inputs` are names, with `:1` for the second output; `shapes` has one per output."""
 
     name: str
     op: str
@@ -32,7 +32,7 @@ class Node(NamedTuple):
     attributes: str = ""
 
     def encoded(self) -> bytes:
-        """The message `NodeDef`."""
+        """Return the message `NodeDef`."""
         fields = text(1, self.name) + text(2, self.op)
         fields += b"".join(text(3, each) for each in self.inputs)
         fields += _attribute("attr", text(2, self.attributes))
@@ -61,7 +61,7 @@ class _Watch:
         self.nodes: list[Node] = []
         self.scopes: list[str] = []
         self.scope_of: dict[int, str] = {}  # by the id of a module
-        self.names: dict[int, str] = {}  # by the id of a tensor; `kept` keeps ids from coming again
+        self.names: dict[int, str] = {}  # by the id of a tensor; `kept` keeps ids unique
         self.kept: list[Tensor] = []
         self.used: dict[str, int] = {}
         self.attributes: dict[int, tuple[Module, str, str]] = {}
@@ -94,7 +94,7 @@ class _Watch:
         return f"{self.scopes[-1]}/{name}" if self.scopes else name
 
     def free(self, name: str) -> str:
-        """A name that no other node has: the second `add` is `add_1`."""
+        """Return a name that no other node has: the second `add` is `add_1`."""
         number = self.used.get(name, 0)
         self.used[name] = number + 1
         return self.free(f"{name}_{number}") if number else name
@@ -104,7 +104,7 @@ class _Watch:
         self.kept.append(tensor)
 
     def name_of(self, tensor: Tensor) -> str:
-        """The node a tensor comes from; one that nobody made is a parameter or a constant."""
+        """Return the node of a tensor; one without a node is a parameter or a constant."""
         if id(tensor) not in self.names:
             op, attributes, name = "prim::Constant", "{}", self.within("constant")
             if id(tensor) in self.attributes:
@@ -128,7 +128,7 @@ class _Watch:
 
 @contextlib.contextmanager
 def _scopes(model: Module, watch: _Watch) -> Iterator[None]:
-    """A block in which modules tell the watch when they are called, and none is training."""
+    """Let modules tell the watch when they are called, in evaluation mode, during the block."""
     handles = []
     training = [(each, each.training) for each in model.modules()]
     try:
@@ -155,7 +155,7 @@ def _scopes(model: Module, watch: _Watch) -> Iterator[None]:
 
 
 def graph_of(model: Module, inputs: Any) -> list[Node]:
-    """The nodes of a forward pass of the model on these inputs, a tensor or a tuple of them.
+    """Return the nodes of a forward pass of the model on a tensor or a tuple of them.
 
     >>> import taper
     >>> for node in graph_of(taper.nn.ReLU(), taper.ones(2)):
@@ -164,7 +164,7 @@ def graph_of(model: Module, inputs: Any) -> list[Node]:
     ReLU/relu = aten::relu(input/input) {} -> [2]
     output/output.1 = IO Node(ReLU/relu)  -> [2]
     """
-    if not hasattr(model, "training"):  # as PyTorch says that it is no module
+    if not hasattr(model, "training"):  # PyTorch's error says that it is no module
         raise AttributeError(f"'{type(model).__name__}' object has no attribute 'training'")
     if inputs is None:
         raise RuntimeError("add_graph needs input_to_model: the graph is that of a forward pass")
@@ -184,7 +184,7 @@ def graph_of(model: Module, inputs: Any) -> list[Node]:
 
 
 def _named(model: Module, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors among the arguments, with the names of the parameters that take them."""
+    """Yield the tensors among the arguments, with the names of the parameters that take them."""
     names = list(inspect.signature(model.forward).parameters)
     for number, argument in enumerate(arguments):
         name = names[number] if number < len(names) else f"argument.{number}"
@@ -195,7 +195,7 @@ def _named(model: Module, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Ten
 
 
 def graph_profile(nodes: list[Node]) -> tuple[bytes, bytes]:
-    """The messages `GraphDef` and `RunMetadata`, which say what there is and where it ran."""
+    """Return the messages `GraphDef` and `RunMetadata`: what there is and where it ran."""
     graph = b"".join(message(1, each.encoded()) for each in nodes)
     graph += message(4, integer(1, _PRODUCER))
     device = message(1, text(1, "/device:CPU:0"))

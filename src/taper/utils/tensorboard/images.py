@@ -17,11 +17,11 @@ from taper.vision.pillow import pillow
 
 _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's, by the number of channels
 _RED = (255, 0, 0)
-_BITS = 22  # of the weights with which pictures are resized
+_BITS = 22  # bits of the weights with which pictures are resized
 
 
 def png(picture: np.ndarray) -> bytes:
-    """A picture of 1 to 4 channels as a PNG file.
+    """Return a picture of 1 to 4 channels as a PNG file.
 
     >>> import numpy as np
     >>> png(np.zeros((2, 3, 3), np.uint8))[:4]
@@ -32,7 +32,7 @@ def png(picture: np.ndarray) -> bytes:
         raise TypeError(f"Cannot handle this data type: (1, 1, {channels}), |u1")
     if not height or not width:
         raise ValueError("cannot write empty image")
-    rows = np.zeros((height, 1 + width * channels), np.uint8)  # each begins with its filter, none
+    rows = np.zeros((height, 1 + width * channels), np.uint8)  # each begins with its filter: none
     rows[:, 1:] = picture.reshape(height, -1)
     head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     chunks = (b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b"")
@@ -45,13 +45,13 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def as_bytes(picture: np.ndarray) -> np.ndarray:
-    """Brightness as bytes: numbers from 0 to 1 are stretched, bytes are taken as they are."""
+    """Return brightness as bytes: numbers from 0 to 1 are scaled, bytes are kept."""
     scale = 1 if picture.dtype == np.uint8 else 255
     return np.clip(picture.astype(np.float32) * scale, 0, 255).astype(np.uint8)
 
 
 def in_rows(array: np.ndarray, axes: str) -> np.ndarray:
-    """An array whose axes are named, as (height, width, channels); several make a grid.
+    """Return an array with named axes as (height, width, channels); several make a grid.
 
     >>> import numpy as np
     >>> in_rows(np.zeros((8, 3, 4, 5)), "NCHW").shape
@@ -80,7 +80,7 @@ def in_rows(array: np.ndarray, axes: str) -> np.ndarray:
 
 
 def grid(pictures: np.ndarray, columns: int) -> np.ndarray:
-    """Pictures (number, channels, height, width) side by side, in rows of at most `columns`."""
+    """Put pictures (number, channels, height, width) side by side, `columns` in a row."""
     if pictures.ndim == 4 and pictures.shape[1] == 1:
         pictures = pictures.repeat(3, axis=1)
     if pictures.ndim != 4 or pictures.shape[1] != 3:
@@ -98,7 +98,7 @@ def grid(pictures: np.ndarray, columns: int) -> np.ndarray:
 
 
 def resized(picture: np.ndarray, height: int, width: int) -> np.ndarray:
-    """A picture in another size, smoothed by Lanczos' window, in integers as Pillow does it."""
+    """Resize a picture with Lanczos' window, in integers as Pillow does it."""
     if picture.shape[1] != width:
         picture = _stretched(picture.transpose(1, 0, 2), width).transpose(1, 0, 2)
     if picture.shape[0] != height:
@@ -113,7 +113,7 @@ def _stretched(picture: np.ndarray, size: int) -> np.ndarray:
 
 
 def _lanczos(old: int, new: int) -> np.ndarray:
-    """The weight of each old row in each new one."""
+    """Return the weight of each old row in each new one."""
     scale = old / new
     stretch = max(scale, 1.0)
     reach = 3 * stretch
@@ -133,13 +133,13 @@ def _lanczos(old: int, new: int) -> np.ndarray:
 def with_boxes(
     picture: np.ndarray, boxes: np.ndarray, labels: Sequence[str] | None = None
 ) -> np.ndarray:
-    """A picture of three channels with red frames (left, top, right, bottom), two pixels wide."""
+    """Draw red frames (left, top, right, bottom), two pixels wide, on a picture."""
     picture = picture.copy()
     turned = picture.transpose(1, 0, 2)
     for number, box in enumerate(boxes):
         left, top, right, bottom = (int(box[side]) for side in range(4))
-        # A line covers the pixels it runs through, and those to its left seen along the way; the
-        # way goes from the corner at the left and top first to the right.
+        # A line covers the pixels it runs through, and those on its left in the direction of
+        # drawing, which starts at the top left corner and goes right first.
         _line(picture, top, left <= right, left, right)
         _line(picture, bottom, right < left, left, right)
         _line(turned, left, bottom < top, top, bottom)
@@ -150,14 +150,14 @@ def with_boxes(
 
 
 def _line(picture: np.ndarray, row: int, before: bool, start: int, end: int) -> None:
-    """Draw along a row and the one before or after it; without length it is just a point."""
+    """Draw along a row and the one before or after it; without length only a point."""
     rows = slice(row, row + 1) if start == end else slice(row - before, row - before + 2)
     columns = slice(max(min(start, end), 0), max(start + 1, end + 1, 0))
     picture[max(rows.start, 0) : max(rows.stop, 0), columns] = _RED
 
 
 def _labelled(picture: np.ndarray, label: str, left: int, bottom: int) -> np.ndarray:
-    """A picture with a text on red; letters are what Pillow is needed for."""
+    """Write a text on red into a picture; Pillow provides the letters."""
     font = pillow("ImageFont").load_default()
     x_start, y_start, x_end, y_end = font.getbbox(label)
     width, height = x_end - x_start, y_end - y_start

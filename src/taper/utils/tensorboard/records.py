@@ -1,7 +1,7 @@
 """Files of records: each with its length and checksums (the format TFRecord).
 
-Owns: the framing, the checksum CRC-32C, and the thread that writes.  Knows nothing of what a
-record means.
+Owns: the framing, the checksum CRC-32C, and the thread that writes.  Knows nothing of what a record
+means.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, its bits reversed
 _LANE = 512  # long data is cut into lanes of so many bytes, whose checksums are found side by side
 _ONES = 0xFFFFFFFF
-_KEPT = 1 << 16  # so many bytes wait in memory before they are written
+_KEPT = 1 << 16  # bytes that wait in memory before they are written
 
 
 def _table() -> np.ndarray:
@@ -38,7 +38,7 @@ _NUMBERS: list[int] = _TABLE.tolist()
 
 @functools.cache
 def _past_a_lane() -> list[list[int]]:
-    """What a lane of zeros makes of a register, for each value of each of its four bytes."""
+    """Return what a lane of zeros makes of a register, for each value of each of its bytes."""
     registers = np.arange(256, dtype=np.uint32) << np.arange(0, 32, 8, dtype=np.uint32)[:, None]
     for _ in range(_LANE):
         registers = _TABLE[registers & 255] ^ registers >> 8
@@ -46,7 +46,7 @@ def _past_a_lane() -> list[list[int]]:
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum CRC-32C.
+    """Return the checksum CRC-32C.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
@@ -75,16 +75,16 @@ def crc32c(data: bytes) -> int:
 
 
 def masked_crc32c(data: bytes) -> int:
-    """The checksum as it stands in files: rotated, and moved by a constant.
+    """Return the checksum as files have it: rotated, and shifted by a constant.
 
-    So that the checksum of data that hold their own checksum stays a good one.
+    So the checksum of data that contain their own checksum stays a good one.
     """
     value = crc32c(data)
     return ((value >> 15 | value << 17) + 0xA282EAD8) & _ONES
 
 
 def frame(data: bytes) -> bytes:
-    """A record as it stands in a file: length, its checksum, the data, their checksum."""
+    """Return a record as files have it: length, its checksum, the data, their checksum."""
     length = struct.pack("<Q", len(data))
     checksums = struct.pack("<I", masked_crc32c(length)), struct.pack("<I", masked_crc32c(data))
     return length + checksums[0] + data + checksums[1]
@@ -108,7 +108,7 @@ class RecordWriter:
         self._writer.write(frame(data))
 
     def flush(self) -> None:
-        """Hand on what the file keeps back."""
+        """Write what the file keeps back."""
         self._writer.flush()
 
     def close(self) -> None:
@@ -121,14 +121,14 @@ class _Close:
 
 
 class _Worker:
-    """The thread's side of a `RecordFile`, which must not keep that alive."""
+    """The thread's side of a `RecordFile`, which must not keep the `RecordFile` alive."""
 
     def __init__(self, file: io.FileIO, room: threading.Semaphore | None, every: float) -> None:
         self.file = file
         self.room = room
         self.every = every
         self.failure: BaseException | None = None
-        # A plain Queue is not safe for the garbage collector, whose finalizers put, too.
+        # A plain Queue is not safe in finalizers, which put requests, too.
         self.requests: queue.SimpleQueue[bytes | threading.Event | _Close] = queue.SimpleQueue()
         self.process = os.getpid()
         self.kept: list[bytes] = []
@@ -143,7 +143,7 @@ class _Worker:
             try:
                 request = self.requests.get(timeout=left)
             except queue.Empty:
-                request = threading.Event()  # the time is up: as if somebody had asked
+                request = threading.Event()  # the time is up: as if a flush had been requested
             if isinstance(request, bytes):
                 self.keep(request)
                 if self.room is not None:
@@ -183,7 +183,7 @@ class _Worker:
                 self.file.truncate(start)
 
     def end(self) -> None:
-        """Write everything and end the thread; nothing in a process that was forked off."""
+        """Write everything and end the thread; does nothing in a forked process."""
         if os.getpid() != self.process:
             return
         self.requests.put(_Close())
@@ -192,18 +192,17 @@ class _Worker:
 
 
 class RecordFile:
-    """A file that records are appended to by a thread of its own.
+    """A file to which a thread of its own appends records.
 
-    At most `max_queue` records wait for the thread (0: any number), who brings more waits, too.
-    What the thread has is written every `flush_secs` seconds and when the file is flushed or
-    closed, which the end of the program does if nobody else did.  The thread's errors are raised
-    by the next call.
+    At most `max_queue` records wait for the thread (0: any number); a caller that adds more waits,
+    too.  The thread writes every `flush_secs` seconds and when the file is flushed or closed, at
+    the latest at the end of the program.  The next call raises the thread's errors.
     """
 
     def __init__(self, path: str, max_queue: int, flush_secs: float) -> None:
-        time.monotonic() + flush_secs  # before there is a file: is it a number?
+        time.monotonic() + flush_secs  # raises before there is a file if it is no number
         self._room = threading.Semaphore(max_queue) if max_queue > 0 else None
-        # Unbuffered: a process that is forked off has no copy of anything unwritten.
+        # Unbuffered: a forked process has no copy of anything unwritten.
         self._worker = _Worker(open(path, "ab", buffering=0), self._room, flush_secs)
         self._end = weakref.finalize(self, self._worker.end)
 
@@ -216,7 +215,7 @@ class RecordFile:
             raise self._worker.failure
 
     def write(self, data: bytes) -> None:
-        """Append a record; waits while the queue is full."""
+        """Append a record; wait while the queue is full."""
         if not self._end.alive:
             raise OSError("Writer is closed")
         self._check()

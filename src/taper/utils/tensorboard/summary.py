@@ -39,7 +39,7 @@ def _summary(*values: bytes) -> bytes:
 
 
 def _value(tag: str, *parts: bytes, plugin: str | None = None, content: bytes = b"") -> bytes:
-    """One value; `plugin` is the part of TensorBoard that shows it."""
+    """Return one value; `plugin` is the part of TensorBoard that shows it."""
     metadata = b""
     if plugin is not None:
         shown_by = characters(1, plugin) + (characters(2, content) if content else b"")
@@ -70,7 +70,7 @@ def scalar(
     new_style: bool = False,
     double_precision: bool = False,
 ) -> bytes:
-    """One number; the new style is a tensor without dimensions."""
+    """Return one number; in the new style it is a tensor without dimensions."""
     array = as_array(tensor).squeeze()
     if array.ndim != 0:
         raise AssertionError(
@@ -89,7 +89,7 @@ def scalar(
 
 
 def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> bytes:
-    """How many values lie between the edges `bins`, or what `numpy.histogram` knows as such."""
+    """Return how many values lie between the edges `bins`, as in `numpy.histogram`."""
     array = as_array(values).astype(np.float64)
     return _summary(_value(name, message(5, _histogram(array, bins, max_bins))))
 
@@ -125,7 +125,7 @@ def histogram_raw(
     bucket_limits: Any,
     bucket_counts: Any,
 ) -> bytes:
-    """A histogram that was counted elsewhere."""
+    """Return a histogram that was counted elsewhere."""
     limits, counts = _real_numbers(bucket_limits), _real_numbers(bucket_counts)
     return _summary(
         _value(name, message(5, _histogram_fields(min, max, num, sum, sum_squares, limits, counts)))
@@ -134,7 +134,7 @@ def histogram_raw(
 
 def _real_numbers(values: Any) -> list[float]:
     for each in values:
-        double(1, each)  # an error for what is no real number
+        double(1, each)  # raises for what is no real number
     return [float(each) for each in values]
 
 
@@ -149,7 +149,7 @@ def _histogram_fields(
 def pr_curve(
     tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None
 ) -> bytes:
-    """Precision and recall of predictions from 0 to 1, for thresholds at equal distances."""
+    """Return precision and recall of predictions from 0 to 1, at evenly spaced thresholds."""
     num_thresholds = min(num_thresholds, 127)
     labels, predictions = as_array(labels), as_array(predictions)
     weights = 1.0 if weights is None else weights
@@ -161,7 +161,7 @@ def pr_curve(
         )[0]
         for each in (truth, 1.0 - truth)
     ]
-    # Whoever is above a threshold is above all smaller ones.
+    # A prediction above a threshold is above all smaller ones.
     true_positive, false_positive = (np.cumsum(each[::-1])[::-1] for each in counts)
     true_negative = false_positive[0] - false_positive
     false_negative = true_positive[0] - true_positive
@@ -183,7 +183,7 @@ def pr_curve_raw(
     num_thresholds: int = 127,
     weights: None = None,
 ) -> bytes:
-    """A curve that was counted elsewhere."""
+    """Return a curve that was counted elsewhere."""
     curve = np.stack([np.asarray(each) for each in (tp, fp, tn, fn, precision, recall)])
     return _pr_curve(tag, curve, min(num_thresholds, 127))
 
@@ -197,7 +197,7 @@ def _pr_curve(tag: str, curve: np.ndarray, thresholds: int) -> bytes:
 
 
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> bytes:
-    """A picture, or a grid of pictures."""
+    """Return a picture, or a grid of pictures."""
     picture = images.as_bytes(images.in_rows(as_array(tensor), dataformats))
     return _picture(tag, picture, rescale)
 
@@ -210,7 +210,7 @@ def image_boxes(
     dataformats: str = "CHW",
     labels: Sequence[str] | None = None,
 ) -> bytes:
-    """A picture with frames (left, top, right, bottom) and, if Pillow is there, labels."""
+    """Return a picture with frames (left, top, right, bottom) and, with Pillow, labels."""
     picture = images.as_bytes(images.in_rows(as_array(tensor_image), dataformats))
     boxes = as_array(tensor_boxes)
     if boxes.ndim < 2:
@@ -231,7 +231,7 @@ def _picture(tag: str, picture: np.ndarray, rescale: float) -> bytes:
 
 
 def audio(tag: str, tensor: Any, sample_rate: float = 44100) -> bytes:
-    """One channel of sound, numbers from -1 to 1, as a WAV file of 16 bits."""
+    """Return one channel of sound, numbers from -1 to 1, as a WAV file of 16 bits."""
     samples = as_array(tensor)
     if abs(samples).max() > 1:
         print("warning: audio amplitude out of range, auto clipped.")
@@ -263,7 +263,7 @@ def video(tag: str, tensor: Any, fps: float = 4) -> NoReturn:
 
 
 def text(tag: str, text: str) -> bytes:
-    """A text, which TensorBoard reads as Markdown."""
+    """Return a text, which TensorBoard reads as Markdown."""
     value = _tensor(_STRING, (1,), characters(8, text.encode("utf_8")))
     return _summary(_value(tag + "/text_summary", value, plugin="text"))
 
@@ -286,8 +286,8 @@ _DTYPES: dict[str, tuple[int, Any]] = {
 
 
 def tensor_proto(tag: str, tensor: Tensor) -> bytes:
-    """A tensor with its dtype and shape."""
-    tensor.numel()  # as PyTorch: what has none is no tensor
+    """Return a tensor with its dtype and shape."""
+    tensor.numel()  # raises PyTorch's error for what is no tensor
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in _DTYPES:
         raise ValueError(f"{tag} has unsupported tensor dtype {tensor.dtype}")
@@ -309,7 +309,7 @@ def mesh(
     display_name: str | None = None,
     description: str | None = None,
 ) -> bytes:
-    """Points in space (batch, number, 3), with the triangles between them and their colours."""
+    """Return points in space (batch, number, 3), with triangles between them and colours."""
     settings = json.dumps(config_dict if config_dict is not None else {}, sort_keys=True)
     parts = [
         (name, kind, as_array(each) if isinstance(each, Tensor) else np.asarray(each))
@@ -338,7 +338,7 @@ def hparams(
     metric_dict: Mapping[str, Any] | None = None,
     hparam_domain_discrete: Mapping[str, Any] | None = None,
 ) -> tuple[bytes, bytes, bytes]:
-    """Hyperparameters of a run and the names of its metrics: experiment, start and end."""
+    """Return the hyperparameters of a run and the names of its metrics: experiment, start, end."""
     if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
         raise TypeError("hparam_dict and metric_dict should be dictionary.")
     domains = hparam_domain_discrete or {}
@@ -377,7 +377,7 @@ def hparams(
 
 
 def _setting(value: Any) -> tuple[int, bytes]:
-    """The number of its type, and a setting as a `Value`."""
+    """Return the number of its type, and a setting as a `Value`."""
     if isinstance(value, int | float):
         return 3, double(2, value)
     if isinstance(value, str):
@@ -388,7 +388,7 @@ def _setting(value: Any) -> tuple[int, bytes]:
 
 
 def custom_scalars(layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> bytes:
-    """Which scalars stand together: `{category: {chart: ["Multiline" or "Margin", tags]}}`."""
+    """Return which scalars stand together: `{category: {chart: [kind, tags]}}`."""
     categories = b"".join(
         message(2, characters(1, category), *(_chart(*each) for each in charts.items()))
         for category, charts in layout.items()

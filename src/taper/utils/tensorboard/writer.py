@@ -1,7 +1,7 @@
-"""The writers: `SummaryWriter`, what programs use, and `FileWriter`, one file of events.
+"""The writers: `SummaryWriter`, which programs use, and `FileWriter`, one file of events.
 
 Owns: folders and names of files, and the message `Event`.  What is recorded is encoded elsewhere,
-and it is encoded before a file is touched: a call that fails has written nothing.
+before a file is touched: a call that fails has written nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +37,12 @@ def _summary_event(encoded: bytes) -> bytes:
 class FileWriter:
     """One file of events in a folder, and the thread that writes it.
 
+    Args:
+        log_dir: the folder.
+        max_queue: how many events may wait.
+        flush_secs: the thread writes at least this often.
+        filename_suffix: the end of the file's name.
+
     >>> import tempfile
     >>> from taper.utils.tensorboard import FileWriter
     >>> from taper.utils.tensorboard.summary import scalar
@@ -68,7 +74,7 @@ class FileWriter:
         return file
 
     def get_logdir(self) -> str:
-        """The folder of the file."""
+        """Return the folder of the file."""
         return self._log_dir
 
     def add_event(self, event: bytes, step: Any = None, walltime: float | None = None) -> None:
@@ -99,13 +105,13 @@ class FileWriter:
         self._file.close()
 
     def reopen(self) -> None:
-        """Go on with a new file in the same folder."""
+        """Continue with a new file in the same folder."""
         self._file.close()
         self._file = self._open()
 
 
 def _default_bins() -> list[float]:
-    """Edges of a histogram: each a tenth further from zero than the last, on both sides."""
+    """Return the edges of a histogram: each a tenth further from zero, on both sides."""
     upper, edge = [], 1e-12
     while edge < 1e20:
         upper.append(edge)
@@ -114,12 +120,16 @@ def _default_bins() -> list[float]:
 
 
 class SummaryWriter:
-    """Writes what a training shows, for TensorBoard to draw.
+    """Write what a training shows, for TensorBoard to draw.
 
-    `log_dir` is `runs/<date>_<host><comment>` if it is not given.  Events wait in a queue of
-    `max_queue`, a thread writes them at least every `flush_secs` seconds, and who adds to a full
-    queue waits.  With `purge_step` TensorBoard forgets what earlier files of the folder say about
-    that step and later ones.
+    Args:
+        log_dir: the folder; by default `runs/<date>_<host><comment>`.
+        comment: the end of the default folder's name.
+        purge_step: TensorBoard forgets what earlier files of the folder say about this step and
+            later ones.
+        max_queue: how many events may wait; a caller that adds to a full queue waits.
+        flush_secs: a thread writes the events at least this often.
+        filename_suffix: the end of the files' names.
 
     >>> import tempfile, taper
     >>> from taper.utils.tensorboard import SummaryWriter
@@ -155,7 +165,7 @@ class SummaryWriter:
         return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
 
     def _get_file_writer(self) -> FileWriter:
-        """The writer of the folder itself; made again if this one was closed."""
+        """Return the writer of the folder itself; made again if it was closed."""
         if self.all_writers is None or self.file_writer is None:
             self.file_writer = self._open(self.log_dir)
             self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
@@ -170,7 +180,7 @@ class SummaryWriter:
         self._get_file_writer().add_summary(encoded, global_step, walltime)
 
     def get_logdir(self) -> Any:
-        """The folder of the files."""
+        """Return the folder of the files."""
         return self.log_dir
 
     # --- numbers ---
@@ -184,7 +194,16 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Record a number: one of Python's or NumPy's, or a tensor of one element."""
+        """Record a number: one of Python's or NumPy's, or a tensor of one element.
+
+        Args:
+            tag: the name of the diagram.
+            scalar_value: the number.
+            global_step: the step it belongs to.
+            walltime: the time, by default now.
+            new_style: write it as a tensor without dimensions.
+            double_precision: keep 64 bits.
+        """
         encoded = summary.scalar(
             tag, scalar_value, new_style=new_style, double_precision=double_precision
         )
@@ -197,7 +216,7 @@ class SummaryWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Record numbers for one diagram; each name gets a folder, and so a colour, of its own."""
+        """Record numbers for one diagram; each name gets its own folder, and so its own colour."""
         encoded = {tag: summary.scalar(main_tag, value) for tag, value in tag_scalar_dict.items()}
         walltime = time.time() if walltime is None else walltime
         folder = self._get_file_writer().get_logdir()
@@ -225,7 +244,7 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Record how values are distributed; `bins` may be all that `numpy.histogram` takes."""
+        """Record how values are distributed; `bins` may be whatever `numpy.histogram` takes."""
         if isinstance(bins, str) and bins == "tensorflow":
             bins = self.default_bins
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
@@ -298,7 +317,7 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Record a picture: bytes, or numbers from 0 to 1, with the axes that are named."""
+        """Record a picture: bytes, or numbers from 0 to 1, with the named axes."""
         self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
     def add_images(
@@ -381,8 +400,8 @@ class SummaryWriter:
     ) -> None:
         """Record the operators of a forward pass, in the scopes of the modules.
 
-        The model runs once, in evaluation mode.  `verbose` prints the nodes; what a model returns
-        may be anything, so there is nothing for `use_strict_trace` to be strict about.
+        The model runs once, in evaluation mode.  `verbose` prints the nodes.  A model may return
+        anything, so `use_strict_trace` has no effect.
         """
         nodes = graph_of(model, input_to_model)
         if verbose:
@@ -404,7 +423,7 @@ class SummaryWriter:
         tag: str = "default",
         metadata_header: Sequence[str] | None = None,
     ) -> None:
-        """Write points for the projector, one a row, with labels and small pictures of them."""
+        """Write points for the projector, one in a row, with labels and small pictures of them."""
         step = str(0 if global_step is None else int(global_step)).zfill(5)
         embedding = Embedding(mat, metadata, label_img, metadata_header, tag, step)
         folder = self._get_file_writer().get_logdir()
@@ -436,7 +455,7 @@ class SummaryWriter:
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """Record hyperparameters and what came of them, in a folder of their own."""
+        """Record hyperparameters and their results, in a folder of their own."""
         parts = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         metrics = [summary.scalar(name, value) for name, value in metric_dict.items()]
         name = str(time.time()) if not run_name else run_name
@@ -474,7 +493,7 @@ class SummaryWriter:
             writer.flush()
 
     def close(self) -> None:
-        """Write everything and close the files; what is added later opens new ones."""
+        """Write everything and close the files; a later addition opens new ones."""
         writers = list((self.all_writers or {}).values())
         self.file_writer = self.all_writers = None
         errors = []

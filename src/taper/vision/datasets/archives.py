@@ -15,8 +15,8 @@ _MOST_MEMBERS = 1_000
 def extract(archive: Any, names: list[str], folder: Any, most_bytes: int) -> None:
     """Write the named members of a `.tar.gz` below a folder.
 
-    Whatever else is in the archive is left there: links, devices, and names that lead elsewhere
-    are never looked at.
+    Everything else in the archive stays there: links, devices, and names that lead elsewhere are
+    never looked at.
     """
     wanted = set(names)
     try:

@@ -1,7 +1,7 @@
 """Pickles of arrays, lists, dicts and numbers, as the CIFAR datasets have them.
 
-They are read by the bounded interpreter of checkpoints, which executes nothing, with the opcodes
-that Python 2 and later protocols write for plain data; NumPy arrays are the only objects.
+The bounded interpreter of checkpoints reads them and executes nothing; it knows the opcodes that
+Python 2 and later protocols write for plain data.  NumPy arrays are the only objects.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from taper.files.sources import Source
 _ARRAYS: dict[str, Any] = {
     "numpy.ndarray": np.ndarray,
     "numpy.dtype": np.dtype,
-    # As NumPy 1 and 2 name it.
+    # The names of NumPy 1 and 2.
     "numpy.core.multiarray._reconstruct": np.empty(0).__reduce__()[0],
     "numpy._core.multiarray._reconstruct": np.empty(0).__reduce__()[0],
 }
@@ -67,7 +67,7 @@ class _BatchReader(PickleReader):
     steps: ClassVar[Any] = {
         **PickleReader.steps,
         0x80: _any_protocol,
-        0x95: lambda self: self._source.take(8),  # the length of a frame, which says nothing new
+        0x95: lambda self: self._source.take(8),  # the length of a frame, which is not needed
         ord("T"): lambda self: self._old_text("<I"),
         ord("B"): lambda self: self._bytes("<I"),
         ord("C"): lambda self: self._bytes("<B"),
@@ -79,7 +79,7 @@ class _BatchReader(PickleReader):
 
 
 def read_batch(path: Any) -> dict[str, Any]:
-    """The dict in a file; keys are texts."""
+    """Return the dict in a file; keys are texts."""
     try:
         with open(path, "rb") as file:
             source = Source(file)
@@ -96,5 +96,5 @@ def read_batch(path: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """A text, also if Python 2 wrote it."""
+    """Return a text, even one that Python 2 wrote."""
     return value.decode("latin1") if isinstance(value, bytes) else str(value)

@@ -20,8 +20,13 @@ _MOST_BYTES = 1 << 28
 class CIFAR10(VisionDataset):
     """Pictures of 32 x 32 pixels in mode RGB, of ten classes.
 
-    The files must be in `root/cifar-10-batches-py`; with `download=True` they are taken out of
-    `root/cifar-10-python.tar.gz`, if that is there.  Nothing is fetched.
+    Args:
+        root: the folder that holds `cifar-10-batches-py`.
+        train: the training part, or else the test part.
+        transform: a function of the picture.
+        target_transform: a function of the class.
+        download: take the files out of `root/cifar-10-python.tar.gz`, if that is there; nothing is
+            fetched.
 
     >>> from taper.vision.datasets import CIFAR10
     >>> CIFAR10.base_folder
@@ -77,7 +82,7 @@ class CIFAR10(VisionDataset):
         return not self._bad()
 
     def _bad(self) -> list[str]:
-        """The files that are not there, or are not the original ones."""
+        """Return the files that are missing, or are not the original ones."""
         listed = [*self.train_list, *self.test_list]
         return [name for name, md5 in listed if not check_integrity(self._path(name), md5)]
 
@@ -89,7 +94,7 @@ class CIFAR10(VisionDataset):
         return not_downloaded(problem, bad, os.path.join(self.root, self.base_folder))
 
     def download(self) -> None:
-        """Take the files out of the archive if they are not there; nothing is fetched."""
+        """Take the files out of the archive if they are missing; nothing is fetched."""
         if self._check_integrity():
             return
         archive = os.path.join(self.root, self.filename)
@@ -106,7 +111,7 @@ class CIFAR10(VisionDataset):
     # --- what is in them ---------------------------------------------------------------------
 
     def _read(self, name: str) -> tuple[np.ndarray, list[int]]:
-        """The rows of pixels and the targets of one file."""
+        """Return the rows of pixels and the targets of one file."""
         batch = read_batch(self._path(name))
         pixels = batch.get("data")
         targets = batch.get("labels", batch.get("fine_labels"))

@@ -1,4 +1,4 @@
-"""Random pictures, for programs that only need something to run on."""
+"""Random pictures, for programs that only need some data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from taper.vision.transforms.functional import to_pil_image
 
 class FakeData(VisionDataset):
     """Pictures of noise with random classes; the same ones for the same index.
+
+    Args:
+        size: the number of samples.
+        image_size: channels, height and width.
+        num_classes: the number of classes.
+        transform: a function of the picture.
+        target_transform: a function of the class.
+        random_offset: added to the index to get the seed of a sample.
 
     >>> from taper.vision.datasets import FakeData
     >>> picture, target = FakeData(size=3, image_size=(3, 32, 32))[0]
@@ -38,7 +46,8 @@ class FakeData(VisionDataset):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         if index >= len(self):
             raise IndexError(f"{type(self).__name__} index out of range")
-        # A generator of its own: the numbers of the seed, and the program's stream goes on.
+        # A generator of its own: it has the numbers of the seed, and leaves the program's stream
+        # alone.
         generator = Generator().manual_seed(index + self.random_offset)
         img = randn(*self.image_size, generator=generator)
         drawn = randint(0, self.num_classes, (1,), generator=generator)[0]

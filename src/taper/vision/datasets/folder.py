@@ -25,7 +25,7 @@ Predicate = Callable[[str], bool]
 
 
 def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
-    """Whether a name ends in one of some extensions, in capitals or not.
+    """Return whether a name ends in one of some extensions, in upper or lower case.
 
     >>> from taper.vision.datasets.folder import has_file_allowed_extension
     >>> has_file_allowed_extension("cat.PNG", (".png", ".jpg"))
@@ -37,7 +37,7 @@ def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...])
 
 
 def is_image_file(filename: str) -> bool:
-    """Whether a name ends as names of pictures do.
+    """Return whether a name has an extension of pictures.
 
     >>> from taper.vision.datasets.folder import is_image_file
     >>> is_image_file("cat.txt")
@@ -47,7 +47,7 @@ def is_image_file(filename: str) -> bool:
 
 
 def find_classes(directory: Any) -> tuple[list[str], dict[str, int]]:
-    """The names of the folders in a folder, sorted, and the number of each.
+    """Return the names of the folders in a folder, sorted, and the number of each.
 
     >>> import pathlib, tempfile
     >>> from taper.vision.datasets.folder import find_classes
@@ -86,7 +86,7 @@ def make_dataset(
     is_valid_file: Predicate | None = None,
     allow_empty: bool = False,
 ) -> list[tuple[str, int]]:
-    """Pairs of a path and the number of its class.
+    """Return pairs of a path and the number of its class.
 
     Files are chosen by their extensions, or by `is_valid_file`.
 
@@ -122,7 +122,16 @@ def make_dataset(
 
 
 class DatasetFolder(VisionDataset):
-    """Files in `root/class/...`, read by `loader`; a sample is (what was read, number of class).
+    """Files in `root/class/...`; a sample is (what was read, number of class).
+
+    Args:
+        root: the folder.
+        loader: reads a path.
+        extensions: the endings of the files.
+        transform: a function of what was read.
+        target_transform: a function of the class.
+        is_valid_file: chooses files, instead of `extensions`.
+        allow_empty: accept folders without files.
 
     >>> import pathlib, tempfile
     >>> from taper.vision.datasets import DatasetFolder
@@ -166,13 +175,13 @@ class DatasetFolder(VisionDataset):
         is_valid_file: Predicate | None = None,
         allow_empty: bool = False,
     ) -> list[tuple[str, int]]:
-        """The samples; override it to find them otherwise."""
+        """Return the samples; override it to find them in another way."""
         if class_to_idx is None:
             raise ValueError("The class_to_idx parameter cannot be None.")
         return make_dataset(directory, class_to_idx, extensions, is_valid_file, allow_empty)
 
     def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
-        """The classes; override it to name or number them otherwise."""
+        """Return the classes; override it to name or number them in another way."""
         return find_classes(directory)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
@@ -184,7 +193,7 @@ class DatasetFolder(VisionDataset):
 
 
 def pil_loader(path: Any) -> Any:
-    """The picture in a file, as RGB.
+    """Return the picture in a file, as RGB.
 
     >>> import tempfile
     >>> from PIL import Image
@@ -194,13 +203,13 @@ def pil_loader(path: Any) -> Any:
     ...     pil_loader(file.name).mode
     'RGB'
     """
-    # The file is opened here, since Pillow would leave one that it opens itself open.
+    # The file is opened here, since Pillow would not close one that it opens itself.
     with open(path, "rb") as file:
         return pillow().open(file).convert("RGB")
 
 
 def default_loader(path: Any) -> Any:
-    """The picture in a file, as RGB; `ImageFolder` uses it.
+    """Return the picture in a file, as RGB; `ImageFolder` uses it.
 
     >>> from taper.vision.datasets.folder import default_loader
     >>> default_loader("no such file")
@@ -213,6 +222,14 @@ def default_loader(path: Any) -> Any:
 
 class ImageFolder(DatasetFolder):
     """Pictures in `root/class/...`.
+
+    Args:
+        root: the folder.
+        transform: a function of the picture.
+        target_transform: a function of the class.
+        loader: reads a path; Pillow by default.
+        is_valid_file: chooses files.
+        allow_empty: accept folders without files.
 
     >>> import pathlib, tempfile
     >>> from PIL import Image

@@ -1,7 +1,7 @@
 """The IDX format of MNIST: a big-endian header of sizes, then the elements.
 
-A file is data from elsewhere: every size is compared with what is there before memory is asked
-for, and a compressed file may not unpack to more than its header says.
+A file is untrusted data: every size is compared with the file before memory is allocated, and a
+compressed file may not unpack to more than its header says.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from taper.tensor import Tensor
 
 _ELEMENTS = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 _MOST_EXPANSION = 1032
-"""DEFLATE cannot make more bytes of one."""
+"""DEFLATE cannot expand more than this."""
 
 
 def read_idx(path: Any) -> np.ndarray:
-    """The array in an IDX file, which may be compressed if its name ends in `.gz`."""
+    """Return the array in an IDX file, which may be compressed if its name ends in `.gz`."""
     length = os.path.getsize(path)
     try:
         with open(path, "rb") as file:
@@ -62,7 +62,7 @@ def _damaged(path: Any, problem: str) -> ValueError:
 
 
 def get_int(b: bytes) -> int:
-    """The number of big-endian bytes.
+    """Return the number of big-endian bytes.
 
     >>> from taper.vision.datasets.mnist import get_int
     >>> get_int(b"\\x01\\x00")
@@ -72,7 +72,7 @@ def get_int(b: bytes) -> int:
 
 
 def read_sn3_pascalvincent_tensor(path: Any, strict: bool = True) -> Tensor:
-    """The tensor in an IDX file; too few or too many bytes are an error, strict or not.
+    """Return the tensor in an IDX file; too few or too many bytes raise, strict or not.
 
     >>> import tempfile
     >>> from taper.vision.datasets.mnist import read_sn3_pascalvincent_tensor
@@ -95,7 +95,7 @@ def _read_bytes(path: Any, ndim: int) -> Tensor:
 
 
 def read_label_file(path: Any) -> Tensor:
-    """The labels in an IDX file, as int64.
+    """Return the labels in an IDX file, as int64.
 
     >>> import tempfile
     >>> from taper.vision.datasets.mnist import read_label_file
@@ -109,7 +109,7 @@ def read_label_file(path: Any) -> Tensor:
 
 
 def read_image_file(path: Any) -> Tensor:
-    """The pictures in an IDX file.
+    """Return the pictures in an IDX file.
 
     >>> import tempfile
     >>> from taper.vision.datasets.mnist import read_image_file

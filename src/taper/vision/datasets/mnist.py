@@ -41,8 +41,12 @@ def _renamed(old: str, new: str) -> property:
 class MNIST(VisionDataset):
     """Handwritten digits: pictures of 28 x 28 pixels in mode L, and numbers from 0 to 9.
 
-    The four files must be in `root/MNIST/raw`, unpacked or as `.gz`; `download` fetches nothing,
-    but checks what is there.
+    Args:
+        root: the folder with the four files in `MNIST/raw`, unpacked or as `.gz`.
+        train: the training part, or else the test part.
+        transform: a function of the picture.
+        target_transform: a function of the number.
+        download: check the files; nothing is fetched.
 
     >>> from taper.vision.datasets import MNIST
     >>> MNIST.classes[7]
@@ -114,7 +118,7 @@ class MNIST(VisionDataset):
         return {name: index for index, name in enumerate(self.classes)}
 
     def _path(self, name: str) -> str | None:
-        """Where a file is, unpacked or not; None if it is not there."""
+        """Return where a file is, unpacked or not; None if it is missing."""
         path = os.path.join(self.raw_folder, name.removesuffix(".gz"))
         return next((each for each in (path, f"{path}.gz") if check_integrity(each)), None)
 

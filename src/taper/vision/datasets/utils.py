@@ -1,4 +1,4 @@
-"""Checks of files and arguments that datasets use.  Nothing here reaches a network."""
+"""Checks of files and arguments for datasets.  Nothing here uses a network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 
 def calculate_md5(fpath: Any, chunk_size: int = 1024 * 1024) -> str:
-    """The MD5 sum of a file, in hexadecimal digits.
+    """Return the MD5 sum of a file, in hexadecimal digits.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import calculate_md5
@@ -25,7 +25,7 @@ def calculate_md5(fpath: Any, chunk_size: int = 1024 * 1024) -> str:
 
 
 def check_md5(fpath: Any, md5: str, chunk_size: int = 1024 * 1024) -> bool:
-    """Whether a file has an MD5 sum.
+    """Return whether a file has this MD5 sum.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import check_md5
@@ -37,7 +37,7 @@ def check_md5(fpath: Any, md5: str, chunk_size: int = 1024 * 1024) -> bool:
 
 
 def check_integrity(fpath: Any, md5: str | None = None) -> bool:
-    """Whether a file is there and, if one is given, has an MD5 sum.
+    """Return whether a file exists and, if one is given, has this MD5 sum.
 
     >>> from taper.vision.datasets.utils import check_integrity
     >>> check_integrity("no such file")
@@ -47,7 +47,7 @@ def check_integrity(fpath: Any, md5: str | None = None) -> bool:
 
 
 def list_dir(root: Any, prefix: bool = False) -> list[str]:
-    """The folders in a folder, with its path before them if asked for.
+    """Return the folders in a folder, with its path in front if asked for.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import list_dir
@@ -61,7 +61,7 @@ def list_dir(root: Any, prefix: bool = False) -> list[str]:
 
 
 def list_files(root: Any, suffix: Any, prefix: bool = False) -> list[str]:
-    """The files in a folder that end in a suffix, or in one of some.
+    """Return the files in a folder that end in one of some suffixes.
 
     >>> import tempfile
     >>> from taper.vision.datasets.utils import list_files
@@ -79,7 +79,7 @@ def list_files(root: Any, suffix: Any, prefix: bool = False) -> list[str]:
 
 
 def iterable_to_str(iterable: Iterable[Any]) -> str:
-    """Items in quotes, with commas.
+    """Return items in quotes, separated by commas.
 
     >>> from taper.vision.datasets.utils import iterable_to_str
     >>> iterable_to_str(["train", "test"])
@@ -94,7 +94,7 @@ def verify_str_arg(
     valid_values: Iterable[Any] | None = None,
     custom_msg: str | None = None,
 ) -> Any:
-    """The value, if it is a text and one of those that are valid.
+    """Return the value if it is a text and one of the valid ones; raise otherwise.
 
     >>> from taper.vision.datasets.utils import verify_str_arg
     >>> verify_str_arg("train", "split", ("train", "test"))
@@ -117,14 +117,14 @@ def verify_str_arg(
 
 
 def not_downloaded(what: str, missing: Iterable[str], folder: str) -> RuntimeError:
-    """The error of a dataset whose files are not there: taper does not download."""
+    """Return the error of a dataset whose files are missing: taper does not download."""
     return RuntimeError(
         f"{what} taper does not download datasets: put {', '.join(missing)} into {folder}"
     )
 
 
 def download_url(url: str, *arguments: Any, **options: Any) -> NoReturn:
-    """Not provided: nothing in taper reaches a network.
+    """Refuse: nothing in taper uses a network.
 
     >>> from taper.vision.datasets.utils import download_url
     >>> download_url("https://example.org/data.zip", ".")

@@ -10,9 +10,10 @@ from taper.utils.data import Dataset
 
 
 class VisionDataset(Dataset):
-    """The base of datasets of pictures: give it `__getitem__` and `__len__`.
+    """The base of datasets of pictures: subclasses define `__getitem__` and `__len__`.
 
-    `transforms` gets the sample and its target; `transform` and `target_transform` one of them.
+    `transforms` gets the sample and its target; `transform` and `target_transform` get one of them.
+    `root` is the folder.
 
     >>> from taper.vision.datasets import VisionDataset
     >>> class Numbers(VisionDataset):
@@ -53,7 +54,7 @@ class VisionDataset(Dataset):
         raise NotImplementedError
 
     def _transformed(self, sample: Any, target: Any) -> tuple[Any, Any]:
-        """The pair that `__getitem__` returns."""
+        """Return the pair for `__getitem__`."""
         if self.transform is not None:
             sample = self.transform(sample)
         if self.target_transform is not None:
@@ -74,7 +75,7 @@ class VisionDataset(Dataset):
         return _headed(transform, head)
 
     def extra_repr(self) -> str:
-        """More lines for the text."""
+        """Return more lines for the text."""
         return ""
 
 
@@ -114,6 +115,6 @@ class StandardTransform:
 
 
 def _headed(transform: Any, head: str) -> list[str]:
-    """The lines of a transform, the first behind a head and the others below it."""
+    """Return the lines of a transform, the first after a heading and the others below it."""
     first, *others = repr(transform).splitlines()
     return [head + first, *(" " * len(head) + line for line in others)]

@@ -1,7 +1,7 @@
 """Reading and writing pictures as tensors (C, H, W) of uint8 (or uint16 for PNG of 16 bits).
 
-Pillow decodes and encodes; which formats a function accepts is checked here, so that bytes from
-elsewhere meet one decoder only.
+Pillow decodes and encodes.  This module checks which formats a function accepts, so that untrusted
+bytes reach only one decoder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 class ImageReadMode(Enum):
-    """Into which channels a picture is decoded; UNCHANGED keeps those of the file.
+    """The channels into which a picture is decoded; UNCHANGED keeps those of the file.
 
     >>> from taper.vision.io import ImageReadMode
     >>> ImageReadMode.RGB.value
@@ -59,7 +59,7 @@ def _read_mode(mode: Any) -> ImageReadMode:
 
 
 def read_file(path: Any) -> Tensor:
-    """The bytes of a file.
+    """Return the bytes of a file.
 
     >>> import tempfile
     >>> from taper.vision.io import read_file
@@ -122,7 +122,7 @@ def _tensor_of(picture: Any, mode: ImageReadMode) -> Tensor:
         picture = picture.convert("L")
     array = np.array(picture)
     if array.dtype not in (np.uint8, np.uint16):
-        array = array.astype(np.uint16)  # PNG of 16 bits, as some Pillows read it
+        array = array.astype(np.uint16)  # PNG of 16 bits, as some versions of Pillow read it
     planes = array.reshape(*array.shape[:2], -1).transpose(2, 0, 1)
     return from_numpy(np.ascontiguousarray(planes))
 
@@ -132,7 +132,7 @@ def decode_png(
     mode: Any = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a PNG file.
+    """Return the picture in the bytes of a PNG file.
 
     >>> import taper
     >>> from taper.vision.io import decode_png, encode_png
@@ -149,7 +149,7 @@ def decode_jpeg(
     device: Any = "cpu",
     apply_exif_orientation: bool = False,
 ) -> Any:
-    """The picture in the bytes of a JPEG file; a list gives a list.
+    """Return the picture in the bytes of a JPEG file; a list gives a list.
 
     >>> import taper
     >>> from taper.vision.io import decode_jpeg, encode_jpeg
@@ -162,7 +162,7 @@ def decode_jpeg(
 
 
 def decode_webp(input: Tensor, mode: Any = ImageReadMode.UNCHANGED) -> Tensor:
-    """The picture in the bytes of a WebP file.
+    """Return the picture in the bytes of a WebP file.
 
     >>> import taper
     >>> from taper.vision.io import decode_webp
@@ -175,7 +175,7 @@ def decode_webp(input: Tensor, mode: Any = ImageReadMode.UNCHANGED) -> Tensor:
 
 
 def decode_gif(input: Tensor) -> Tensor:
-    """The picture (3, H, W), or the pictures (N, 3, H, W), in the bytes of a GIF file.
+    """Return the picture (3, H, W), or the pictures (N, 3, H, W), in the bytes of a GIF file.
 
     >>> import taper
     >>> from taper.vision.io import decode_gif
@@ -202,7 +202,7 @@ def decode_image(
     mode: Any = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a PNG, JPEG, GIF or WebP file, or in the file of a path.
+    """Return the picture in a file, or in the bytes of one: PNG, JPEG, GIF or WebP.
 
     >>> import taper
     >>> from taper.vision.io import decode_image, encode_png
@@ -220,7 +220,7 @@ def read_image(
     mode: Any = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in a file.
+    """Return the picture in a file.
 
     >>> import os, tempfile, taper
     >>> from taper.vision.io import read_image, write_png
@@ -250,7 +250,7 @@ def _encoded(input: Any, form: str, **options: int) -> Tensor:
 
 
 def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
-    """The bytes of a PNG file with a picture of one or three channels.
+    """Return the bytes of a PNG file with a picture of one or three channels.
 
     >>> import taper
     >>> from taper.vision.io import encode_png
@@ -263,7 +263,7 @@ def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
 
 
 def encode_jpeg(input: Any, quality: int = 75) -> Any:
-    """The bytes of a JPEG file with a picture of one or three channels; a list gives a list.
+    """Return the bytes of a JPEG file of a picture with one or three channels; lists too.
 
     >>> import taper
     >>> from taper.vision.io import encode_jpeg

@@ -1,7 +1,7 @@
 """Weights by name, and builders of models by name.
 
 A builder is declared with `@builder`: the function below it makes the network from its options;
-weights, the old way to call it and the register of models are added here.
+this module adds weights, the old way to call it and the list of models.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Meta(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Weights:
-    """Where the weights of a model are, how pictures are prepared for it, what is known of it.
+    """Where the weights of a model are, how pictures are prepared for it, and what is known of it.
 
     >>> from taper.vision import models
     >>> models.Weights("https://example.com/tiny.pth", transforms=len, meta={}).url
@@ -51,11 +51,11 @@ class Weights:
 
 
 class WeightsEnum(Enum):
-    """The weights there are for a model; `DEFAULT` is the best of them."""
+    """The weights of a model; `DEFAULT` is the best of them."""
 
     @classmethod
     def verify(cls, obj: Any) -> Any:
-        """The member that is meant by itself or its name; None stays None."""
+        """Return the member given by itself or its name; None stays None."""
         if obj is None or isinstance(obj, cls):
             return obj
         if isinstance(obj, str):
@@ -66,7 +66,7 @@ class WeightsEnum(Enum):
         )
 
     def get_state_dict(self, **options: Any) -> dict[str, Any]:
-        """The weights, from the file in the folder of the hub."""
+        """Return the weights, from the file in the folder of the hub."""
         return load_state_dict_from_url(self.url, **options)
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ def imagenet(
     crop: int = 224,
     interpolation: str = "bilinear",
 ) -> Weights:
-    """Weights trained on ImageNet: best and best-of-five accuracy, the least size of a picture."""
+    """Return weights trained on ImageNet: top-1 and top-5 accuracy, the least size of a picture."""
     metrics = {"ImageNet-1K": {"acc@1": accuracy[0], "acc@5": accuracy[1]}}
     meta = Meta(num_params=num_params, min_size=(least, least), _metrics=metrics)
     sizes = {"crop_size": crop, "resize_size": resize, "interpolation": interpolation}
@@ -102,7 +102,7 @@ def imagenet(
 
 
 def _classification(**settings: Any) -> Any:
-    """How pictures are prepared; loaded when it is asked for, as it brings all of transforms."""
+    """Return how pictures are prepared; loaded on demand, as it brings all of transforms."""
     # late: it loads all of transforms
     from taper.vision.models.presets import classification
 
@@ -115,7 +115,7 @@ BUILDERS: dict[str, Callable[..., nn.Module]] = {}
 
 
 def register_model(name: str | None = None) -> Callable[[Any], Any]:
-    """Make a builder known to `get_model` and `list_models`, under its own name or another."""
+    """Add a builder to `get_model` and `list_models`, under its own name or another."""
 
     def decorate(function: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
         key = function.__name__ if name is None else name
@@ -128,7 +128,7 @@ def register_model(name: str | None = None) -> Callable[[Any], Any]:
 
 
 def load_weights(model: nn.Module, weights: WeightsEnum, progress: bool) -> None:
-    """Give a model the weights of a file."""
+    """Load the weights of a file into a model."""
     model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
 
 
@@ -144,7 +144,8 @@ def builder(
     """Turn a function from options to a network into a builder with `weights` and `progress`.
 
     With weights, `prepare` first sets the options that they decide, and `load` fills the network;
-    what `prepare` returns is called at the end.  `pretrained=True` means the first weights.
+    the function that `prepare` returns is called at the end.  `pretrained=True` means the first
+    weights.
     """
 
     def decorate(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,7 +186,7 @@ def list_models(
     include: Iterable[str] | str | None = None,
     exclude: Iterable[str] | str | None = None,
 ) -> list[str]:
-    """The names of the models there are, of a package or that fit patterns, sorted.
+    """Return the sorted names of the models, of one package or those that fit patterns.
 
     >>> import taper
     >>> from taper.vision.models import list_models
@@ -210,7 +211,7 @@ def _fits(name: str, patterns: Iterable[str] | str) -> bool:
 
 
 def get_model_builder(name: str) -> Callable[..., nn.Module]:
-    """The builder of a model, by its name.
+    """Return the builder of a model by its name.
 
     >>> from taper.vision.models import get_model_builder
     >>> get_model_builder("resnet18").__name__
@@ -233,7 +234,7 @@ def get_model(name: str, **config: Any) -> nn.Module:
 
 
 def get_model_weights(name: Callable[..., Any] | str) -> type[WeightsEnum]:
-    """The weights there are for a model, by its name or its builder.
+    """Return the weights of a model, by its name or its builder.
 
     >>> from taper.vision.models import get_model_weights
     >>> list(get_model_weights("resnet50"))
@@ -247,7 +248,7 @@ def get_model_weights(name: Callable[..., Any] | str) -> type[WeightsEnum]:
 
 
 def get_weight(name: str) -> WeightsEnum:
-    """A member of the weights by its full name.
+    """Return a member of the weights by its full name.
 
     >>> from taper.vision.models import get_weight
     >>> get_weight("ResNet50_Weights.DEFAULT")

@@ -1,4 +1,4 @@
-"""What several families of models use: the old way to call a builder, layers that are tapped."""
+"""What several families of models use: the old way to call a builder, intermediate layers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
 
 def make_divisible(value: float, divisor: int, min_value: int | None = None) -> int:
-    """The multiple of `divisor` next to a number, but not less than nine tenths of it.
+    """Return the multiple of `divisor` nearest to a number, at least nine tenths of it.
 
     >>> from taper.vision.models._utils import make_divisible
     >>> make_divisible(18, 8), make_divisible(11, 8)
@@ -61,7 +61,7 @@ _make_divisible = make_divisible
 
 
 def fixed(options: dict[str, Any], name: str, value: Any) -> None:
-    """Set an option that weights decide; a different wish is an error."""
+    """Set an option that weights decide; raise if the caller wants another value."""
     if options.setdefault(name, value) != value:
         raise ValueError(
             f"The parameter '{name}' expected value {value} but got {options[name]} instead."
@@ -71,7 +71,7 @@ def fixed(options: dict[str, Any], name: str, value: Any) -> None:
 def from_old_call(
     positional: Sequence[Any], keywords: dict[str, Any], weights_type: type[Enum]
 ) -> dict[str, Any]:
-    """The keywords of a builder that was perhaps called as before torchvision 0.13.
+    """Return the keywords of a builder that may have been called as before torchvision 0.13.
 
     Then `pretrained` was a flag, and the first of two positional arguments.
     """

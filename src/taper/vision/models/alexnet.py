@@ -57,5 +57,5 @@ class AlexNet_Weights(WeightsEnum):
 
 @builder(AlexNet_Weights)
 def alexnet(**options: Any) -> AlexNet:
-    """AlexNet, in the version for one device."""
+    """Return AlexNet, in the version for one device."""
     return AlexNet(**options)

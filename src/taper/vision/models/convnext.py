@@ -149,7 +149,7 @@ class ConvNeXt(nn.Module):
 
 
 def _convnext(width: int, third: int, probability: float, options: Options) -> ConvNeXt:
-    """Stages of 3, 3, `third` and 3 blocks, each twice as wide as the one before."""
+    """Return stages of 3, 3, `third` and 3 blocks, each twice as wide as the one before."""
     stages = [
         CNBlockConfig(width, 2 * width, 3),
         CNBlockConfig(2 * width, 4 * width, 3),
@@ -190,23 +190,23 @@ class ConvNeXt_Large_Weights(WeightsEnum):
 
 @builder(ConvNeXt_Tiny_Weights)
 def convnext_tiny(**options: Any) -> ConvNeXt:
-    """The tiny ConvNeXt."""
+    """Return the tiny ConvNeXt."""
     return _convnext(96, 9, 0.1, options)
 
 
 @builder(ConvNeXt_Small_Weights)
 def convnext_small(**options: Any) -> ConvNeXt:
-    """The small ConvNeXt."""
+    """Return the small ConvNeXt."""
     return _convnext(96, 27, 0.4, options)
 
 
 @builder(ConvNeXt_Base_Weights)
 def convnext_base(**options: Any) -> ConvNeXt:
-    """The base ConvNeXt."""
+    """Return the base ConvNeXt."""
     return _convnext(128, 27, 0.5, options)
 
 
 @builder(ConvNeXt_Large_Weights)
 def convnext_large(**options: Any) -> ConvNeXt:
-    """The large ConvNeXt."""
+    """Return the large ConvNeXt."""
     return _convnext(192, 27, 0.5, options)

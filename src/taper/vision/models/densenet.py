@@ -47,13 +47,13 @@ class _DenseLayer(nn.Module):
         self.memory_efficient = memory_efficient
 
     def bn_function(self, *inputs: Tensor) -> Tensor:
-        """The narrow convolution of all outputs so far, side by side."""
+        """Return the narrow convolution of all outputs so far, concatenated."""
         return self.conv1(self.relu1(self.norm1(cat(inputs, 1))))
 
     def forward(self, input: Tensor | list[Tensor]) -> Tensor:
         before = [input] if isinstance(input, Tensor) else input
         if self.memory_efficient and any(each.requires_grad for each in before):
-            # What is side by side is put together again in the backward pass, and not kept.
+            # The concatenation is made again in the backward pass instead of being kept.
             x = checkpoint(self.bn_function, *before, use_reentrant=False)
         else:
             x = self.bn_function(*before)
@@ -154,7 +154,7 @@ _OLD_NAME = re.compile(r"(.*denselayer\d+\.(?:norm|relu|conv))\.([12]\..*)")
 
 
 def _load(model: nn.Module, weights: WeightsEnum, progress: bool) -> None:
-    """The files of the weights have names from when a layer was called `norm.1`."""
+    """Load a file whose names are from the time when a layer was called `norm.1`."""
     state = weights.get_state_dict(progress=progress, check_hash=True)
     model.load_state_dict({_OLD_NAME.sub(r"\1\2", key): value for key, value in state.items()})
 
@@ -187,23 +187,23 @@ class DenseNet201_Weights(WeightsEnum):
 
 @builder(DenseNet121_Weights, load=_load)
 def densenet121(**options: Any) -> DenseNet:
-    """DenseNet with 121 layers."""
+    """Return DenseNet with 121 layers."""
     return _densenet(32, (6, 12, 24, 16), 64, options)
 
 
 @builder(DenseNet161_Weights, load=_load)
 def densenet161(**options: Any) -> DenseNet:
-    """DenseNet with 161 layers."""
+    """Return DenseNet with 161 layers."""
     return _densenet(48, (6, 12, 36, 24), 96, options)
 
 
 @builder(DenseNet169_Weights, load=_load)
 def densenet169(**options: Any) -> DenseNet:
-    """DenseNet with 169 layers."""
+    """Return DenseNet with 169 layers."""
     return _densenet(32, (6, 12, 32, 32), 64, options)
 
 
 @builder(DenseNet201_Weights, load=_load)
 def densenet201(**options: Any) -> DenseNet:
-    """DenseNet with 201 layers."""
+    """Return DenseNet with 201 layers."""
     return _densenet(32, (6, 12, 48, 32), 64, options)

@@ -1,4 +1,4 @@
-"""EfficientNet: blocks as of MobileNet, scaled in width and depth together."""
+"""EfficientNet: blocks like MobileNet's, scaled in width and depth together."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ class MBConvConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float, min_value: int | None = None) -> int:
-        """A number of channels, scaled, as a multiple of 8."""
+        """Return a number of channels, scaled, as a multiple of 8."""
         return make_divisible(channels * width_mult, 8, min_value)
 
     @staticmethod
     def adjust_depth(num_layers: int, depth_mult: float) -> int:
-        """A number of layers, scaled and rounded up."""
+        """Return a number of layers, scaled and rounded up."""
         return math.ceil(num_layers * depth_mult)
 
 
 class MBConv(nn.Module):
-    """Widen, convolve each channel, weigh the channels, narrow; perhaps added to the input."""
+    """Widen, convolve each channel, weigh the channels, narrow; perhaps add the input."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class EfficientNet(nn.Module):
 
 
 def _stages(settings: Sequence[MBConvConfig], norm: Layer, probability: float) -> list[nn.Module]:
-    """The blocks; the deeper one is, the more often it is left out while training."""
+    """Return the blocks; deeper ones are skipped more often while training."""
     total = sum(each.num_layers for each in settings)
     made: list[nn.Module] = []
     number = 0
@@ -186,7 +186,7 @@ def _stages(settings: Sequence[MBConvConfig], norm: Layer, probability: float) -
 
 
 def _like(setting: MBConvConfig) -> MBConvConfig:
-    """The later blocks of a stage, which keep size and channels."""
+    """Return the later blocks of a stage, which keep size and channels."""
     widths = (setting.out_channels, setting.out_channels, 1)
     return MBConvConfig(setting.expand_ratio, setting.kernel, 1, *widths, block=setting.block)
 
@@ -312,47 +312,47 @@ class EfficientNet_B7_Weights(WeightsEnum):
 
 @builder(EfficientNet_B0_Weights)
 def efficientnet_b0(**options: Any) -> EfficientNet:
-    """EfficientNet B0."""
+    """Return EfficientNet B0."""
     return _efficientnet(1.0, 1.0, 0.2, options)
 
 
 @builder(EfficientNet_B1_Weights)
 def efficientnet_b1(**options: Any) -> EfficientNet:
-    """EfficientNet B1."""
+    """Return EfficientNet B1."""
     return _efficientnet(1.0, 1.1, 0.2, options)
 
 
 @builder(EfficientNet_B2_Weights)
 def efficientnet_b2(**options: Any) -> EfficientNet:
-    """EfficientNet B2."""
+    """Return EfficientNet B2."""
     return _efficientnet(1.1, 1.2, 0.3, options)
 
 
 @builder(EfficientNet_B3_Weights)
 def efficientnet_b3(**options: Any) -> EfficientNet:
-    """EfficientNet B3."""
+    """Return EfficientNet B3."""
     return _efficientnet(1.2, 1.4, 0.3, options)
 
 
 @builder(EfficientNet_B4_Weights)
 def efficientnet_b4(**options: Any) -> EfficientNet:
-    """EfficientNet B4."""
+    """Return EfficientNet B4."""
     return _efficientnet(1.4, 1.8, 0.4, options)
 
 
 @builder(EfficientNet_B5_Weights)
 def efficientnet_b5(**options: Any) -> EfficientNet:
-    """EfficientNet B5."""
+    """Return EfficientNet B5."""
     return _efficientnet(1.6, 2.2, 0.4, options, _SLOW_NORM)
 
 
 @builder(EfficientNet_B6_Weights)
 def efficientnet_b6(**options: Any) -> EfficientNet:
-    """EfficientNet B6."""
+    """Return EfficientNet B6."""
     return _efficientnet(1.8, 2.6, 0.5, options, _SLOW_NORM)
 
 
 @builder(EfficientNet_B7_Weights)
 def efficientnet_b7(**options: Any) -> EfficientNet:
-    """EfficientNet B7."""
+    """Return EfficientNet B7."""
     return _efficientnet(2.0, 3.1, 0.5, options, _SLOW_NORM)

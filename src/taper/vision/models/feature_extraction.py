@@ -1,6 +1,6 @@
 """Outputs of layers inside a model, by their names.
 
-torchvision traces the model into a graph and cuts it.  Here the model runs as it is, and hooks
+torchvision traces the model into a graph and cuts it.  Here the model runs normally, and hooks
 catch what its modules return; so a node is a module, and results of plain functions have no name.
 """
 
@@ -59,7 +59,7 @@ def _keeper(kept: list[Any]) -> Any:
 
 
 def _source(node: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
-    """The module that a node means, and which of its calls: `relu_1` is the second of `relu`."""
+    """Return the module that a node means, and which of its calls: `relu_1` is the second."""
     if node in modules:
         return node, 0
     name, underscore, number = node.rpartition("_")
@@ -74,9 +74,11 @@ def _source(node: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
 def create_feature_extractor(
     model: nn.Module, return_nodes: list[str] | dict[str, str] | None = None
 ) -> FeatureExtractor:
-    """A model that returns the outputs of modules inside `model`, as a dictionary.
+    """Return a model that returns the outputs of modules inside `model`, as a dictionary.
 
-    `return_nodes` lists the names of modules, or maps them to names in the result.
+    Args:
+        model: the model.
+        return_nodes: the names of modules, or a dict from them to names in the result.
 
     >>> import taper
     >>> from taper.vision.models import resnet18
@@ -98,7 +100,7 @@ def create_feature_extractor(
 
 
 def get_graph_node_names(model: nn.Module, leaves: Iterable[Any] = ()) -> NoReturn:
-    """Not supported: taper does not trace models into graphs."""
+    """Refuse: taper does not trace models into graphs."""
     raise NotImplementedError(
         "taper does not trace models: the names for create_feature_extractor are those of "
         "model.named_modules()"

@@ -76,7 +76,7 @@ class Inception(nn.Module):
             conv(in_channels, ch3x3red, kernel_size=1),
             conv(ch3x3red, ch3x3, kernel_size=3, padding=1),
         )
-        # The paper has 5x5 here; the weights that are around were trained with 3x3.
+        # The paper has 5x5 here; the published weights were trained with 3x3.
         self.branch3 = nn.Sequential(
             conv(in_channels, ch5x5red, kernel_size=1),
             conv(ch5x5red, ch5x5, kernel_size=3, padding=1),
@@ -94,7 +94,7 @@ class Inception(nn.Module):
 
 
 class InceptionAux(nn.Module):
-    """A classifier from the middle of the network, which brings a gradient there."""
+    """A classifier in the middle of the network, which gives the early layers a gradient."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class GoogLeNet(nn.Module):
                 nn.init.constant_(module.bias, 0)
 
     def _transform_input(self, x: Tensor) -> Tensor:
-        """From the usual normalisation of pictures to that of the weights that are around."""
+        """Convert the usual normalisation of pictures to that of the published weights."""
         if not self.transform_input:
             return x
         usual = ((0.229, 0.485), (0.224, 0.456), (0.225, 0.406))
@@ -214,7 +214,7 @@ class GoogLeNet_Weights(WeightsEnum):
 
 
 def _of_weights(weights: WeightsEnum, options: Options) -> Callable[[GoogLeNet], None]:
-    """The file has values for the helpers, too, untrained: they go again if nobody wants them."""
+    """Set the options of the weights; the file has the helpers, too, but untrained."""
     options.setdefault("transform_input", True)
     wanted = options.get("aux_logits", False)
     fixed(options, "aux_logits", True)
@@ -237,5 +237,5 @@ def _warn_of_helpers(model: GoogLeNet) -> None:
 
 @builder(GoogLeNet_Weights, _of_weights)
 def googlenet(**options: Any) -> GoogLeNet:
-    """GoogLeNet."""
+    """Return GoogLeNet."""
     return GoogLeNet(**options)

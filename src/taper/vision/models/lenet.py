@@ -45,7 +45,7 @@ class LeNet5(nn.Module):
 
 @register_model()
 def lenet5(num_classes: int = 10, in_channels: int = 1) -> LeNet5:
-    """A network like LeNet-5.
+    """Return a network like LeNet-5.
 
     >>> import taper
     >>> from taper.vision.models import lenet5

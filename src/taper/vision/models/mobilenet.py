@@ -1,4 +1,4 @@
-"""Both MobileNets, under the module name that they had together."""
+"""Both MobileNets, under their common module name."""
 
 from __future__ import annotations
 

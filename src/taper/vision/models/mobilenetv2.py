@@ -21,7 +21,7 @@ __all__ = [
 
 Layer = Callable[..., nn.Module]
 
-# How much wider inside, channels, number of blocks, stride of the first.
+# Expansion inside, channels, number of blocks, stride of the first.
 BLOCKS = [
     [1, 16, 1, 1],
     [6, 24, 2, 2],
@@ -34,7 +34,7 @@ BLOCKS = [
 
 
 class InvertedResidual(nn.Module):
-    """Widen, convolve each channel, narrow; added to the input where the shapes are the same."""
+    """Widen, convolve each channel, narrow; add the input if the shapes are the same."""
 
     def __init__(
         self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Layer | None = None
@@ -116,7 +116,7 @@ class MobileNetV2(nn.Module):
 
 
 def initialize(model: nn.Module) -> None:
-    """The initial weights of the MobileNets."""
+    """Set the initial weights of the MobileNets."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out")
@@ -138,7 +138,7 @@ class MobileNet_V2_Weights(WeightsEnum):
 
 @builder(MobileNet_V2_Weights)
 def mobilenet_v2(**options: Any) -> MobileNetV2:
-    """MobileNetV2.
+    """Return MobileNetV2.
 
     >>> import taper
     >>> from taper.vision.models import mobilenet_v2

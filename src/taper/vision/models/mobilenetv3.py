@@ -1,4 +1,4 @@
-"""MobileNetV3: as MobileNetV2, with squeeze and excitation and hard activations."""
+"""MobileNetV3: like MobileNetV2, with squeeze and excitation and hard activations."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class InvertedResidualConfig:
 
     @staticmethod
     def adjust_channels(channels: int, width_mult: float) -> int:
-        """A number of channels, scaled, as a multiple of 8."""
+        """Return a number of channels, scaled, as a multiple of 8."""
         return make_divisible(channels * width_mult, 8)
 
 
 class InvertedResidual(nn.Module):
-    """Widen, convolve each channel, weigh the channels, narrow; perhaps added to the input."""
+    """Widen, convolve each channel, weigh the channels, narrow; perhaps add the input."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ SMALL = [
 def _mobilenet_v3(
     body: list[tuple[Any, ...]], inside: int, tail: int, last: int, options: Options
 ) -> MobileNetV3:
-    """`tail` is the width of the last three blocks, the first of which is `inside` wide inside."""
+    """Make the network; the last three blocks are `tail` wide, the first `inside` inside."""
     width_mult = options.pop("width_mult", 1.0)
     divider = 2 if options.pop("reduced_tail", False) else 1
     dilation = 2 if options.pop("dilated", False) else 1
@@ -211,11 +211,11 @@ class MobileNet_V3_Small_Weights(WeightsEnum):
 
 @builder(MobileNet_V3_Large_Weights)
 def mobilenet_v3_large(**options: Any) -> MobileNetV3:
-    """The large MobileNetV3; takes `width_mult`, `reduced_tail` and `dilated`, too."""
+    """Return the large MobileNetV3; also takes `width_mult`, `reduced_tail` and `dilated`."""
     return _mobilenet_v3(LARGE, 672, 160, 1280, options)
 
 
 @builder(MobileNet_V3_Small_Weights)
 def mobilenet_v3_small(**options: Any) -> MobileNetV3:
-    """The small MobileNetV3; takes `width_mult`, `reduced_tail` and `dilated`, too."""
+    """Return the small MobileNetV3; also takes `width_mult`, `reduced_tail` and `dilated`."""
     return _mobilenet_v3(SMALL, 288, 96, 1024, options)

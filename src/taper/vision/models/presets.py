@@ -14,7 +14,7 @@ DEVIATION = (0.229, 0.224, 0.225)
 
 
 class ImageClassification(nn.Module):
-    """Resize, cut out the center, scale to [0, 1], normalise; for a picture or tensors of it.
+    """Resize, cut out the centre, scale to [0, 1] and normalise a picture or its tensor.
 
     >>> import taper
     >>> from taper.vision.models.presets import ImageClassification
@@ -56,7 +56,7 @@ class ImageClassification(nn.Module):
         return f"{type(self).__name__}({lines}\n)"
 
     def describe(self) -> str:
-        """What it does, in a sentence."""
+        """Return a sentence about what it does."""
         return (
             f"Resizes pictures to {self.resize_size} with {self.interpolation}, cuts out the "
             f"center of {self.crop_size}, scales values to [0.0, 1.0] and normalises them with "
@@ -65,5 +65,5 @@ class ImageClassification(nn.Module):
 
 
 def classification(interpolation: str, **sizes: Any) -> ImageClassification:
-    """`ImageClassification` with the interpolation by its name."""
+    """Return `ImageClassification` with the interpolation given by name."""
     return ImageClassification(interpolation=InterpolationMode(interpolation), **sizes)

@@ -41,13 +41,13 @@ Layer = Callable[..., nn.Module]
 def conv3x3(
     in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1
 ) -> nn.Conv2d:
-    """A convolution of 3x3 that keeps the size at stride 1."""
+    """Return a convolution of 3x3 that keeps the size at stride 1."""
     places: dict[str, Any] = {"stride": stride, "padding": dilation, "dilation": dilation}
     return nn.Conv2d(in_planes, out_planes, 3, groups=groups, bias=False, **places)
 
 
 def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
-    """A convolution that mixes channels only."""
+    """Return a convolution that mixes channels only."""
     return nn.Conv2d(in_planes, out_planes, 1, stride=stride, bias=False)
 
 
@@ -89,7 +89,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """Convolutions of 1x1, 3x3 and 1x1, added to the input; the stride is at the middle one."""
+    """Convolutions of 1x1, 3x3 and 1x1, added to the input; the middle one has the stride."""
 
     expansion: int = 4
 
@@ -179,7 +179,7 @@ class ResNet(nn.Module):
             elif isinstance(module, nn.BatchNorm2d | nn.GroupNorm):
                 nn.init.constant_(module.weight, 1)
                 nn.init.constant_(module.bias, 0)
-        if zero_init_residual:  # then each block starts as the identity
+        if zero_init_residual:  # each block then starts as the identity
             for module in self.modules():
                 if isinstance(module, BasicBlock | Bottleneck):
                     last = module.bn2 if isinstance(module, BasicBlock) else module.bn3
@@ -293,7 +293,7 @@ def _resnext(options: dict[str, Any], groups: int, width: int) -> dict[str, Any]
 
 @builder(ResNet18_Weights)
 def resnet18(**options: Any) -> ResNet:
-    """A residual network of 18 layers.
+    """Return a residual network of 18 layers.
 
     >>> import taper
     >>> from taper.vision.models import resnet18
@@ -305,55 +305,55 @@ def resnet18(**options: Any) -> ResNet:
 
 @builder(ResNet34_Weights)
 def resnet34(**options: Any) -> ResNet:
-    """A residual network of 34 layers."""
+    """Return a residual network of 34 layers."""
     return ResNet(BasicBlock, [3, 4, 6, 3], **options)
 
 
 @builder(ResNet50_Weights)
 def resnet50(**options: Any) -> ResNet:
-    """A residual network of 50 layers."""
+    """Return a residual network of 50 layers."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **options)
 
 
 @builder(ResNet101_Weights)
 def resnet101(**options: Any) -> ResNet:
-    """A residual network of 101 layers."""
+    """Return a residual network of 101 layers."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **options)
 
 
 @builder(ResNet152_Weights)
 def resnet152(**options: Any) -> ResNet:
-    """A residual network of 152 layers."""
+    """Return a residual network of 152 layers."""
     return ResNet(Bottleneck, [3, 8, 36, 3], **options)
 
 
 @builder(ResNeXt50_32X4D_Weights)
 def resnext50_32x4d(**options: Any) -> ResNet:
-    """ResNeXt with 50 layers in 32 groups of 4 channels."""
+    """Return ResNeXt with 50 layers in 32 groups of 4 channels."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **_resnext(options, 32, 4))
 
 
 @builder(ResNeXt101_32X8D_Weights)
 def resnext101_32x8d(**options: Any) -> ResNet:
-    """ResNeXt with 101 layers in 32 groups of 8 channels."""
+    """Return ResNeXt with 101 layers in 32 groups of 8 channels."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **_resnext(options, 32, 8))
 
 
 @builder(ResNeXt101_64X4D_Weights)
 def resnext101_64x4d(**options: Any) -> ResNet:
-    """ResNeXt with 101 layers in 64 groups of 4 channels."""
+    """Return ResNeXt with 101 layers in 64 groups of 4 channels."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **_resnext(options, 64, 4))
 
 
 @builder(Wide_ResNet50_2_Weights)
 def wide_resnet50_2(**options: Any) -> ResNet:
-    """A ResNet of 50 layers whose inner layers are twice as wide."""
+    """Return a ResNet of 50 layers whose inner layers are twice as wide."""
     fixed(options, "width_per_group", 128)
     return ResNet(Bottleneck, [3, 4, 6, 3], **options)
 
 
 @builder(Wide_ResNet101_2_Weights)
 def wide_resnet101_2(**options: Any) -> ResNet:
-    """A ResNet of 101 layers whose inner layers are twice as wide."""
+    """Return a ResNet of 101 layers whose inner layers are twice as wide."""
     fixed(options, "width_per_group", 128)
     return ResNet(Bottleneck, [3, 4, 23, 3], **options)

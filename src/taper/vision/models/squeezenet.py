@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Fire(nn.Module):
-    """Narrow, then widen by convolutions of 1x1 and of 3x3 side by side."""
+    """Narrow, then widen by parallel convolutions of 1x1 and 3x3."""
 
     def __init__(
         self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int
@@ -119,11 +119,11 @@ class SqueezeNet1_1_Weights(WeightsEnum):
 
 @builder(SqueezeNet1_0_Weights)
 def squeezenet1_0(**options: Any) -> SqueezeNet:
-    """SqueezeNet 1.0."""
+    """Return SqueezeNet 1.0."""
     return _squeezenet("1_0", options)
 
 
 @builder(SqueezeNet1_1_Weights)
 def squeezenet1_1(**options: Any) -> SqueezeNet:
-    """SqueezeNet 1.1."""
+    """Return SqueezeNet 1.1."""
     return _squeezenet("1_1", options)

@@ -49,7 +49,7 @@ CONFIGURATIONS: dict[int, list[str | int]] = {
 
 
 def make_layers(cfg: list[str | int], batch_norm: bool = False) -> nn.Sequential:
-    """The convolutions of a list of numbers of channels.
+    """Return the convolutions of a list of numbers of channels.
 
     >>> from taper.vision.models.vgg import make_layers
     >>> make_layers([8, "M"])
@@ -166,47 +166,47 @@ class VGG19_BN_Weights(WeightsEnum):
 
 @builder(VGG11_Weights, _of_weights)
 def vgg11(**options: Any) -> VGG:
-    """VGG with 11 layers."""
+    """Return VGG with 11 layers."""
     return _vgg(11, False, options)
 
 
 @builder(VGG11_BN_Weights, _of_weights)
 def vgg11_bn(**options: Any) -> VGG:
-    """VGG with 11 layers and batch normalisation."""
+    """Return VGG with 11 layers and batch normalisation."""
     return _vgg(11, True, options)
 
 
 @builder(VGG13_Weights, _of_weights)
 def vgg13(**options: Any) -> VGG:
-    """VGG with 13 layers."""
+    """Return VGG with 13 layers."""
     return _vgg(13, False, options)
 
 
 @builder(VGG13_BN_Weights, _of_weights)
 def vgg13_bn(**options: Any) -> VGG:
-    """VGG with 13 layers and batch normalisation."""
+    """Return VGG with 13 layers and batch normalisation."""
     return _vgg(13, True, options)
 
 
 @builder(VGG16_Weights, _of_weights)
 def vgg16(**options: Any) -> VGG:
-    """VGG with 16 layers."""
+    """Return VGG with 16 layers."""
     return _vgg(16, False, options)
 
 
 @builder(VGG16_BN_Weights, _of_weights)
 def vgg16_bn(**options: Any) -> VGG:
-    """VGG with 16 layers and batch normalisation."""
+    """Return VGG with 16 layers and batch normalisation."""
     return _vgg(16, True, options)
 
 
 @builder(VGG19_Weights, _of_weights)
 def vgg19(**options: Any) -> VGG:
-    """VGG with 19 layers."""
+    """Return VGG with 19 layers."""
     return _vgg(19, False, options)
 
 
 @builder(VGG19_BN_Weights, _of_weights)
 def vgg19_bn(**options: Any) -> VGG:
-    """VGG with 19 layers and batch normalisation."""
+    """Return VGG with 19 layers and batch normalisation."""
     return _vgg(19, True, options)

@@ -72,7 +72,7 @@ class MLPBlock(MLP):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Files from before version 2 call the layers `linear_1` and `linear_2`."""
+        """Rename the layers of files from before version 2, `linear_1` and `linear_2`."""
         version = local_metadata.get("version")
         if version is None or version < 2:
             for old, new in (("linear_1", "0"), ("linear_2", "3")):
@@ -86,7 +86,7 @@ class MLPBlock(MLP):
 
 
 class EncoderBlock(nn.Module):
-    """Attention and two linear layers, each normalised before and added to its input."""
+    """Attention and two linear layers, each normalised first and added to its input."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ def _check_sequence(input: Tensor) -> None:
 
 
 class Encoder(nn.Module):
-    """Blocks of a transformer over a sequence, to which a learned position is added."""
+    """Blocks of a transformer over a sequence with learned positions."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.bias)
 
     def _process_input(self, x: Tensor) -> Tensor:
-        """The patches as a sequence: (picture, patch, channel)."""
+        """Return the patches as a sequence: (picture, patch, channel)."""
         count, _, height, width = x.shape
         for name, size in (("height", height), ("width", width)):
             if size != self.image_size:
@@ -348,31 +348,31 @@ class ViT_H_14_Weights(WeightsEnum):
 
 @builder(ViT_B_16_Weights, _of_weights)
 def vit_b_16(**options: Any) -> VisionTransformer:
-    """The base vision transformer with patches of 16x16; takes `image_size`, too."""
+    """Return the base vision transformer with patches of 16x16; also takes `image_size`."""
     return _transformer(16, 12, 12, 768, 3072, options)
 
 
 @builder(ViT_B_32_Weights, _of_weights)
 def vit_b_32(**options: Any) -> VisionTransformer:
-    """The base vision transformer with patches of 32x32; takes `image_size`, too."""
+    """Return the base vision transformer with patches of 32x32; also takes `image_size`."""
     return _transformer(32, 12, 12, 768, 3072, options)
 
 
 @builder(ViT_L_16_Weights, _of_weights)
 def vit_l_16(**options: Any) -> VisionTransformer:
-    """The large vision transformer with patches of 16x16; takes `image_size`, too."""
+    """Return the large vision transformer with patches of 16x16; also takes `image_size`."""
     return _transformer(16, 24, 16, 1024, 4096, options)
 
 
 @builder(ViT_L_32_Weights, _of_weights)
 def vit_l_32(**options: Any) -> VisionTransformer:
-    """The large vision transformer with patches of 32x32; takes `image_size`, too."""
+    """Return the large vision transformer with patches of 32x32; also takes `image_size`."""
     return _transformer(32, 24, 16, 1024, 4096, options)
 
 
 @builder(ViT_H_14_Weights, _of_weights)
 def vit_h_14(**options: Any) -> VisionTransformer:
-    """The huge vision transformer with patches of 14x14; takes `image_size`, too."""
+    """Return the huge vision transformer with patches of 14x14; also takes `image_size`."""
     return _transformer(14, 32, 16, 1280, 5120, options)
 
 
@@ -383,7 +383,7 @@ def interpolate_embeddings(
     interpolation_mode: str = "bicubic",
     reset_heads: bool = False,
 ) -> OrderedDict[str, Tensor]:
-    """The state of a model for pictures of another size: its positions are interpolated.
+    """Return a model's state for pictures of another size: its positions are interpolated.
 
     >>> import taper
     >>> from taper.vision.models.vision_transformer import interpolate_embeddings

@@ -1,7 +1,7 @@
-"""`taper.vision.ops`: what networks for pictures are made of, and boxes in pictures.
+"""`taper.vision.ops`: parts of networks for pictures, and boxes in pictures.
 
-What torchvision computes with compiled code of its own, as the pooling of regions, is not there,
-except `nms`.
+Functions for which torchvision has compiled code of its own, such as the pooling of regions, are
+missing, except `nms`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Boxes in pictures, as rows of a tensor: areas, overlaps, formats, and which of many to keep.
 
-A box is (x1, y1, x2, y2) unless a format says otherwise.  Boxes that are turned are not supported.
+A box is (x1, y1, x2, y2) unless a format says otherwise.  Rotated boxes are not supported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROTATED = ("cxcywhr", "xywhr", "xyxyxyxy")
 
 
 def _wide(boxes: Tensor) -> Tensor:
-    """Coordinates in a dtype that can hold their products."""
+    """Return coordinates in a dtype that can hold their products."""
     if boxes.is_floating_point():
         return boxes if boxes.dtype in (dtypes.float32, dtypes.float64) else boxes.float()
     return boxes if boxes.dtype in (dtypes.int32, dtypes.int64) else boxes.int()
@@ -31,7 +31,7 @@ def _wide(boxes: Tensor) -> Tensor:
 def _refuse_rotated(*formats: str) -> None:
     if any(each in ROTATED for each in formats):
         raise NotImplementedError(
-            "taper has no boxes that are turned: use the formats 'xyxy', 'xywh' and 'cxcywh'"
+            "taper has no rotated boxes: use the formats 'xyxy', 'xywh' and 'cxcywh'"
         )
 
 
@@ -60,7 +60,7 @@ def _to_center(boxes: Tensor) -> Tensor:
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Boxes in another format: "xyxy" (two corners), "xywh" (corner and size), "cxcywh" (center).
+    """Convert boxes to "xyxy" (two corners), "xywh" (corner and size) or "cxcywh" (centre).
 
     >>> import taper
     >>> from taper.vision.ops import box_convert
@@ -89,7 +89,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
 
 def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
-    """Width times height.
+    """Return width times height of each box.
 
     >>> import taper
     >>> from taper.vision.ops import box_area
@@ -110,7 +110,7 @@ def _product(sides: Tensor) -> Tensor:
 
 
 def _corners(boxes: Tensor, is_first: bool, fmt: str = "xyxy") -> tuple[Tensor, Tensor]:
-    """The two corners of boxes, in a shape for pairs with those of another tensor."""
+    """Return the two corners of boxes, in a shape for pairs with those of another tensor."""
     if is_first:
         start, end = boxes[..., None, :2], boxes[..., None, 2:]
     else:
@@ -121,7 +121,7 @@ def _corners(boxes: Tensor, is_first: bool, fmt: str = "xyxy") -> tuple[Tensor, 
 
 
 def _common_and_all(boxes1: Tensor, boxes2: Tensor, fmt: str) -> tuple[Tensor, Tensor]:
-    """For each pair of boxes the area they share and the area they cover together."""
+    """Return for each pair of boxes the area they share and the area they cover together."""
     area1, area2 = box_area(boxes1, fmt), box_area(boxes2, fmt)
     (start1, end1), (start2, end2) = _corners(boxes1, True, fmt), _corners(boxes2, False, fmt)
     sides = _wide(minimum(end1, end2) - maximum(start1, start2))
@@ -130,7 +130,7 @@ def _common_and_all(boxes1: Tensor, boxes2: Tensor, fmt: str) -> tuple[Tensor, T
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
-    """Intersection over union for each pair of boxes, as a matrix.
+    """Return the intersection over union of each pair of boxes, as a matrix.
 
     >>> import taper
     >>> from taper.vision.ops import box_iou
@@ -148,13 +148,13 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
 
 
 def _hull(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """For each pair the sides of the smallest box around both."""
+    """Return for each pair the sides of the smallest box around both."""
     (start1, end1), (start2, end2) = _corners(boxes1, True), _corners(boxes2, False)
     return _wide(maximum(end1, end2) - minimum(start1, start2)).clamp(min=0)
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Intersection over union, less what the box around a pair has besides them.
+    """Return the intersection over union, less the share of the hull that a pair leaves empty.
 
     >>> import taper
     >>> from taper.vision.ops import generalized_box_iou
@@ -171,7 +171,7 @@ def _centers(boxes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """Intersection over union, less the distance of the centers relative to the box around both.
+    """Return the intersection over union, less the centres' distance relative to the hull.
 
     >>> import taper
     >>> from taper.vision.ops import distance_box_iou
@@ -188,7 +188,7 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """`distance_box_iou`, less a term for different ratios of width and height.
+    """Return `distance_box_iou`, less a term for different ratios of width and height.
 
     >>> import taper
     >>> from taper.vision.ops import complete_box_iou
@@ -212,7 +212,7 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """The part of each box that is inside a picture of `size` (height, width).
+    """Return the part of each box that is inside a picture of `size` (height, width).
 
     >>> import taper
     >>> from taper.vision.ops import clip_boxes_to_image
@@ -226,7 +226,7 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
-    """The indices of the boxes with both sides at least `min_size`.
+    """Return the indices of the boxes with both sides at least `min_size`.
 
     >>> import taper
     >>> from taper.vision.ops import remove_small_boxes
@@ -239,7 +239,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """The indices of boxes to keep, best score first: none overlaps a better one by more.
+    """Return the indices of boxes to keep, best first: none overlaps a better one too much.
 
     >>> import taper
     >>> from taper.vision.ops import nms
@@ -279,7 +279,7 @@ def _checked_boxes(boxes: Tensor, scores: Tensor) -> tuple[np.ndarray, np.ndarra
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """`nms` among the boxes of each class, which `idxs` names.
+    """Do `nms` among the boxes of each class, which `idxs` names.
 
     >>> import taper
     >>> from taper.vision.ops import batched_nms
@@ -299,7 +299,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """The smallest box around what is not zero in each mask of (masks, height, width).
+    """Return the smallest box around the nonzero part of each mask (masks, height, width).
 
     >>> import taper
     >>> from taper.vision.ops import masks_to_boxes

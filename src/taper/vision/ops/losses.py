@@ -35,7 +35,7 @@ def sigmoid_focal_loss(
     gamma: float = 2,
     reduction: str = "none",
 ) -> Tensor:
-    """Binary cross entropy of logits in which what is already right counts little.
+    """Return the binary cross entropy of logits, in which easy examples count little.
 
     `alpha` weighs positive against negative examples; -1 weighs them the same.
 
@@ -60,7 +60,7 @@ def sigmoid_focal_loss(
 
 
 def _overlaps(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    """For boxes side by side, the area they share and the area they cover together."""
+    """Return for boxes in pairs the area they share and the area they cover together."""
     first, second = boxes1.unbind(dim=-1), boxes2.unbind(dim=-1)
     left, top = maximum(first[0], second[0]), maximum(first[1], second[1])
     right, bottom = minimum(first[2], second[2]), minimum(first[3], second[3])
@@ -72,7 +72,7 @@ def _overlaps(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _hull(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    """Width and height of the smallest box around two boxes side by side."""
+    """Return width and height of the smallest box around two boxes in pairs."""
     first, second = boxes1.unbind(dim=-1), boxes2.unbind(dim=-1)
     left, top = minimum(first[0], second[0]), minimum(first[1], second[1])
     right, bottom = maximum(first[2], second[2]), maximum(first[3], second[3])
@@ -82,7 +82,7 @@ def _hull(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
 def generalized_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the generalized intersection over union of boxes side by side.
+    """Return 1 less the generalized intersection over union of boxes in pairs.
 
     >>> import taper
     >>> from taper.vision.ops import generalized_box_iou_loss
@@ -113,7 +113,7 @@ def _distance_loss(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, 
 def distance_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the intersection over union, plus the distance of the centers.
+    """Return 1 less the intersection over union, plus the distance of the centres.
 
     >>> import taper
     >>> from taper.vision.ops import distance_box_iou_loss
@@ -127,7 +127,7 @@ def distance_box_iou_loss(
 def complete_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """`distance_box_iou_loss` plus a term for different ratios of width and height.
+    """Return `distance_box_iou_loss` plus a term for different ratios of width and height.
 
     >>> import taper
     >>> from taper.vision.ops import complete_box_iou_loss

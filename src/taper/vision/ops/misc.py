@@ -1,4 +1,4 @@
-"""Small modules that networks for pictures are put together from."""
+"""Small modules that networks for pictures consist of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Layer = Callable[..., nn.Module]
 
 
 class FrozenBatchNorm2d(nn.Module):
-    """Batch normalisation whose weights and statistics are buffers: nothing about it is trained.
+    """Batch normalisation whose weights and statistics are buffers: it is never trained.
 
     >>> import taper
     >>> from taper.vision.ops import FrozenBatchNorm2d
@@ -40,7 +40,7 @@ class FrozenBatchNorm2d(nn.Module):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """A state of `BatchNorm2d` fits as well: its count of batches is left out."""
+        """Accept a state of `BatchNorm2d` as well, without its count of batches."""
         state_dict.pop(prefix + "num_batches_tracked", None)
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
@@ -59,7 +59,7 @@ class FrozenBatchNorm2d(nn.Module):
 
 
 def _same_padding(kernel_size: Any, dilation: Any) -> Any:
-    """The padding with which a convolution of stride 1 keeps the size."""
+    """Return the padding with which a convolution of stride 1 keeps the size."""
     if isinstance(kernel_size, int) and isinstance(dilation, int):
         return (kernel_size - 1) // 2 * dilation
     rank = len(kernel_size) if isinstance(kernel_size, Sequence) else len(dilation)
@@ -89,7 +89,7 @@ class ConvNormActivation(nn.Sequential):
         if padding is None:
             padding = _same_padding(kernel_size, dilation)
         if bias is None:
-            bias = norm_layer is None  # a normalisation has a bias of its own
+            bias = norm_layer is None  # a normalisation has its own bias
         places = {"stride": stride, "padding": padding, "dilation": dilation}
         layers = [
             conv_layer(in_channels, out_channels, kernel_size, groups=groups, bias=bias, **places)
@@ -111,8 +111,8 @@ class ConvNormActivation(nn.Sequential):
 class Conv2dNormActivation(ConvNormActivation):
     """A convolution of pictures, a normalisation and an activation.
 
-    Without `padding` it is chosen so that the size stays at stride 1; without `bias` there is one
-    exactly if there is no normalisation.
+    By default `padding` keeps the size at stride 1, and there is a `bias` exactly if there is no
+    normalisation.
 
     >>> import taper
     >>> from taper.vision.ops import Conv2dNormActivation
@@ -175,7 +175,7 @@ class Conv3dNormActivation(ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Each channel times a factor between 0 and 1 that is learned from the means of all channels.
+    """Multiply each channel by a factor from 0 to 1, learned from the means of all channels.
 
     >>> import taper
     >>> from taper.vision.ops import SqueezeExcitation
@@ -240,7 +240,7 @@ class MLP(nn.Sequential):
 
 
 class Permute(nn.Module):
-    """The dimensions in another order.
+    """Put the dimensions in another order.
 
     >>> import taper
     >>> from taper.vision.ops import Permute

@@ -1,4 +1,4 @@
-"""Stochastic depth: whole samples, or the whole batch, are zeroed at random while training."""
+"""Stochastic depth: samples, or the whole batch, are zeroed at random while training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from taper.tensor import Tensor
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
     """Zero the batch (`mode` "batch") or each sample ("row") with probability `p`.
 
-    What stays is scaled so that the mean is kept.
+    The rest is scaled so that the mean is kept.
 
     >>> import taper
     >>> from taper.vision.ops import stochastic_depth
@@ -33,7 +33,7 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
 
 class StochasticDepth(nn.Module):
-    """`stochastic_depth` while training.
+    """Do `stochastic_depth` while training.
 
     >>> import taper
     >>> from taper.vision.ops import StochasticDepth

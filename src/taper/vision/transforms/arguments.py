@@ -1,4 +1,4 @@
-"""What the classes of transforms check in common."""
+"""Checks that the classes of transforms share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIR_NEEDED = "Please provide only two dimensions (h, w) for size."
 
 
 def pair_of(size: Any, message: str = PAIR_NEEDED) -> Any:
-    """Height and width of one number, or of one or two."""
+    """Return height and width from one number, or a sequence of one or two."""
     if isinstance(size, numbers.Number):
         return int(size), int(size)  # type: ignore[call-overload]
     if isinstance(size, Sequence) and len(size) == 1:
@@ -26,7 +26,7 @@ def pair_of(size: Any, message: str = PAIR_NEEDED) -> Any:
 
 
 def check_sequence(value: Any, name: str, lengths: Sequence[int] = (2,)) -> None:
-    """Refuse what is no sequence of one of these lengths."""
+    """Raise unless it is a sequence of one of these lengths."""
     message = f"{name} should be a sequence of length {' or '.join(map(str, lengths))}."
     if not isinstance(value, Sequence):
         raise TypeError(message)
@@ -35,7 +35,7 @@ def check_sequence(value: Any, name: str, lengths: Sequence[int] = (2,)) -> None
 
 
 def angles_of(value: Any, name: str, lengths: Sequence[int] = (2,)) -> list[float]:
-    """The range of an angle: one number means as much to both sides."""
+    """Return the range of an angle: one number means as much to both sides."""
     if isinstance(value, numbers.Number):
         if value < 0:  # type: ignore[operator]
             raise ValueError(f"If {name} is a single number, it must be positive.")
@@ -46,7 +46,7 @@ def angles_of(value: Any, name: str, lengths: Sequence[int] = (2,)) -> list[floa
 
 
 def check_fill(fill: Any) -> Any:
-    """The colour outside of the picture; None is black."""
+    """Return the colour outside of the picture; None is black."""
     if fill is None:
         return 0
     if not isinstance(fill, Sequence | numbers.Number):
@@ -55,7 +55,7 @@ def check_fill(fill: Any) -> Any:
 
 
 def fill_for(img: Any, fill: Any, channels: int) -> Any:
-    """The colour as the functions want it: for a tensor one number for each channel."""
+    """Return the colour for the functions: for a tensor one number for each channel."""
     if not isinstance(img, Tensor):
         return fill
     if isinstance(fill, int | float):
@@ -74,12 +74,12 @@ def check_ranges(scale: Any, ratio: Any) -> None:
 
 
 def uniform(low: float, high: float) -> float:
-    """One number between two, drawn as a tensor of one element is."""
+    """Return a number between two, drawn as a tensor of one element."""
     drawn: float = empty(1).uniform_(float(low), float(high)).item()
     return drawn
 
 
 def integer(low: int, high: int) -> int:
-    """One integer from `low` to `high - 1`."""
+    """Return one integer from `low` to `high - 1`."""
     drawn: int = randint(low, high, (1,)).item()
     return drawn

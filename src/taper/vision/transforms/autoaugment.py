@@ -42,7 +42,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 def _apply_op(
     img: Any, op_name: str, magnitude: float, interpolation: InterpolationMode, fill: Any
 ) -> Any:
-    """The picture after one operation."""
+    """Return the picture after one operation."""
     if op_name in _PLAIN:
         return _PLAIN[op_name](img)
     if op_name in _ADJUSTED:
@@ -80,7 +80,7 @@ def _coloured(bins: int, most: float) -> Space:
 
 
 def _flat(bins: int, bits: int, steps: int) -> Space:
-    """Operations that make values fewer: from `bits` bits down, and negatives from 255 down."""
+    """Return strengths of the operations that reduce values: `bits` downwards, 255 downwards."""
     levels = (arange(bins) / ((bins - 1) / steps)).round().int()
     return {"Posterize": (bits - levels, False), "Solarize": (linspace(255.0, 0.0, bins), False)}
 
@@ -135,7 +135,7 @@ class AutoAugment(Module):
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, Tensor, Tensor]:
-        """Which pair, and for its steps whether they are done and with which sign."""
+        """Return which pair, and for its steps whether they are done and with which sign."""
         return int(randint(transform_num, (1,)).item()), rand((2,)), randint(2, (2,))
 
     def forward(self, img: Any) -> Any:
@@ -301,7 +301,7 @@ class AugMix(Module):
         return drawn
 
     def _chain(self, batch: Tensor, space: Space, fill: Any) -> Tensor:
-        """The pictures after some random operations."""
+        """Return the pictures after some random operations."""
         depth = self.chain_depth if self.chain_depth > 0 else int(randint(1, 4, (1,)).item())
         for _ in range(depth):
             name, magnitudes, is_signed = _chosen(space)

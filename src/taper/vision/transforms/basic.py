@@ -1,4 +1,4 @@
-"""Transforms without chance."""
+"""Transforms without randomness."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Compose:
 
 
 def listed(composed: Any, first: str = "") -> str:
-    """The text of a transform that holds others, one on each line."""
+    """Return the text of a transform that holds others, one on each line."""
     lines = "".join(f"\n    {each}" for each in composed.transforms)
     return f"{type(composed).__name__}({first}{lines}\n)"
 
 
 class ToTensor:
-    """A picture or an array (H, W, C) as a tensor (C, H, W); bytes become numbers from 0 to 1.
+    """Turn a picture or array (H, W, C) into a tensor (C, H, W); bytes become 0 to 1.
 
     >>> import numpy as np
     >>> from taper.vision import transforms
@@ -62,7 +62,7 @@ class ToTensor:
 
 
 class PILToTensor:
-    """A picture as a tensor (C, H, W) of the same values.
+    """Turn a picture into a tensor (C, H, W) of the same values.
 
     >>> from PIL import Image
     >>> from taper.vision import transforms
@@ -81,7 +81,7 @@ class PILToTensor:
 
 
 class ConvertImageDtype(Module):
-    """The picture in another dtype, its values scaled to the range of that one.
+    """Convert the picture to another dtype, with its values scaled to that range.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -98,7 +98,7 @@ class ConvertImageDtype(Module):
 
 
 class ToPILImage:
-    """A tensor (C, H, W) or an array (H, W, C) as a picture.
+    """Turn a tensor (C, H, W) or an array (H, W, C) into a picture.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -118,7 +118,7 @@ class ToPILImage:
 
 
 class Normalize(Module):
-    """Mean subtracted and divided by the deviation, channel by channel.
+    """Subtract the mean and divide by the deviation, channel by channel.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -140,7 +140,7 @@ class Normalize(Module):
 
 
 class Resize(Module):
-    """The picture in (height, width), or with its shorter side of one length.
+    """Resize the picture to (height, width), or its shorter side to one length.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -176,7 +176,7 @@ class Resize(Module):
 
 
 class CenterCrop(Module):
-    """The middle of the picture, with zeros around if it is smaller.
+    """Cut out the middle of the picture, with zeros around if it is smaller.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -196,7 +196,7 @@ class CenterCrop(Module):
 
 
 class Pad(Module):
-    """A border of one width, of (left and right, top and bottom), or of (left, top, right, bottom).
+    """Add a border of one width, (left/right, top/bottom), or (left, top, right, bottom).
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -245,7 +245,7 @@ class Lambda:
 
 
 class FiveCrop(Module):
-    """The four corners and the middle of the picture, as a tuple.
+    """Cut out the four corners and the middle of the picture, as a tuple.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -265,7 +265,7 @@ class FiveCrop(Module):
 
 
 class TenCrop(Module):
-    """The corners and the middle of the picture and of the flipped picture.
+    """Cut out corners and middle of the picture and of the flipped picture.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -286,7 +286,7 @@ class TenCrop(Module):
 
 
 class LinearTransformation(Module):
-    """A picture as a vector, minus the mean, times a square matrix, as in whitening.
+    """Flatten a picture, subtract the mean, multiply by a square matrix, as in whitening.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -335,7 +335,7 @@ class LinearTransformation(Module):
 
 
 class Grayscale(Module):
-    """The picture in grey, with one channel or three.
+    """Turn the picture grey, with one channel or three.
 
     >>> import taper
     >>> from taper.vision import transforms

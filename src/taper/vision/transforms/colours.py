@@ -11,7 +11,7 @@ from taper.vision.transforms.conversions import pil_to_tensor, to_pil_image
 
 
 def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Tensor:
-    """Mean subtracted and divided by the deviation, channel by channel.
+    """Subtract the mean and divide by the deviation, channel by channel.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -24,7 +24,7 @@ def normalize(tensor: Tensor, mean: Any, std: Any, inplace: bool = False) -> Ten
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """A rectangle overwritten with `v`.
+    """Overwrite a rectangle with `v`.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -38,7 +38,7 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool 
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """Brightness times a factor: 0 is black, 1 the picture.
+    """Multiply the brightness by a factor: 0 is black, 1 the picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -51,7 +51,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """Contrast times a factor: 0 is grey, 1 the picture.
+    """Multiply the contrast by a factor: 0 is grey, 1 the picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -64,7 +64,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """Strength of colours times a factor: 0 is black and white, 1 the picture.
+    """Multiply the strength of colours by a factor: 0 is black and white, 1 the picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -77,7 +77,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Hues turned by a part of the circle, from -0.5 to 0.5.
+    """Turn hues by a part of the circle, from -0.5 to 0.5.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -90,7 +90,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """`gain * value ** gamma` of values from 0 to 1.
+    """Return `gain * value ** gamma` of values from 0 to 1.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -103,7 +103,7 @@ def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """Sharpness times a factor: 0 is blurred, 1 the picture.
+    """Multiply the sharpness by a factor: 0 is blurred, 1 the picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -116,7 +116,7 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """A picture in grey, with one channel or three; for tensors see `rgb_to_grayscale`.
+    """Turn a picture grey, with one channel or three; for tensors see `rgb_to_grayscale`.
 
     >>> from PIL import Image
     >>> from taper.vision.transforms import functional
@@ -129,7 +129,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """Grey, in one channel or in three.
+    """Turn the picture grey, with one channel or three.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -142,7 +142,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """The negative.
+    """Return the negative.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -153,7 +153,7 @@ def invert(img: Any) -> Any:
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Only the first bits of each value, of 8.
+    """Keep only the first bits of each value, of 8.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -168,7 +168,7 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """The negative of all values from a threshold on.
+    """Invert all values from a threshold on.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -181,7 +181,7 @@ def solarize(img: Any, threshold: float) -> Any:
 
 
 def autocontrast(img: Any) -> Any:
-    """Each channel stretched to the whole range.
+    """Stretch each channel to the whole range.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -192,7 +192,7 @@ def autocontrast(img: Any) -> Any:
 
 
 def equalize(img: Any) -> Any:
-    """Each channel with a flat histogram; of bytes.
+    """Give each channel of bytes a flat histogram.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -235,7 +235,7 @@ def _blur_widths(sigma: Any, sizes: list[int]) -> list[float]:
 
 
 def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
-    """The picture under a bell; size and deviation may be given for x and y.
+    """Blur the picture with a bell; size and deviation may be given for x and y.
 
     >>> import taper
     >>> from taper.vision.transforms import functional

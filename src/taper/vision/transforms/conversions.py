@@ -27,9 +27,9 @@ def _check_rank(pic: Any) -> None:
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """A picture, or an array (H, W) or (H, W, C), as a tensor (C, H, W).
+    """Return a picture, or an array (H, W) or (H, W, C), as a tensor (C, H, W).
 
-    Bytes become numbers from 0 to 1; other values stay what they are.
+    Bytes become numbers from 0 to 1; other values stay unchanged.
 
     >>> import numpy as np
     >>> from taper.vision.transforms import functional
@@ -41,7 +41,7 @@ def to_tensor(pic: Any) -> Tensor:
         _check_rank(pic)
         array = pic
     elif is_picture(pic):
-        # Pillow's numbers of 16 bits are read as signed ones, as torchvision does.
+        # Pillow's numbers of 16 bits are read as signed ones, as in torchvision.
         array = np.array(pic, _ELEMENTS.get(pic.mode, np.uint8))
         if pic.mode == "1":
             array = array * np.uint8(255)
@@ -54,7 +54,7 @@ def to_tensor(pic: Any) -> Tensor:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """A picture as a tensor (C, H, W) of the same values.
+    """Return a picture as a tensor (C, H, W) of the same values.
 
     >>> from PIL import Image
     >>> from taper.vision.transforms import functional
@@ -71,12 +71,12 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 
 def plain_tensor(array: np.ndarray) -> Tensor:
-    """An array (H, W) or (H, W, C) as a tensor (C, H, W) on the same memory."""
+    """Return an array (H, W) or (H, W, C) as a tensor (C, H, W) on the same memory."""
     return from_numpy(array.reshape(*array.shape[:2], -1).transpose(2, 0, 1))
 
 
 def convert_image_dtype(image: Tensor, dtype: dtypes.dtype = dtypes.float32) -> Tensor:
-    """The picture in another dtype, its values scaled to the range of that one.
+    """Return the picture in another dtype, with its values scaled to that range.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -89,14 +89,14 @@ def convert_image_dtype(image: Tensor, dtype: dtypes.dtype = dtypes.float32) -> 
 
 
 def _of_one_channel(array: np.ndarray) -> tuple[np.ndarray, str | None]:
-    """The plane and the mode that its elements mean."""
+    """Return the plane and the mode that its elements mean."""
     plane = array[:, :, 0]
     modes = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
     return plane, modes.get(plane.dtype.name)
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A tensor (C, H, W) or (H, W), or an array (H, W, C) or (H, W), as a picture.
+    """Return a tensor (C, H, W) or (H, W), or an array (H, W, C) or (H, W), as a picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional

@@ -1,4 +1,4 @@
-"""`transforms.functional`: transforms as functions, without chance.
+"""`transforms.functional`: transforms as functions, without randomness.
 
 Everything is in `conversions`, `geometry` and `colours`; this file only collects it.
 """

@@ -23,7 +23,7 @@ from taper.vision.transforms.modes import (
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """Channels, height and width.
+    """Return channels, height and width.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -34,7 +34,7 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def get_image_size(img: Any) -> list[int]:
-    """Width and height.
+    """Return width and height.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -45,7 +45,7 @@ def get_image_size(img: Any) -> list[int]:
 
 
 def get_image_num_channels(img: Any) -> int:
-    """How many channels there are.
+    """Return how many channels there are.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -56,7 +56,7 @@ def get_image_num_channels(img: Any) -> int:
 
 
 def hflip(img: Any) -> Any:
-    """Left and right exchanged.
+    """Exchange left and right.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -70,7 +70,7 @@ def hflip(img: Any) -> Any:
 
 
 def vflip(img: Any) -> Any:
-    """Top and bottom exchanged.
+    """Exchange top and bottom.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -88,7 +88,7 @@ def vflip(img: Any) -> Any:
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
-    """A border of one width, of (left and right, top and bottom), or of (left, top, right, bottom).
+    """Add a border of one width, (left/right, top/bottom), or (left, top, right, bottom).
 
     `padding_mode` is "constant" (with `fill`), "edge", "reflect" or "symmetric".
 
@@ -103,7 +103,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A rectangle; zeros where it leaves the picture.
+    """Return a rectangle, with zeros where it leaves the picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -117,7 +117,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: Any) -> Any:
-    """The middle of the picture, with zeros around if it is smaller.
+    """Return the middle of the picture, with zeros around if it is smaller.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -147,7 +147,7 @@ def center_crop(img: Any, output_size: Any) -> Any:
 
 
 def five_crop(img: Any, size: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The four corners (upper left, upper right, lower left, lower right) and the middle.
+    """Return the four corners (upper left and right, lower left and right) and the middle.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -174,7 +174,7 @@ def five_crop(img: Any, size: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 
 def ten_crop(img: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...]:
-    """`five_crop` of the picture, and of the flipped picture.
+    """Return `five_crop` of the picture, and of the flipped picture.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -189,7 +189,7 @@ def ten_crop(img: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...
 
 
 def resized_size(size: tuple[int, int], wanted: Any, max_size: int | None) -> list[int]:
-    """Height and width of a picture after `resize`: one number is the shorter side."""
+    """Return height and width after `resize`: one number is the shorter side."""
     height, width = size
     if wanted is None:
         raise ValueError("This should never happen!!")
@@ -209,7 +209,7 @@ def resized_size(size: tuple[int, int], wanted: Any, max_size: int | None) -> li
 
 
 def check_max_size(size: Any, max_size: Any) -> None:
-    """Refuse a largest size beside a height and a width."""
+    """Refuse a largest size together with height and width."""
     if max_size is not None and len(size) != 1:
         raise ValueError(
             "max_size should only be passed if size specifies the length of the smaller edge, "
@@ -224,7 +224,7 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """The picture in (height, width), or with its shorter side of one length.
+    """Return the picture in (height, width), or with its shorter side of one length.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -265,7 +265,7 @@ def resized_crop(
     interpolation: Any = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """A rectangle of the picture, resized.
+    """Return a rectangle of the picture, resized.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -279,7 +279,7 @@ def resized_crop(
 
 
 def _from_centre(img: Any, center: Any) -> list[float]:
-    """A place counted from the middle of the picture."""
+    """Return a place counted from the middle of the picture."""
     if center is None:
         return [0.0, 0.0]
     _, height, width = get_dimensions(img)
@@ -294,7 +294,7 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Any:
-    """The picture turned against the clock, in degrees; `expand` makes room for all of it.
+    """Turn the picture counterclockwise, in degrees; `expand` makes room for all of it.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -349,7 +349,7 @@ def affine(
     fill: Any = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """The picture scaled, sheared and turned with the clock (degrees), then moved.
+    """Scale, shear and turn the picture clockwise (degrees), then move it.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -367,7 +367,7 @@ def affine(
         matrix = warps.inverse_affine_matrix(around, angle, translate, scale, shear)
         return warps.affine(img, matrix, mode.value, fill)
     if center is None:
-        # Half a pixel beside the centre of pixels, so that an angle of 0 changes nothing.
+        # Half a pixel from the centre of pixels, so that an angle of 0 changes nothing.
         center = [width * 0.5, height * 0.5]
     matrix = warps.inverse_affine_matrix(center, angle, translate, scale, shear)
     return pictures.affine(img, matrix, pillow_mode(mode), fill)
@@ -376,7 +376,7 @@ def affine(
 def perspective_coefficients(
     startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]
 ) -> list[float]:
-    """The eight numbers of the projective map that takes each end point to its start point."""
+    """Return the eight numbers of the projective map from end points to start points."""
     if len(startpoints) != 4 or len(endpoints) != 4:
         raise ValueError(
             f"Please provide exactly four corners, got {len(startpoints)} startpoints and "
@@ -401,7 +401,7 @@ def perspective(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """The picture seen so that four points of it come to lie on four others.
+    """Return the picture seen so that four points of it move to four others.
 
     >>> import taper
     >>> from taper.vision.transforms import functional
@@ -422,7 +422,7 @@ def elastic_transform(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """Each pixel fetched from a place beside its own; `displacement` is (1, H, W, 2).
+    """Fetch each pixel from a place beside its own; `displacement` is (1, H, W, 2).
 
     >>> import taper
     >>> from taper.vision.transforms import functional

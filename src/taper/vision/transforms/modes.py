@@ -40,12 +40,12 @@ _FROM_NUMBER = {
 
 
 def from_number(interpolation: Any) -> Any:
-    """The mode of one of Pillow's numbers; what is no number is given back."""
+    """Return the mode of one of Pillow's numbers; other values are returned unchanged."""
     return _FROM_NUMBER[interpolation] if isinstance(interpolation, int) else interpolation
 
 
 def checked_mode(interpolation: Any) -> InterpolationMode:
-    """The mode that an argument of a function means."""
+    """Return the mode that an argument of a function means."""
     mode = from_number(interpolation)
     if not isinstance(mode, InterpolationMode):
         raise TypeError(
@@ -56,5 +56,5 @@ def checked_mode(interpolation: Any) -> InterpolationMode:
 
 
 def pillow_mode(mode: InterpolationMode) -> Any:
-    """Pillow's constant for a mode."""
+    """Return Pillow's constant for a mode."""
     return pillow().Resampling(_NUMBERS[mode])

@@ -1,7 +1,7 @@
 """The functions of `transforms.functional` on Pillow images.
 
-Each checks that it got a picture.  What a Pillow function does is Pillow's; this file translates
-the arguments, as torchvision does.
+Each checks that it got a picture.  Pillow does the work; this file translates the arguments, as
+torchvision does.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ _UNCOLOURED = ("L", "1", "I", "F")
 
 
 def check(img: Any) -> None:
-    """Refuse what is no picture."""
+    """Raise unless it is a picture."""
     if not is_picture(img):
         raise TypeError(f"img should be PIL Image. Got {type(img)}")
 
 
 def dimensions(img: Any) -> list[int]:
-    """Channels, height and width."""
+    """Return channels, height and width."""
     if not is_picture(img):
         raise TypeError(f"Unexpected type {type(img)}")
     return [len(img.getbands()), img.height, img.width]
 
 
 def hflip(img: Any) -> Any:
-    """Left and right exchanged."""
+    """Exchange left and right."""
     check(img)
     return img.transpose(pillow().Transpose.FLIP_LEFT_RIGHT)
 
 
 def vflip(img: Any) -> Any:
-    """Top and bottom exchanged."""
+    """Exchange top and bottom."""
     check(img)
     return img.transpose(pillow().Transpose.FLIP_TOP_BOTTOM)
 
@@ -52,27 +52,27 @@ def _enhanced(img: Any, kind: str, factor: float) -> Any:
 
 
 def adjust_brightness(img: Any, factor: float) -> Any:
-    """Brightness times a factor."""
+    """Multiply the brightness by a factor."""
     return _enhanced(img, "Brightness", factor)
 
 
 def adjust_contrast(img: Any, factor: float) -> Any:
-    """Contrast times a factor."""
+    """Multiply the contrast by a factor."""
     return _enhanced(img, "Contrast", factor)
 
 
 def adjust_saturation(img: Any, factor: float) -> Any:
-    """Strength of colours times a factor."""
+    """Multiply the strength of colours by a factor."""
     return _enhanced(img, "Color", factor)
 
 
 def adjust_sharpness(img: Any, factor: float) -> Any:
-    """Sharpness times a factor."""
+    """Multiply the sharpness by a factor."""
     return _enhanced(img, "Sharpness", factor)
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Hues turned by a part of the circle; 8 bits, as Pillow's HSV has."""
+    """Turn hues by a part of the circle, in 8 bits as in Pillow's HSV."""
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
     check(img)
@@ -87,7 +87,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float) -> Any:
-    """`255 * gain * (value / 255) ** gamma` of the picture as RGB."""
+    """Return `255 * gain * (value / 255) ** gamma` of the picture as RGB."""
     check(img)
     if gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
@@ -96,7 +96,7 @@ def adjust_gamma(img: Any, gamma: float, gain: float) -> Any:
 
 
 def to_grayscale(img: Any, num_output_channels: int) -> Any:
-    """Grey, in one channel or in three."""
+    """Turn the picture grey, with one channel or three."""
     check(img)
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
@@ -107,37 +107,37 @@ def to_grayscale(img: Any, num_output_channels: int) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """The negative."""
+    """Return the negative."""
     check(img)
     return pillow("ImageOps").invert(img)
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Only the first bits of each value."""
+    """Keep only the first bits of each value."""
     check(img)
     return pillow("ImageOps").posterize(img, bits)
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """The negative of all values from a threshold on."""
+    """Invert all values from a threshold on."""
     check(img)
     return pillow("ImageOps").solarize(img, threshold)
 
 
 def autocontrast(img: Any) -> Any:
-    """Each channel stretched to the whole range."""
+    """Stretch each channel to the whole range."""
     check(img)
     return pillow("ImageOps").autocontrast(img)
 
 
 def equalize(img: Any) -> Any:
-    """Each channel with a flat histogram."""
+    """Give each channel a flat histogram."""
     check(img)
     return pillow("ImageOps").equalize(img)
 
 
 def as_jpeg(img: Any, quality: int) -> io.BytesIO:
-    """The picture as the bytes of a JPEG file."""
+    """Return the picture as the bytes of a JPEG file."""
     written = io.BytesIO()
     img.save(written, "JPEG", quality=quality)
     written.seek(0)
@@ -148,7 +148,7 @@ def as_jpeg(img: Any, quality: int) -> io.BytesIO:
 
 
 def _filled(fill: Any, img: Any, name: str = "fillcolor") -> dict[str, Any]:
-    """Pillow's keyword for the colour outside of the picture."""
+    """Return Pillow's keyword for the colour outside of the picture."""
     channels = dimensions(img)[0]
     if fill is None:
         fill = 0
@@ -169,7 +169,7 @@ def _filled(fill: Any, img: Any, name: str = "fillcolor") -> dict[str, Any]:
 
 
 def check_padding(padding: Any, fill: Any, kinds: Any, padding_mode: Any) -> None:
-    """Refuse arguments of `pad`; `kinds` are the types that `fill` may have."""
+    """Raise for wrong arguments of `pad`; `kinds` are the types that `fill` may have."""
     if not isinstance(padding, numbers.Number | tuple | list):
         raise TypeError("Got inappropriate padding arg")
     if fill is not None and not isinstance(fill, kinds):
@@ -186,7 +186,7 @@ def check_padding(padding: Any, fill: Any, kinds: Any, padding_mode: Any) -> Non
 
 
 def sides(padding: Any) -> tuple[Any, Any, Any, Any]:
-    """Left, top, right and bottom of what `pad` got."""
+    """Return left, top, right and bottom of a padding."""
     if not isinstance(padding, tuple | list):
         return (padding,) * 4
     if len(padding) == 4:
@@ -195,7 +195,7 @@ def sides(padding: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def pad(img: Any, padding: Any, fill: Any, padding_mode: str) -> Any:
-    """A border around the picture, or, where negative, less of it."""
+    """Add a border around the picture; a negative one cuts."""
     check(img)
     check_padding(padding, fill, (numbers.Number, tuple, list), padding_mode)
     palette = img.getpalette() if img.mode == "P" else None
@@ -222,13 +222,13 @@ def _continued(img: Any, around: tuple[int, ...], padding_mode: str) -> Any:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A rectangle of the picture."""
+    """Return a rectangle of the picture."""
     check(img)
     return img.crop((left, top, left + width, top + height))
 
 
 def resize(img: Any, size: Any, interpolation: Any) -> Any:
-    """The picture in `(height, width)`."""
+    """Return the picture in `(height, width)`."""
     check(img)
     if not (isinstance(size, list | tuple) and len(size) == 2):
         raise TypeError(f"Got inappropriate size arg: {size}")
@@ -236,20 +236,20 @@ def resize(img: Any, size: Any, interpolation: Any) -> Any:
 
 
 def affine(img: Any, matrix: Sequence[float], interpolation: Any, fill: Any) -> Any:
-    """The picture seen through an affine map of the result's coordinates to its own."""
+    """Return the picture through an affine map from the result's coordinates to its own."""
     check(img)
     transform = pillow().Transform.AFFINE
     return img.transform(img.size, transform, matrix, interpolation, **_filled(fill, img))
 
 
 def rotate(img: Any, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Any:
-    """The picture turned against the clock, in degrees."""
+    """Turn the picture counterclockwise, in degrees."""
     check(img)
     return img.rotate(angle, interpolation, expand, center, **_filled(fill, img))
 
 
 def perspective(img: Any, coefficients: Sequence[float], interpolation: Any, fill: Any) -> Any:
-    """The picture seen through a projective map of the result's coordinates to its own."""
+    """Return the picture through a projective map from the result's coordinates to its own."""
     check(img)
     transform = pillow().Transform.PERSPECTIVE
     return img.transform(img.size, transform, coefficients, interpolation, **_filled(fill, img))

@@ -116,7 +116,7 @@ _TABLES = {
 
 
 def sub_policies(policy: AutoAugmentPolicy) -> list[tuple[Step, Step]]:
-    """The pairs of steps of a policy, of which one is chosen for each picture."""
+    """Return the pairs of steps of a policy, of which one is chosen for each picture."""
     if policy not in _TABLES:
         raise ValueError(f"The provided policy {policy} is not recognized.")
     lines = _TABLES[policy].strip().splitlines()

@@ -1,4 +1,4 @@
-"""Transforms that change values by chance.
+"""Transforms that change values at random.
 
 Numbers are drawn from the default generator in torchvision's order, so that a seed gives the same
 pictures in both.
@@ -23,7 +23,7 @@ from taper.vision.transforms.random_geometry import log_range, random_ratio
 
 
 class ColorJitter(Module):
-    """Brightness, contrast, saturation and hue changed by random factors, in a random order.
+    """Change brightness, contrast, saturation and hue by random factors, in a random order.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -47,7 +47,7 @@ class ColorJitter(Module):
         saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[Any, ...]:
-        """A random order of the four functions, and their random factors."""
+        """Return a random order of the four functions, and their random factors."""
         order = randperm(4)
         ranges = (brightness, contrast, saturation, hue)
         return (order, *(None if each is None else uniform(*each) for each in ranges))
@@ -81,7 +81,7 @@ def _factors(
     bound: tuple[float, float] = (0, float("inf")),
     is_cut: bool = True,
 ) -> tuple[float, float] | None:
-    """The range of a factor, or None if it is always the one that changes nothing."""
+    """Return the range of a factor, or None if it never changes anything."""
     if isinstance(value, numbers.Number):
         if value < 0:  # type: ignore[operator]
             raise ValueError(f"If {name} is a single number, it must be non negative.")
@@ -97,7 +97,7 @@ def _factors(
 
 
 class _WithProbability(Module):
-    """Does `change` with probability `p`."""
+    """Do `change` with probability `p`."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class _WithProbability(Module):
 
 
 class RandomGrayscale(_WithProbability):
-    """The picture in grey, with a probability and as many channels as before.
+    """Turn the picture grey, with a probability, and keep the number of channels.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -133,7 +133,7 @@ class RandomGrayscale(_WithProbability):
 
 
 class RandomInvert(_WithProbability):
-    """The negative, with a probability.
+    """Invert the picture, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -146,7 +146,7 @@ class RandomInvert(_WithProbability):
 
 
 class RandomPosterize(_WithProbability):
-    """Only the first bits of each value, with a probability.
+    """Keep only the first bits of each value, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -166,7 +166,7 @@ class RandomPosterize(_WithProbability):
 
 
 class RandomSolarize(_WithProbability):
-    """The negative of values from a threshold on, with a probability.
+    """Invert values from a threshold on, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -186,7 +186,7 @@ class RandomSolarize(_WithProbability):
 
 
 class RandomAdjustSharpness(_WithProbability):
-    """Sharpness times a factor, with a probability.
+    """Multiply the sharpness by a factor, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -206,7 +206,7 @@ class RandomAdjustSharpness(_WithProbability):
 
 
 class RandomAutocontrast(_WithProbability):
-    """Each channel stretched to the whole range, with a probability.
+    """Stretch each channel to the whole range, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -219,7 +219,7 @@ class RandomAutocontrast(_WithProbability):
 
 
 class RandomEqualize(_WithProbability):
-    """Each channel with a flat histogram, with a probability.
+    """Give each channel a flat histogram, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -232,7 +232,7 @@ class RandomEqualize(_WithProbability):
 
 
 class GaussianBlur(Module):
-    """The picture under a bell of random width.
+    """Blur the picture with a bell of random width.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -259,7 +259,7 @@ class GaussianBlur(Module):
 
     @staticmethod
     def get_params(sigma_min: float, sigma_max: float) -> float:
-        """A random deviation."""
+        """Return a random deviation."""
         return uniform(sigma_min, sigma_max)
 
     def forward(self, img: Any) -> Any:
@@ -271,7 +271,7 @@ class GaussianBlur(Module):
 
 
 class RandomErasing(Module):
-    """A random rectangle of a tensor overwritten, with a probability.
+    """Overwrite a random rectangle of a tensor, with a probability.
 
     `value` is one number, one for each channel, or "random" for normal noise.
 
@@ -312,7 +312,7 @@ class RandomErasing(Module):
         ratio: Sequence[float],
         value: list[float] | None = None,
     ) -> tuple[int, int, int, int, Tensor]:
-        """Top, left, height and width of a random rectangle, and what it is filled with."""
+        """Return top, left, height and width of a random rectangle, and its filling."""
         channels, height, width = img.shape[-3:]
         ratios = log_range(ratio)
         for _ in range(10):

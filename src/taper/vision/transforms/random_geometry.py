@@ -1,4 +1,4 @@
-"""Transforms that move pixels by chance.
+"""Transforms that move pixels at random.
 
 Numbers are drawn from the default generator in torchvision's order, so that a seed gives the same
 pictures in both.
@@ -31,7 +31,7 @@ from taper.vision.transforms.modes import InterpolationMode, from_number
 
 
 class RandomHorizontalFlip(Module):
-    """Left and right exchanged, with a probability.
+    """Exchange left and right, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -51,7 +51,7 @@ class RandomHorizontalFlip(Module):
 
 
 class RandomVerticalFlip(Module):
-    """Top and bottom exchanged, with a probability.
+    """Exchange top and bottom, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -71,7 +71,7 @@ class RandomVerticalFlip(Module):
 
 
 class RandomCrop(Module):
-    """A rectangle of a given size, at a random place.
+    """Cut out a rectangle of a given size, at a random place.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -81,7 +81,7 @@ class RandomCrop(Module):
 
     @staticmethod
     def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
-        """Top, left, height and width of a random rectangle."""
+        """Return top, left, height and width of a random rectangle."""
         _, height, width = F.get_dimensions(img)
         rows, columns = output_size
         if height < rows or width < columns:
@@ -125,7 +125,7 @@ class RandomCrop(Module):
 
 
 class RandomResizedCrop(Module):
-    """A rectangle of random area and aspect ratio, resized to a given size.
+    """Cut out a rectangle of random area and aspect ratio, and resize it to a given size.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -153,7 +153,7 @@ class RandomResizedCrop(Module):
     def get_params(
         img: Any, scale: Sequence[float], ratio: Sequence[float]
     ) -> tuple[int, int, int, int]:
-        """Top, left, height and width of a random rectangle."""
+        """Return top, left, height and width of a random rectangle."""
         _, height, width = F.get_dimensions(img)
         ratios = log_range(ratio)
         for _ in range(10):
@@ -186,19 +186,19 @@ class RandomResizedCrop(Module):
 
 
 def log_range(ratio: Sequence[float]) -> list[float]:
-    """Logarithms of the ends of a range, in single precision."""
+    """Return the logarithms of the ends of a range, in single precision."""
     logarithms: list[float] = tensor(ratio).log().tolist()
     return logarithms
 
 
 def random_ratio(logarithms: Sequence[float]) -> float:
-    """An aspect ratio of which the logarithm is uniform."""
+    """Return an aspect ratio whose logarithm is uniform."""
     drawn: float = empty(1).uniform_(*logarithms).exp().item()
     return drawn
 
 
 class RandomPerspective(Module):
-    """The picture seen from a random side, with a probability.
+    """Show the picture from a random side, with a probability.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -231,7 +231,7 @@ class RandomPerspective(Module):
     def get_params(
         width: int, height: int, distortion_scale: float
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """The corners of the picture, and random points to which they go."""
+        """Return the corners of the picture, and random points to which they move."""
         most_x = int(distortion_scale * (width // 2))
         most_y = int(distortion_scale * (height // 2))
         lefts, rights = (0, most_x + 1), (width - most_x - 1, width)
@@ -245,7 +245,7 @@ class RandomPerspective(Module):
 
 
 class RandomRotation(Module):
-    """The picture turned by a random angle.
+    """Turn the picture by a random angle.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -273,7 +273,7 @@ class RandomRotation(Module):
 
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
-        """A random angle."""
+        """Return a random angle."""
         return uniform(degrees[0], degrees[1])
 
     def forward(self, img: Any) -> Any:
@@ -291,7 +291,7 @@ class RandomRotation(Module):
 
 
 class RandomAffine(Module):
-    """The picture turned, moved, scaled and sheared by chance.
+    """Turn, move, scale and shear the picture at random.
 
     `translate` is the largest part of width and height, `shear` a range for x, or for x and y.
 
@@ -339,7 +339,7 @@ class RandomAffine(Module):
         shears: Sequence[float] | None,
         img_size: Sequence[int],
     ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
-        """Angle, shift, scale and shear of a random map; `img_size` is (width, height)."""
+        """Return angle, shift, scale and shear of a random map; `img_size` is (width, height)."""
         angle = uniform(degrees[0], degrees[1])
         shift = (0, 0)
         if translate is not None:
@@ -379,7 +379,7 @@ class RandomAffine(Module):
 
 
 class ElasticTransform(Module):
-    """The picture as if seen through moving water: `alpha` is how far, `sigma` how smooth.
+    """Show the picture as through moving water: `alpha` is how far, `sigma` how smooth.
 
     >>> import taper
     >>> from taper.vision import transforms
@@ -407,12 +407,12 @@ class ElasticTransform(Module):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> Tensor:
-        """A random smooth displacement (1, H, W, 2)."""
+        """Return a random smooth displacement (1, H, W, 2)."""
         parts = []
         for axis in range(2):  # x, then y: `size` is height and width
             part = rand([1, 1, *size]) * 2 - 1
             if sigma[axis] > 0.0:
-                # Eight deviations, and an odd number of them.
+                # Eight deviations, rounded to an odd number.
                 length = int(8 * sigma[axis] + 1) | 1
                 part = F.gaussian_blur(part, [length, length], list(sigma))
             parts.append(part * alpha[axis] / size[1 - axis])
@@ -432,7 +432,7 @@ class ElasticTransform(Module):
 
 
 def two_floats(value: Any, name: str) -> list[float]:
-    """One number for both directions, or two."""
+    """Return one number for both directions, or two."""
     if not isinstance(value, float | Sequence):
         raise TypeError(f"{name} should be float or a sequence of floats. Got {type(value)}")
     if isinstance(value, Sequence) and len(value) != 2:

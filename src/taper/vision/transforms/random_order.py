@@ -12,7 +12,7 @@ from taper.vision.transforms.basic import listed
 
 
 class RandomTransforms:
-    """A list of transforms, of which subclasses make a random use.
+    """A list of transforms that subclasses use at random.
 
     >>> from taper.vision.transforms.transforms import RandomTransforms
     >>> RandomTransforms([])
@@ -33,7 +33,7 @@ class RandomTransforms:
 
 
 class RandomApply(Module):
-    """All transforms with a probability, or none.
+    """Do all transforms with a probability, or none.
 
     >>> from taper.vision import transforms
     >>> transforms.RandomApply([transforms.Lambda(lambda x: x + 1)], p=1.0)(2)
@@ -57,7 +57,7 @@ class RandomApply(Module):
 
 
 class RandomOrder(RandomTransforms):
-    """All transforms in a random order.
+    """Do all transforms in a random order.
 
     >>> from taper.vision import transforms
     >>> transforms.RandomOrder([transforms.Lambda(lambda x: x + 1)] * 2)(2)
@@ -73,7 +73,7 @@ class RandomOrder(RandomTransforms):
 
 
 class RandomChoice(RandomTransforms):
-    """One of the transforms, chosen with equal probability or with weights `p`.
+    """Do one of the transforms, chosen with equal probability or with weights `p`.
 
     >>> from taper.vision import transforms
     >>> transforms.RandomChoice([transforms.Lambda(lambda x: x + 1), abs], p=[1, 0])(2)

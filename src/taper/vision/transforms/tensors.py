@@ -1,7 +1,7 @@
 """The functions of `transforms.functional` on tensors of shape (..., C, H, W).
 
-Owns values and checks; gradients follow from the operators.  Whatever samples a picture at the
-places of a grid is in `warps`.
+Owns values and checks; gradients follow from the operators.  `warps` has the functions that sample
+a picture at the places of a grid.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ FLOATS = (dtypes.float32, dtypes.float64)
 
 
 def largest_value(dtype: dtypes.dtype) -> int:
-    """What white is in a dtype."""
+    """Return the value of white in a dtype."""
     return _LARGEST.get(dtype, 1)
 
 
 def check(img: Any) -> None:
-    """Refuse what is no picture in a tensor."""
+    """Raise unless it is a picture in a tensor."""
     if not (isinstance(img, Tensor) and img.ndim >= 2):
         raise TypeError("Tensor is not a torch image.")
 
 
 def dimensions(img: Tensor) -> list[int]:
-    """Channels, height and width."""
+    """Return channels, height and width."""
     check(img)
     return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
 
@@ -78,18 +78,18 @@ def _check_not_negative(name: str, factor: float) -> None:
 
 
 def float_dtype(img: Tensor) -> dtypes.dtype:
-    """What is computed in: the tensor's own dtype if it is floating, else float32."""
+    """Return the dtype to compute in: the tensor's own if it is floating, else float32."""
     return img.dtype if img.is_floating_point() else dtypes.float32
 
 
 def as_batch(img: Tensor, accepted: Sequence[dtypes.dtype]) -> Tensor:
-    """The picture with a batch dimension, in the first of the accepted dtypes if in none."""
+    """Return the picture with a batch dimension, in an accepted dtype (else the first one)."""
     batch = img.unsqueeze(0) if img.ndim < 4 else img
     return batch if batch.dtype in accepted else batch.to(accepted[0])
 
 
 def from_batch(batch: Tensor, img: Tensor) -> Tensor:
-    """A result in the dtype and rank of the picture that `as_batch` got."""
+    """Return a result in the dtype and rank of the picture that `as_batch` got."""
     if img.ndim < 4:
         batch = batch.squeeze(0)
     if batch.dtype is img.dtype:
@@ -103,7 +103,7 @@ def from_batch(batch: Tensor, img: Tensor) -> Tensor:
 
 
 def convert_image_dtype(image: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The picture in another dtype, its values scaled to the range of that one."""
+    """Return the picture in another dtype, with its values scaled to that range."""
     given = image.dtype
     if given is dtype:
         return image
@@ -125,7 +125,7 @@ def convert_image_dtype(image: Tensor, dtype: dtypes.dtype) -> Tensor:
 
 
 def normalize(img: Tensor, mean: Any, std: Any, inplace: bool) -> Tensor:
-    """Mean subtracted and divided by the deviation, channel by channel."""
+    """Subtract the mean and divide by the deviation, channel by channel."""
     check(img)
     if not img.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {img.dtype}.")
@@ -145,7 +145,7 @@ def normalize(img: Tensor, mean: Any, std: Any, inplace: bool) -> Tensor:
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool) -> Tensor:
-    """A rectangle overwritten."""
+    """Overwrite a rectangle."""
     check(img)
     written = img if inplace else img.clone()
     written[..., i : i + h, j : j + w] = v
@@ -167,7 +167,7 @@ def _grey(img: Tensor) -> Tensor:
 
 
 def rgb_to_grayscale(img: Tensor, num_output_channels: int) -> Tensor:
-    """Grey, in one channel or in three."""
+    """Turn the picture grey, with one channel or three."""
     _check_rank(img)
     channels = _check_channels(img, [1, 3])
     if num_output_channels not in (1, 3):
@@ -179,7 +179,7 @@ def rgb_to_grayscale(img: Tensor, num_output_channels: int) -> Tensor:
 
 
 def adjust_brightness(img: Tensor, factor: float) -> Tensor:
-    """Brightness times a factor."""
+    """Multiply the brightness by a factor."""
     _check_not_negative("brightness_factor", factor)
     check(img)
     _check_channels(img, [1, 3])
@@ -187,7 +187,7 @@ def adjust_brightness(img: Tensor, factor: float) -> Tensor:
 
 
 def adjust_contrast(img: Tensor, factor: float) -> Tensor:
-    """Contrast times a factor."""
+    """Multiply the contrast by a factor."""
     _check_not_negative("contrast_factor", factor)
     check(img)
     channels = _check_channels(img, [3, 1])
@@ -196,7 +196,7 @@ def adjust_contrast(img: Tensor, factor: float) -> Tensor:
 
 
 def adjust_saturation(img: Tensor, factor: float) -> Tensor:
-    """Strength of colours times a factor."""
+    """Multiply the strength of colours by a factor."""
     _check_not_negative("saturation_factor", factor)
     check(img)
     if _check_channels(img, [1, 3]) == 1:
@@ -205,7 +205,7 @@ def adjust_saturation(img: Tensor, factor: float) -> Tensor:
 
 
 def adjust_hue(img: Tensor, hue_factor: float) -> Tensor:
-    """Hues turned by a part of the circle."""
+    """Turn hues by a part of the circle."""
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
     check(img)
@@ -250,7 +250,7 @@ def _from_hsv(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 
 
 def adjust_gamma(img: Tensor, gamma: float, gain: float) -> Tensor:
-    """`gain * value ** gamma` of values from 0 to 1."""
+    """Return `gain * value ** gamma` of values from 0 to 1."""
     check(img)
     _check_channels(img, [1, 3])
     if gamma < 0:
@@ -260,7 +260,7 @@ def adjust_gamma(img: Tensor, gamma: float, gain: float) -> Tensor:
 
 
 def invert(img: Tensor) -> Tensor:
-    """The negative."""
+    """Return the negative."""
     check(img)
     _check_rank(img)
     _check_channels(img, [1, 3])
@@ -268,7 +268,7 @@ def invert(img: Tensor) -> Tensor:
 
 
 def posterize(img: Tensor, bits: int) -> Tensor:
-    """Only the first bits of each value."""
+    """Keep only the first bits of each value."""
     check(img)
     _check_rank(img)
     _check_bytes(img)
@@ -277,7 +277,7 @@ def posterize(img: Tensor, bits: int) -> Tensor:
 
 
 def solarize(img: Tensor, threshold: float) -> Tensor:
-    """The negative of all values from a threshold on."""
+    """Invert all values from a threshold on."""
     check(img)
     _check_rank(img)
     _check_channels(img, [1, 3])
@@ -291,13 +291,13 @@ def _per_channel(batch: Tensor, kernel: Tensor, channels: int) -> Tensor:
 
 
 def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
-    """Sharpness times a factor."""
+    """Multiply the sharpness by a factor."""
     smooth = smoothed(img, factor)
     return img if smooth is None else _blend(img, smooth.to(img.dtype), factor)
 
 
 def smoothed(img: Tensor, factor: float) -> Tensor | None:
-    """The picture blurred inside, in floating point; None if it is too small for that."""
+    """Return the picture blurred inside, in floating point; None if it is too small."""
     _check_not_negative("sharpness_factor", factor)
     check(img)
     _check_channels(img, [1, 3])
@@ -313,7 +313,7 @@ def smoothed(img: Tensor, factor: float) -> Tensor | None:
 
 
 def autocontrast(img: Tensor) -> Tensor:
-    """Each channel stretched to the whole range."""
+    """Stretch each channel to the whole range."""
     check(img)
     _check_rank(img)
     _check_channels(img, [1, 3])
@@ -327,7 +327,7 @@ def autocontrast(img: Tensor) -> Tensor:
 
 
 def equalize(img: Tensor) -> Tensor:
-    """Each channel with a flat histogram."""
+    """Give each channel a flat histogram."""
     check(img)
     if not 3 <= img.ndim <= 4:
         raise TypeError(f"Input image tensor should have 3 or 4 dimensions, but found {img.ndim}")
@@ -353,7 +353,7 @@ def _equalized(plane: np.ndarray) -> np.ndarray:
 
 
 def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
-    """A rectangle; zeros where it leaves the picture."""
+    """Return a rectangle, with zeros where it leaves the picture."""
     check(img)
     rows, columns = img.shape[-2:]
     right, bottom = left + width, top + height
@@ -369,7 +369,7 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
 
 
 def pad(img: Tensor, padding: Any, fill: Any, padding_mode: str) -> Tensor:
-    """A border around the picture, or, where negative, less of it."""
+    """Add a border around the picture; a negative one cuts."""
     check(img)
     if not isinstance(padding, int | tuple | list):
         raise TypeError("Got inappropriate padding arg")
@@ -403,7 +403,7 @@ def _mirrored(img: Tensor, widths: Sequence[int]) -> Tensor:
 
 
 def resize(img: Tensor, size: Sequence[int], interpolation: str, antialias: Any) -> Tensor:
-    """The picture in `(height, width)`."""
+    """Return the picture in `(height, width)`."""
     check(img)
     is_smooth = interpolation in ("bilinear", "bicubic")
     resized = F.interpolate(
@@ -419,7 +419,7 @@ def resize(img: Tensor, size: Sequence[int], interpolation: str, antialias: Any)
 
 
 def gaussian_kernel(size: int, sigma: float, dtype: dtypes.dtype) -> Tensor:
-    """`size` weights of a bell, which sum to one."""
+    """Return `size` weights of a bell, which sum to one."""
     half = (size - 1) * 0.5
     places = linspace(-half, half, steps=size, dtype=dtype)
     bell = (-0.5 * (places / sigma).pow(2)).exp()
@@ -427,7 +427,7 @@ def gaussian_kernel(size: int, sigma: float, dtype: dtypes.dtype) -> Tensor:
 
 
 def gaussian_blur(img: Tensor, kernel_size: Sequence[int], sigma: Sequence[float]) -> Tensor:
-    """The picture under a bell of `kernel_size`, given as width and height."""
+    """Blur the picture with a bell of `kernel_size`, given as width and height."""
     check(img)
     dtype, channels = float_dtype(img), img.shape[-3]
     across, down = (

@@ -1,4 +1,4 @@
-"""All transforms but the learned policies, under the name that torchvision's module has."""
+"""All transforms but the learned policies, under the name of torchvision's module."""
 
 from taper.vision.transforms.basic import (
     CenterCrop,

@@ -44,13 +44,13 @@ def _check_arguments(img: Any, interpolation: str, fill: Any, accepted: Sequence
 
 
 def _sampled(img: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
-    """The picture at the places of a grid; `fill` is the colour outside."""
+    """Return the picture at the places of a grid; `fill` is the colour outside."""
     batch = as_batch(img, [grid.dtype])
     count, _, height, width = batch.shape
     if count > 1:
         grid = grid.expand(count, *grid.shape[1:])
     if fill is not None:
-        # A channel of ones: what it becomes says how much of a pixel lies inside.
+        # A channel of ones: its result says how much of a pixel lies inside.
         batch = cat([batch, ones((count, 1, height, width), dtype=batch.dtype)], dim=1)
     found = F.grid_sample(batch, grid, mode=mode, padding_mode="zeros", align_corners=False)
     if fill is not None:
@@ -67,7 +67,7 @@ def _sampled(img: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
 
 
 def _pixels(width: int, height: int, x_start: float, y_start: float, dtype: Any) -> Tensor:
-    """(x, y, 1) for each pixel of a picture whose first one stands at (x_start, y_start)."""
+    """Return (x, y, 1) for each pixel of a picture whose first one is at (x_start, y_start)."""
     grid = empty((1, height, width, 3), dtype=dtype)
     grid[..., 0] = linspace(x_start, x_start + width - 1, steps=width, dtype=dtype)
     grid[..., 1] = linspace(y_start, y_start + height - 1, steps=height, dtype=dtype).unsqueeze(-1)
@@ -86,7 +86,7 @@ def _affine_grid(
 
 
 def affine(img: Tensor, matrix: Sequence[float], interpolation: str, fill: Any) -> Tensor:
-    """The picture seen through an affine map."""
+    """Return the picture through an affine map."""
     _check_arguments(img, interpolation, fill, ("nearest", "bilinear"))
     size = (img.shape[-1], img.shape[-2])
     grid = _affine_grid(matrix, size, size, float_dtype(img))
@@ -96,7 +96,7 @@ def affine(img: Tensor, matrix: Sequence[float], interpolation: str, fill: Any) 
 def rotate(
     img: Tensor, matrix: Sequence[float], interpolation: str, expand: bool, fill: Any
 ) -> Tensor:
-    """The picture turned by a matrix; `expand` makes room for all of it."""
+    """Turn the picture by a matrix; `expand` makes room for all of it."""
     _check_arguments(img, interpolation, fill, ("nearest", "bilinear"))
     size = (img.shape[-1], img.shape[-2])
     out_size = expanded_size(matrix, *size) if expand else size
@@ -106,7 +106,7 @@ def rotate(
 
 
 def expanded_size(matrix: Sequence[float], width: int, height: int) -> tuple[int, int]:
-    """Width and height of what an affine map of a whole picture covers."""
+    """Return width and height of what an affine map of a whole picture covers."""
     corners = [
         (-0.5 * width, -0.5 * height, 1.0),
         (-0.5 * width, 0.5 * height, 1.0),
@@ -127,7 +127,7 @@ def expanded_size(matrix: Sequence[float], width: int, height: int) -> tuple[int
 def perspective(
     img: Tensor, coefficients: Sequence[float], interpolation: str, fill: Any
 ) -> Tensor:
-    """The picture seen through a projective map."""
+    """Return the picture through a projective map."""
     _check_arguments(img, interpolation, fill, ("nearest", "bilinear"))
     height, width = img.shape[-2:]
     dtype = float_dtype(img)
@@ -141,7 +141,7 @@ def perspective(
 
 
 def elastic_transform(img: Tensor, displacement: Tensor, interpolation: str, fill: Any) -> Tensor:
-    """Each pixel fetched from a place beside its own."""
+    """Fetch each pixel from a place beside its own."""
     if not isinstance(img, Tensor):
         raise TypeError("img should be Tensor")
     axes = [linspace((1 - size) / size, (size - 1) / size, size) for size in img.shape[-2:]]
@@ -159,10 +159,10 @@ def inverse_affine_matrix(
     scale: float,
     shear: Sequence[float],
 ) -> list[float]:
-    """The six numbers that map the result's coordinates to the picture's.
+    """Return the six numbers that map the result's coordinates to the picture's.
 
-    The picture is scaled, sheared and turned (degrees, with the clock) around a centre, then moved:
-    this is the inverse, in closed form.
+    The picture is scaled, sheared and turned (degrees, clockwise) around a centre, then moved: this
+    is the inverse, in closed form.
     """
     turn, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     # Turning and shearing as one matrix [[a, b], [c, d]], whose determinant is 1.

@@ -1,4 +1,4 @@
-"""What `DataLoader` is made of: collating, fetching, workers and the line to them."""
+"""The parts of `DataLoader`: collating, fetching, workers and the line to them."""
 
 from __future__ import annotations
 

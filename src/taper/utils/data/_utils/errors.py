@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 
 class KeyErrorMessage(str):
-    """A text that `KeyError`, which shows the `repr` of its argument, shows as it is."""
+    """A text that `KeyError`, which shows the `repr` of its argument, shows unquoted."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class ExceptionWrapper:
 
 
 def description_of_exit(pid: int | None, exitcode: int) -> str:
-    """What is known of a worker that ended without being asked to."""
+    """Return what is known of a worker that ended unexpectedly."""
     if exitcode >= 0:
         return (
             f"DataLoader worker (pid {pid}) exited unexpectedly with exit code {exitcode}. Details "

@@ -1,7 +1,7 @@
 """The workers of one pass as processes: starting, talking to them, noticing deaths, ending them.
 
-I1  This process never waits for a worker that may be waiting for it: what is not answered yet
-    fits into the pipe, or is a single message that the worker is about to read.
+I1  This process never waits for a worker that may be waiting for it: unanswered messages fit into
+    the pipe, or are a single message that the worker is about to read.
 I2  A worker that dies is noticed at once, whichever one is waited for.
 I3  After `stop` no process is left, and nothing of a worker is left in the system.
 """
@@ -53,7 +53,7 @@ class _Worker:
             self.unanswered.append(size)
 
     def take(self) -> tuple[int, Any]:
-        """The next answer; waits for it."""
+        """Wait for the next answer and return it."""
         task, answer = self.channel.receive()
         if self.unanswered:
             self.unanswered.popleft()
@@ -92,7 +92,7 @@ class Crew:
             self._refuse_dead()
 
     def take(self, number: int | None, timeout: float = 0) -> tuple[int, int, Any]:
-        """The next answer of one worker, or of any: the worker, the task and the data."""
+        """Return the next answer of one worker, or of any: the worker, the task and the data."""
         answering = self._next_ready(number, timeout)
         if answering is None:
             self._refuse_dead()
@@ -103,7 +103,7 @@ class Crew:
             self._refuse_dead()
 
     def _next_ready(self, number: int | None, timeout: float) -> int | None:
-        """A worker that has answered, one of those asked for; None if some worker has died."""
+        """Return a worker that has answered, of those asked for; None if a worker has died."""
         wanted = self._active if number is None else {number}
         lines = {self._workers[each].channel.fileno(): each for each in wanted}
         ready = self._wait(number, list(lines), timeout)
@@ -112,7 +112,7 @@ class Crew:
         return next((lines[each] for each in ready if each in lines), None)
 
     def _wait(self, number: int | None, lines: list[int], timeout: float) -> list[int]:
-        """Which lines have something, or which processes have ended."""
+        """Return which lines have something, or which processes have ended."""
         if not hasattr(select, "poll"):
             objects = [*lines, *(self._workers[each].process.sentinel for each in self._active)]
             return connections.wait(objects, timeout or None)  # type: ignore[return-value]
@@ -124,7 +124,7 @@ class Crew:
         return [each for each, _ in poll.poll(timeout * 1000 if timeout else None)]
 
     def dismiss(self, number: int) -> None:
-        """Let a worker end that is not needed any more."""
+        """Let a worker end that is no longer needed."""
         self.leave(number)
         self._workers[number].channel.close()
 
@@ -134,7 +134,7 @@ class Crew:
         self._waits.clear()
 
     def resume(self) -> None:
-        """Expect answers of all again, to what they are given from now on."""
+        """Expect answers of all workers again, to their future tasks."""
         self._active = set(range(len(self._workers)))
         self._waits.clear()
         for each in self._workers:
@@ -144,7 +144,7 @@ class Crew:
     def _refuse_dead(self) -> NoReturn:
         active = [self._workers[each].process for each in sorted(self._active)]
         for each in connections.wait([process.sentinel for process in active], 0):
-            # A sentinel tells of the end a moment before the system knows the exit code.
+            # A sentinel reports the end a moment before the system knows the exit code.
             next(one for one in active if one.sentinel == each).join(MP_STATUS_CHECK_INTERVAL)
         dead = [each for each in active if not each.is_alive()]
         cause: Exception = queue.Empty()
@@ -158,7 +158,7 @@ class Crew:
     def stop(self) -> None:
         """End all workers: by asking, after five seconds by force."""
         if self._stopped or os.getpid() != self._owner:
-            return  # a process that was forked has a copy of this, but not the workers
+            return  # a forked process has a copy of this object, but not the workers
         self._stopped = True
         for each in self._workers:
             with contextlib.suppress(OSError):
@@ -184,7 +184,7 @@ _crews: weakref.WeakSet[Crew] = weakref.WeakSet()
 
 @atexit.register
 def _stop_all() -> None:
-    """End workers while the interpreter is still whole; later they would be killed."""
+    """End workers while the interpreter is still intact; later they would be killed."""
     for crew in list(_crews):
         crew.stop()
 
@@ -198,7 +198,7 @@ def _started(job: Job, context: Any) -> _Worker:
         ours.close()
         if isinstance(error, pickle.PicklingError) or (
             isinstance(error, (AttributeError, TypeError))
-            and ("pickle" in str(error) or "local object" in str(error))  # from Python 3.13 on
+            and ("pickle" in str(error) or "local object" in str(error))  # since Python 3.13
         ):
             warn_user(
                 "Got pickle error when attempting to start a worker Process. This might be because "

@@ -1,11 +1,11 @@
 """How a loader and its workers talk: messages through a socket, big arrays in shared memory.
 
-A message is pickled.  What is small travels in the pickle; big pieces are copied into segments of
-shared memory, of which the message carries only the numbers.  A segment goes back to its sender
-when the last array on it is gone at the receiver, and is used again: touching fresh memory costs
-more than all copying (3 MB: 3.4 ms through fresh segments, 3.7 ms through the pipe, 0.6 ms
-through a segment that is used again).  Where descriptors cannot be handed over, all goes through
-the pipe.  Knows tensors and processes; must not know data sets.
+A message is pickled.  Small data travels in the pickle; big pieces are copied into segments of
+shared memory, and the message carries only their numbers.  A segment goes back to its sender when
+the last array on it is gone at the receiver, and is used again: touching fresh memory costs more
+than all copying (3 MB: 3.4 ms through fresh segments, 3.7 ms through the pipe, 0.6 ms through a
+reused segment).  Where descriptors cannot be handed over, everything goes through the pipe.  Knows
+tensors and processes; must not know data sets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_INLINE = 65_536
 so a worker need not wait until it is read."""
 _ALIGNMENT = 64
 _ROUNDING = 65_536
-# What is larger than that many times what a view shows of it is left behind.
+# If a storage is that many times larger than a view of it, only the view is sent.
 _SPARSE = 2
 _DESCRIPTORS = 200  # the system hands over at most 253 with one message
 
@@ -55,13 +55,13 @@ class Pool:
         self._segments: dict[int, Segment] = {}
         self._holders: dict[int, int] = {}  # this process, the other one, or both
         self._free: list[int] = []  # the last one was used last
-        self._ended: list[int] = []  # leases that ended here; filled from wherever one is freed
+        self._ended: list[int] = []  # leases that ended here; filled wherever one is freed
         self._made = 0
         self.dropped: list[int] = []
-        """Segments that the receiver shall forget."""
+        """Segments that the receiver must forget."""
 
     def lease(self, nbytes: int) -> Lease:
-        """Memory for `nbytes`, which is not used again before the lease has ended everywhere."""
+        """Return memory for `nbytes`, which is not used again before the lease ends everywhere."""
         self.take_back(())
         for number in reversed(self._free):
             if nbytes <= self._segments[number].nbytes <= 2 * nbytes + _ROUNDING:
@@ -75,11 +75,11 @@ class Pool:
         return Lease(self._segments[number], number, self._ended.append)
 
     def sent(self, number: int) -> None:
-        """The receiver holds the segment, too, from now on."""
+        """Note that the receiver holds the segment, too."""
         self._holders[number] += 1
 
     def take_back(self, numbers: Iterable[int]) -> None:
-        """The receiver no longer holds these; a negative number shall not be used again."""
+        """Note that the receiver no longer holds these; negative numbers must not be reused."""
         for each in [*numbers, *(self._ended.pop() for _ in range(len(self._ended)))]:
             number = each if each >= 0 else ~each
             if each < 0:
@@ -102,18 +102,18 @@ _in_worker = False
 
 
 def enter_worker(pool: Pool | None) -> None:
-    """This process is a worker from now on; `empty` takes large arrays from its `pool`."""
+    """Make this process a worker; `empty` takes large arrays from its `pool`."""
     global _pool, _in_worker
     _pool, _in_worker = pool, True
 
 
 def in_worker() -> bool:
-    """Whether this process is a worker of a loader."""
+    """Return whether this process is a worker of a loader."""
     return _in_worker
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Memory for a new array; in a worker, if it is large, where the loader will see it."""
+    """Return memory for an array; in a worker a large one goes where the loader will see it."""
     nbytes = dtype.itemsize * int(np.prod(shape))
     if _pool is None or nbytes < LARGE:
         return np.empty(shape, dtype)
@@ -123,20 +123,21 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
 # --- pickling --------------------------------------------------------------------------------
 
 
-_REDUCE = Tensor.__reduce_ex__  # a class with another way to be pickled is pickled that way
+_REDUCE = Tensor.__reduce_ex__  # a class that defines another way of pickling keeps it
 
 
 class _Aside:
     """The large buffers of a pickle, which are not in it.
 
-    Apart from the pickler, which would otherwise refer to itself and keep all memory for a while.
+    It is apart from the pickler, which would otherwise refer to itself and keep all memory for a
+    while.
     """
 
     def __init__(self) -> None:
         self.pieces: list[tuple[memoryview, Lease | None]] = []
-        self.places: list[int] = []  # which piece each buffer of the pickle is
+        self.places: list[int] = []  # for each buffer of the pickle: which piece it is
         self.leases: dict[int, Lease] = {}  # by the id of the buffer
-        self.place_of: dict[int, int | None] = {}  # likewise, of those that may come again
+        self.place_of: dict[int, int | None] = {}  # likewise, for buffers that may come again
 
     def __call__(self, buffer: pickle.PickleBuffer) -> bool:
         place = self.place_of.get(id(buffer))
@@ -159,7 +160,7 @@ class _Pickler(pickle.Pickler):
         self.stream = io.BytesIO()
         self.aside = _Aside()
         self._buffers: dict[int, pickle.PickleBuffer] = {}  # by the id of the storage's array
-        self._kept: list[np.ndarray] = []  # so that no other array gets the same id meanwhile
+        self._kept: list[np.ndarray] = []  # keeps arrays alive, so that ids stay unique
         super().__init__(self.stream, 5, buffer_callback=self.aside if shares else None)
 
     def reducer_override(self, value: Any) -> Any:
@@ -226,7 +227,7 @@ def _tensor(
 
 
 class Parcel:
-    """A pickled value on its way: the message, and what must be handed over with it."""
+    """A pickled value on its way: the message, and the descriptors to hand over with it."""
 
     def __init__(self, value: Any, pool: Pool | None) -> None:
         pickler = _Pickler(pool is not None)
@@ -238,7 +239,7 @@ class Parcel:
             self._load(pickler.aside, pool)
 
     def _load(self, aside: _Aside, pool: Pool) -> None:
-        """Bring the pieces that are not in a segment yet into one."""
+        """Copy the pieces that are not in a segment yet into one."""
         stream = self.message
         pieces = aside.pieces
         if len(stream) > MOST_INLINE:
@@ -286,7 +287,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _end_lease(ended: list[int], forks: int, number: int) -> None:
-    # A process that was forked meanwhile may still look at the memory: it is not used again.
+    # A process that was forked meanwhile may still look at the memory, so it is not used again.
     ended.append(number if forks == _forks else ~number)
 
 
@@ -303,11 +304,11 @@ class Channel:
         self._ended: list[int] = []
 
     def fileno(self) -> int:
-        """What the system knows the line by."""
+        """Return the system's number of the line."""
         return int(self._connection.fileno())
 
     def packed(self, value: Any) -> Parcel:
-        """Anything that can be pickled, ready to be sent."""
+        """Return anything that can be pickled, ready to be sent."""
         return Parcel(value, self.pool)
 
     def send(self, value: Any) -> None:
@@ -315,7 +316,7 @@ class Channel:
         self.send_parcel(self.packed(value))
 
     def send_parcel(self, parcel: Parcel) -> None:
-        """Send what `packed` has made."""
+        """Send the result of `packed`."""
         self._connection.send_bytes(parcel.message)
         if self.pool is not None and self._socket is not None:
             for number in parcel.used:
@@ -328,7 +329,7 @@ class Channel:
                 segment.close_descriptor()
 
     def receive(self) -> Any:
-        """The next value; waits for it.  EOFError if the other end is closed."""
+        """Wait for the next value and return it; EOFError if the other end is closed."""
         message = self._connection.recv_bytes()
         if message[:1] != _WITH_SEGMENTS:
             return pickle.loads(message)
@@ -359,12 +360,12 @@ class Channel:
         return found
 
     def returned(self) -> list[int]:
-        """Segments of the other end that nobody looks at here any more, for `Pool.take_back`."""
+        """Return segments of the other end that are no longer used here, for `Pool.take_back`."""
         ended = self._ended
         return [ended.pop() for _ in range(len(ended))]
 
     def close(self) -> None:
-        """End the line; who waits for this end, or writes to it, is told at once.
+        """End the line; a process that waits for this end, or writes to it, notices at once.
 
         Closing alone would not do: processes forked meanwhile have the same socket open.
         """

@@ -1,7 +1,7 @@
-"""What a worker process does: it fetches what it is told to and sends it back, until it is left.
+"""A worker process: it fetches what it is told to and sends it back, until the line is closed.
 
-A worker ends when the loader closes the line, and at the latest when the loader's process is
-gone.  It runs with one thread, and with random numbers of its own.
+A worker ends when the loader closes the line, and at the latest when the loader's process is gone.
+It runs with one thread, and with random numbers of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from taper.utils.data._utils.fetch import (
 from taper.utils.data._utils.transport import Channel, Pool, enter_worker
 
 MP_STATUS_CHECK_INTERVAL = 5.0
-"""Seconds after which a process looks whether the others are still there."""
+"""Seconds after which a process checks whether the others still exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process its number, its seed and its copy of the data set; elsewhere None.
+    """Return a worker's number, seed and copy of the data set; None in any other process.
 
     An iterable data set asks in `__iter__` which part of the data is this worker's.
 
@@ -58,11 +58,11 @@ def get_worker_info() -> WorkerInfo | None:
     return _worker_info
 
 
-# What a worker is told, and what it answers beside data.
+# What a worker is told, and what it answers besides data.
 
 
 class Resume(NamedTuple):
-    """Begin a new pass over the data set, with random numbers going on; and the answer to it."""
+    """Begin a new pass over the data set, with random numbers continuing; also the answer to it."""
 
 
 class Exhausted(NamedTuple):
@@ -71,7 +71,7 @@ class Exhausted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that a worker is started with."""
+    """Everything that a worker is started with."""
 
     dataset_kind: int
     dataset: Any
@@ -85,12 +85,12 @@ class Job:
     most_free: int
 
     def new_fetcher(self) -> _BaseDatasetFetcher:
-        """A new pass over the data set."""
+        """Return a new pass over the data set."""
         kind = _MapDatasetFetcher if self.dataset_kind == 0 else _IterableDatasetFetcher
         return kind(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
 
     def wrapped_error(self) -> ExceptionWrapper:
-        """The error that is being handled, to be sent."""
+        """Return the error that is being handled, ready to be sent."""
         return ExceptionWrapper(where=f"in DataLoader worker process {self.worker_id}")
 
 
@@ -103,7 +103,7 @@ def _seed(base_seed: int, worker_id: int) -> None:
 
 
 def _end_with_parent(started_by: int) -> None:
-    """Wait until the process that started this one is gone; then end this one, at once."""
+    """Wait until the process that started this one is gone; then end this one at once."""
     parent = multiprocessing.parent_process()
     while parent is not None:
         parent.join(MP_STATUS_CHECK_INTERVAL)
@@ -112,7 +112,7 @@ def _end_with_parent(started_by: int) -> None:
 
 
 def _worker_loop(job: Job, connection: Any) -> None:
-    """The life of a worker process."""
+    """Run a worker process."""
     global _worker_info
     try:
         watch = threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True)
@@ -126,7 +126,7 @@ def _worker_loop(job: Job, connection: Any) -> None:
             enter_worker(channel.pool)
             _serve(job, channel, pool)
     except (KeyboardInterrupt, EOFError, ConnectionError):
-        pass  # the loader raises the first by itself, and has gone in the other cases
+        pass  # the loader reports the first itself, and is gone in the other cases
 
 
 def _serve(job: Job, channel: Channel, pool: Pool) -> None:
@@ -159,11 +159,11 @@ def _serve(job: Job, channel: Channel, pool: Pool) -> None:
                 exhausted = isinstance(error, StopIteration) and job.dataset_kind == 1
                 answer = Exhausted() if exhausted else job.wrapped_error()
         _send(job, channel, task, answer)
-        del answer  # its memory must not be held while the next task is waited for
+        del answer  # its memory must not be held while waiting for the next task
 
 
 def _send(job: Job, channel: Channel, task: int, answer: Any) -> None:
-    """Send an answer; or why it cannot be sent."""
+    """Send an answer, or why it cannot be sent."""
     try:
         channel.send((task, answer))
     except ConnectionError:
@@ -173,5 +173,5 @@ def _send(job: Job, channel: Channel, task: int, answer: Any) -> None:
         try:
             pickle.dumps(wrapper.exc_type)
         except Exception:
-            wrapper.exc_type = RuntimeError  # a class that only the worker knows
+            wrapper.exc_type = RuntimeError  # only the worker knows the class
         channel.send((task, wrapper))

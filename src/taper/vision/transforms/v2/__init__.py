@@ -1,6 +1,6 @@
 """The second interface of transforms, which finds the pictures in a sample by itself.
 
-What is about boxes, masks and key points is not provided: there are no `tv_tensors`.
+Boxes, masks and key points are not supported: there are no `tv_tensors`.
 """
 
 from __future__ import annotations

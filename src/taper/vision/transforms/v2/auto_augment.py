@@ -21,7 +21,7 @@ _NEAREST = InterpolationMode.NEAREST.value
 
 
 class _Policy(Transform):
-    """Finds the one picture of a sample and hands it to `augment`."""
+    """Find the one picture of a sample and pass it to `augment`."""
 
     def __init__(self, *, interpolation: Any = _NEAREST, fill: Any = None) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _Policy(Transform):
         return tree_unflatten(flat, spec)
 
     def augment(self, img: Any) -> Any:
-        """The picture, changed."""
+        """Return the picture, changed."""
         raise NotImplementedError
 
     def _operated(self, img: Any, name: str, magnitude: float) -> Any:
@@ -68,7 +68,7 @@ def _white(img: Any) -> int:
 
 
 def _scaled(space: first.Space, bins: int) -> first.Space:
-    """Strengths of which the threshold of `Solarize` is a part of white."""
+    """Return strengths in which the threshold of `Solarize` is a part of white."""
     return {**space, "Solarize": (linspace(1.0, 0.0, bins), False)}
 
 

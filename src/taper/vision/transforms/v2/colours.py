@@ -27,7 +27,7 @@ _ADJUST: tuple[Callable[[Any, float], Any], ...] = (
 
 
 class Grayscale(Transform):
-    """The picture in grey, with one channel or three.
+    """Turn the picture grey, with one channel or three.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -44,7 +44,7 @@ class Grayscale(Transform):
 
 
 class RandomGrayscale(RandomApplyTransform):
-    """The picture in grey, with a probability and as many channels as before.
+    """Turn the picture grey, with a probability, and keep the number of channels.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -63,7 +63,7 @@ class RandomGrayscale(RandomApplyTransform):
 
 
 class RGB(Transform):
-    """A picture with three channels.
+    """Give the picture three channels.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -101,7 +101,7 @@ def _factors(
 
 
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue changed by random factors, in a random order.
+    """Change brightness, contrast, saturation and hue by random factors, in a random order.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -131,7 +131,7 @@ class ColorJitter(Transform):
 
 
 class RandomChannelPermutation(Transform):
-    """The channels in a random order.
+    """Put the channels in a random order.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -147,7 +147,7 @@ class RandomChannelPermutation(Transform):
 
 
 class RandomPhotometricDistort(Transform):
-    """Brightness, contrast, saturation, hue and the order of channels, each changed by chance.
+    """Change brightness, contrast, saturation, hue and channel order, each at random.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -192,7 +192,7 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomInvert(RandomApplyTransform):
-    """The negative, with a probability.
+    """Invert the picture, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -205,7 +205,7 @@ class RandomInvert(RandomApplyTransform):
 
 
 class RandomPosterize(RandomApplyTransform):
-    """Only the first bits of each value, with a probability.
+    """Keep only the first bits of each value, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -222,7 +222,7 @@ class RandomPosterize(RandomApplyTransform):
 
 
 class RandomSolarize(RandomApplyTransform):
-    """The negative of values from a threshold on, with a probability.
+    """Invert values from a threshold on, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -239,7 +239,7 @@ class RandomSolarize(RandomApplyTransform):
 
 
 class RandomAutocontrast(RandomApplyTransform):
-    """Each channel stretched to the whole range, with a probability.
+    """Stretch each channel to the whole range, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -252,7 +252,7 @@ class RandomAutocontrast(RandomApplyTransform):
 
 
 class RandomEqualize(RandomApplyTransform):
-    """Each channel with a flat histogram, with a probability.
+    """Give each channel a flat histogram, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -265,7 +265,7 @@ class RandomEqualize(RandomApplyTransform):
 
 
 class RandomAdjustSharpness(RandomApplyTransform):
-    """Sharpness times a factor, with a probability.
+    """Multiply the sharpness by a factor, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -282,7 +282,7 @@ class RandomAdjustSharpness(RandomApplyTransform):
 
 
 class RandomErasing(RandomApplyTransform):
-    """A random rectangle of the picture overwritten, with a probability.
+    """Overwrite a random rectangle of the picture, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2

@@ -28,7 +28,7 @@ def _run(transforms: Any, inputs: tuple[Any, ...]) -> Any:
 
 
 class Compose(Transform):
-    """Transforms one after the other, on samples of one or several parts.
+    """Do transforms one after the other, on samples of one or several parts.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -51,7 +51,7 @@ class Compose(Transform):
 
 
 class RandomApply(Transform):
-    """All transforms with a probability, or none.
+    """Do all transforms with a probability, or none.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -81,7 +81,7 @@ class RandomApply(Transform):
 
 
 class RandomChoice(Transform):
-    """One of the transforms, chosen with equal probability or with weights `p`.
+    """Do one of the transforms, chosen with equal probability or with weights `p`.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -109,7 +109,7 @@ class RandomChoice(Transform):
 
 
 class RandomOrder(Transform):
-    """All transforms in a random order.
+    """Do all transforms in a random order.
 
     >>> import taper
     >>> from taper.vision.transforms import v2

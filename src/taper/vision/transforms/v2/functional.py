@@ -123,7 +123,7 @@ def _mode(interpolation: Any) -> InterpolationMode:
 
 
 def is_pure_tensor(inpt: Any) -> bool:
-    """Whether this is a tensor.
+    """Return whether this is a tensor.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -134,7 +134,7 @@ def is_pure_tensor(inpt: Any) -> bool:
 
 
 def get_size(inpt: Any) -> list[int]:
-    """Height and width.
+    """Return height and width.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -148,7 +148,7 @@ def get_size(inpt: Any) -> list[int]:
 
 
 def to_image(inpt: Any) -> Tensor:
-    """A picture, an array (H, W, C) or a tensor as a tensor (..., C, H, W) of the same values.
+    """Return a picture, array (H, W, C) or tensor as a tensor (..., C, H, W), unscaled.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -168,7 +168,7 @@ def to_image(inpt: Any) -> Tensor:
 
 
 def to_tensor(inpt: Any) -> Tensor:
-    """A picture or an array as a tensor of numbers from 0 to 1; use `to_image` and `to_dtype`.
+    """Return a picture or an array as numbers from 0 to 1; use `to_image` and `to_dtype`.
 
     >>> import warnings, numpy as np
     >>> from taper.vision.transforms.v2 import functional
@@ -186,7 +186,7 @@ def to_tensor(inpt: Any) -> Tensor:
 
 
 def to_dtype(inpt: Tensor, dtype: Dtype = dtypes.float32, scale: bool = False) -> Tensor:
-    """The tensor in another dtype, its values scaled to the range of that one if asked for.
+    """Return the tensor in another dtype, with its values scaled to that range if asked for.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -199,7 +199,7 @@ def to_dtype(inpt: Tensor, dtype: Dtype = dtypes.float32, scale: bool = False) -
 
 
 def grayscale_to_rgb(inpt: Any) -> Any:
-    """A picture of one channel with three; one with three as it is.
+    """Return a picture of one channel with three; one with three is returned unchanged.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -215,7 +215,7 @@ def grayscale_to_rgb(inpt: Any) -> Any:
 
 
 def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
-    """The channels in another order.
+    """Return the channels in another order.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -243,7 +243,7 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """The picture in (height, width), with its shorter side of one length, or fitting `max_size`.
+    """Resize to (height, width), a length of the shorter side, or to fit `max_size`.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -273,7 +273,7 @@ def resize(
 
 
 def resized_size(size: tuple[int, int], wanted: Any, max_size: int | None) -> list[int]:
-    """Height and width after `resize`; without `wanted` the longer side is `max_size`."""
+    """Return height and width after `resize`; without `wanted` the longer side is `max_size`."""
     height, width = size
     if wanted is None:
         if not isinstance(max_size, int):
@@ -297,7 +297,7 @@ def resized_crop(
     interpolation: Any = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """A rectangle of the picture, resized.
+    """Return a rectangle of the picture, resized.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -308,7 +308,7 @@ def resized_crop(
 
 
 def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant") -> Any:
-    """A border; `fill` may have a number for each channel.
+    """Add a border; `fill` may have a number for each channel.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -345,7 +345,7 @@ def rotate(
     center: Any = None,
     fill: Any = None,
 ) -> Any:
-    """The picture turned against the clock, in degrees.
+    """Turn the picture counterclockwise, in degrees.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -366,7 +366,7 @@ def affine(
     fill: Any = None,
     center: Any = None,
 ) -> Any:
-    """The picture scaled, sheared and turned with the clock (degrees), then moved.
+    """Scale, shear and turn the picture clockwise (degrees), then move it.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -385,7 +385,7 @@ def perspective(
     fill: Any = None,
     coefficients: Sequence[float] | None = None,
 ) -> Any:
-    """The picture seen so that four points come to lie on four others, or by eight numbers.
+    """Return the picture seen so that four points move to four others, or by eight numbers.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -413,7 +413,7 @@ def elastic(
     interpolation: Any = InterpolationMode.BILINEAR,
     fill: Any = None,
 ) -> Any:
-    """Each pixel fetched from a place beside its own.
+    """Fetch each pixel from a place beside its own.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -427,7 +427,7 @@ elastic_transform = elastic
 
 
 def uniform_temporal_subsample(inpt: Tensor, num_samples: int) -> Tensor:
-    """Evenly spaced pictures of a video (..., T, C, H, W).
+    """Return evenly spaced pictures of a video (..., T, C, H, W).
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional

@@ -29,7 +29,7 @@ from taper.vision.transforms.v2.transform import (
 
 
 def _fill_of(fill: Any) -> Any:
-    """The colour for pictures, if there are others for other kinds."""
+    """Return the colour for pictures, if other kinds have others."""
     return fill.get("others") if isinstance(fill, dict) else fill
 
 
@@ -51,7 +51,7 @@ def _check_padding(padding: Any) -> None:
 
 
 class RandomHorizontalFlip(RandomApplyTransform):
-    """Left and right exchanged, with a probability.
+    """Exchange left and right, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -64,7 +64,7 @@ class RandomHorizontalFlip(RandomApplyTransform):
 
 
 class RandomVerticalFlip(RandomApplyTransform):
-    """Top and bottom exchanged, with a probability.
+    """Exchange top and bottom, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -77,7 +77,7 @@ class RandomVerticalFlip(RandomApplyTransform):
 
 
 class Resize(Transform):
-    """The picture in (height, width), with its shorter side of one length, or within `max_size`.
+    """Resize to (height, width), a length of the shorter side, or to fit `max_size`.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -117,7 +117,7 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """The middle of the picture, with zeros around if it is smaller.
+    """Cut out the middle of the picture, with zeros around if it is smaller.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -134,7 +134,7 @@ class CenterCrop(Transform):
 
 
 class FiveCrop(Transform):
-    """The four corners and the middle of the picture, as a tuple.
+    """Cut out the four corners and the middle of the picture, as a tuple.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -151,7 +151,7 @@ class FiveCrop(Transform):
 
 
 class TenCrop(Transform):
-    """The corners and the middle of the picture and of the flipped picture.
+    """Cut out corners and middle of the picture and of the flipped picture.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -169,7 +169,7 @@ class TenCrop(Transform):
 
 
 class Pad(Transform):
-    """A border of one width, of (left and right, top and bottom), or of (left, top, right, bottom).
+    """Add a border of one width, (left/right, top/bottom), or (left, top, right, bottom).
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -191,7 +191,7 @@ class Pad(Transform):
 
 
 class RandomZoomOut(RandomApplyTransform):
-    """The picture somewhere on a larger canvas, with a probability.
+    """Put the picture somewhere on a larger canvas, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -224,7 +224,7 @@ class RandomZoomOut(RandomApplyTransform):
 
 
 class RandomCrop(Transform):
-    """A rectangle of a given size, at a random place.
+    """Cut out a rectangle of a given size, at a random place.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -286,7 +286,7 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """A rectangle of random area and aspect ratio, resized to a given size.
+    """Cut out a rectangle of random area and aspect ratio, and resize it to a given size.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -321,7 +321,7 @@ class RandomResizedCrop(Transform):
 
 
 class RandomRotation(Transform):
-    """The picture turned by a random angle.
+    """Turn the picture by a random angle.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -356,7 +356,7 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """The picture turned, moved, scaled and sheared by chance.
+    """Turn, move, scale and shear the picture at random.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -398,7 +398,7 @@ class RandomAffine(Transform):
 
 
 class RandomPerspective(RandomApplyTransform):
-    """The picture seen from a random side, with a probability.
+    """Show the picture from a random side, with a probability.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -432,7 +432,7 @@ class RandomPerspective(RandomApplyTransform):
 
 
 class ElasticTransform(Transform):
-    """The picture as if seen through moving water.
+    """Show the picture as through moving water.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -472,7 +472,7 @@ def _two_numbers(value: Any, name: str) -> list[float]:
 
 
 class RandomResize(Transform):
-    """The picture with its shorter side of a random length.
+    """Resize the shorter side of the picture to a random length.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -501,7 +501,7 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """The picture with its shorter side of one of some lengths, and within `max_size`.
+    """Resize the shorter side to one of some lengths, within `max_size`.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -535,7 +535,7 @@ class RandomShortestSize(Transform):
 
 
 class ScaleJitter(Transform):
-    """The picture scaled to a random part, or multiple, of what fits a size.
+    """Scale the picture to a random part, or multiple, of what fits a size.
 
     >>> import taper
     >>> from taper.vision.transforms import v2

@@ -17,7 +17,7 @@ from taper.vision.transforms.v2.transform import Transform, query_size
 
 
 class _Mix(Transform):
-    """What both ways to mix share: finding the labels, and checking shapes."""
+    """The common part of both ways to mix: finding the labels, and checking shapes."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class _Mix(Transform):
             )
 
     def _share(self) -> float:
-        """A number of the beta distribution with both parameters `alpha`."""
+        """Return a number of the beta distribution with both parameters `alpha`."""
         return float(sample_dirichlet(tensor([[self.alpha, self.alpha]]))[0, 0])
 
     def _mixed_labels(self, labels: Tensor, params: dict[str, Any]) -> Tensor:
@@ -125,7 +125,7 @@ def _mixed(batch: Tensor, share: float) -> Tensor:
 
 
 class MixUp(_Mix):
-    """Each picture and label of a batch averaged with the one before it, with random weights.
+    """Average each picture and label of a batch with the one before it, by random weights.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -143,7 +143,7 @@ class MixUp(_Mix):
 
 
 class CutMix(_Mix):
-    """A random rectangle of each picture replaced by that of the one before it.
+    """Replace a random rectangle of each picture by that of the one before it.
 
     >>> import taper
     >>> from taper.vision.transforms import v2

@@ -1,7 +1,7 @@
 """The base of the second interface: a transform finds the pictures in a sample by itself.
 
 A sample is any tree of containers.  Pillow images are transformed; if there are none, the first
-tensor is; everything else is handed on.
+tensor is; everything else is passed on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kinds = Sequence[type | Callable[[Any], bool]]
 
 
 def check_type(obj: Any, types_or_checks: Kinds) -> bool:
-    """Whether an object is of one of some types, or passes one of some checks.
+    """Return whether an object is of one of some types, or passes one of some checks.
 
     >>> from taper.vision.transforms import v2
     >>> v2.check_type(3, (int,))
@@ -35,7 +35,7 @@ def check_type(obj: Any, types_or_checks: Kinds) -> bool:
 
 
 def has_any(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
-    """Whether one of the objects is of one of some types.
+    """Return whether one of the objects is of one of some types.
 
     >>> from taper.vision.transforms import v2
     >>> v2.has_any([3, "x"], str)
@@ -45,7 +45,7 @@ def has_any(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
 
 
 def has_all(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
-    """Whether each of some types is among the objects.
+    """Return whether each of some types is among the objects.
 
     >>> from taper.vision.transforms import v2
     >>> v2.has_all([3, "x"], str, int)
@@ -55,7 +55,7 @@ def has_all(flat_inputs: Sequence[Any], *types_or_checks: Any) -> bool:
 
 
 def query_chw(flat_inputs: Sequence[Any]) -> tuple[int, int, int]:
-    """Channels, height and width that all pictures of a sample have.
+    """Return the channels, height and width that all pictures of a sample have.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -66,7 +66,7 @@ def query_chw(flat_inputs: Sequence[Any]) -> tuple[int, int, int]:
 
 
 def query_size(flat_inputs: Sequence[Any]) -> tuple[int, int]:
-    """Height and width that all pictures of a sample have.
+    """Return the height and width that all pictures of a sample have.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -89,7 +89,7 @@ def _one_for_all(found: list[Any], what: str) -> Any:
 
 
 class Transform(Module):
-    """The base of transforms: give it `transform` and, if it needs chance, `make_params`.
+    """The base of transforms: subclasses define `transform` and, if random, `make_params`.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -106,14 +106,14 @@ class Transform(Module):
         super().__init__()
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
-        """Refuse a sample."""
+        """Raise if a sample is not suitable."""
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """The random numbers for a sample."""
+        """Return the random numbers for a sample."""
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """One picture, changed."""
+        """Return one picture, changed."""
         raise NotImplementedError
 
     def forward(self, *inputs: Any) -> Any:
@@ -155,7 +155,7 @@ class Transform(Module):
 
 
 class RandomApplyTransform(Transform):
-    """A transform that happens with a probability."""
+    """Do a transform with a probability."""
 
     def __init__(self, p: float = 0.5) -> None:
         if not 0.0 <= p <= 1.0:
@@ -173,5 +173,5 @@ class RandomApplyTransform(Transform):
 
 
 def is_array(value: Any) -> bool:
-    """Whether this is a NumPy array."""
+    """Return whether this is a NumPy array."""
     return isinstance(value, np.ndarray)

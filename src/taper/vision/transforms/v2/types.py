@@ -18,7 +18,7 @@ from taper.vision.transforms.v2.transform import Transform, is_array
 
 
 class ToImage(Transform):
-    """A picture or an array as a tensor (C, H, W) of the same values.
+    """Turn a picture or an array into a tensor (C, H, W) of the same values.
 
     >>> import numpy as np
     >>> from taper.vision.transforms import v2
@@ -33,7 +33,7 @@ class ToImage(Transform):
 
 
 class ToTensor(Transform):
-    """A picture or an array as a tensor of numbers from 0 to 1; use `ToImage` and `ToDtype`.
+    """Turn a picture or an array into numbers from 0 to 1; use `ToImage` and `ToDtype`.
 
     >>> import warnings
     >>> from taper.vision.transforms import v2
@@ -58,7 +58,7 @@ class ToTensor(Transform):
 
 
 class PILToTensor(Transform):
-    """A picture as a tensor (C, H, W) of the same values.
+    """Turn a picture into a tensor (C, H, W) of the same values.
 
     >>> from PIL import Image
     >>> from taper.vision.transforms import v2
@@ -73,7 +73,7 @@ class PILToTensor(Transform):
 
 
 class ToPILImage(Transform):
-    """A tensor or an array as a picture.
+    """Turn a tensor or an array into a picture.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -92,7 +92,7 @@ class ToPILImage(Transform):
 
 
 class ToPureTensor(Transform):
-    """The sample as it is: tensors here know nothing else.
+    """Return the sample unchanged: tensors have no other kinds here.
 
     >>> from taper.vision.transforms import v2
     >>> v2.ToPureTensor()(3)
@@ -103,7 +103,7 @@ class ToPureTensor(Transform):
 
 
 class ToDtype(Transform):
-    """Tensors in another dtype, scaled to the range of that one if asked for.
+    """Convert tensors to another dtype, scaled to that range if asked for.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -128,7 +128,7 @@ class ToDtype(Transform):
 
 
 class ConvertImageDtype(Transform):
-    """Tensors in another dtype, scaled to the range of that one.
+    """Convert tensors to another dtype, scaled to that range.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -147,7 +147,7 @@ class ConvertImageDtype(Transform):
 
 
 class Normalize(Transform):
-    """Mean subtracted and divided by the deviation, channel by channel.
+    """Subtract the mean and divide by the deviation, channel by channel.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -170,7 +170,7 @@ class Normalize(Transform):
 
 
 class Identity(Transform):
-    """The sample as it is.
+    """Return the sample unchanged.
 
     >>> from taper.vision.transforms import v2
     >>> v2.Identity()(3)
@@ -182,7 +182,7 @@ class Identity(Transform):
 
 
 class Lambda(Transform):
-    """Any function, on all parts of a sample or on those of some types.
+    """Apply any function to all parts of a sample, or to those of some types.
 
     >>> from taper.vision.transforms import v2
     >>> v2.Lambda(lambda x: x * 2, str)((3, "ab"))
@@ -207,7 +207,7 @@ class Lambda(Transform):
 
 
 class GaussianBlur(Transform):
-    """The picture under a bell of random width.
+    """Blur the picture with a bell of random width.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -237,7 +237,7 @@ class GaussianBlur(Transform):
 
 
 class GaussianNoise(Transform):
-    """Tensors plus normal noise.
+    """Add normal noise to tensors.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -256,7 +256,7 @@ class GaussianNoise(Transform):
 
 
 class LinearTransformation(Transform):
-    """A picture as a vector, minus the mean, times a square matrix.
+    """Flatten a picture, subtract the mean, multiply by a square matrix.
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -282,7 +282,7 @@ class LinearTransformation(Transform):
 
 
 class UniformTemporalSubsample(Transform):
-    """Evenly spaced pictures of a video (..., T, C, H, W).
+    """Pick evenly spaced pictures of a video (..., T, C, H, W).
 
     >>> import taper
     >>> from taper.vision.transforms import v2
@@ -301,7 +301,7 @@ class UniformTemporalSubsample(Transform):
 
 
 class JPEG(Transform):
-    """The picture as JPEG of a random quality leaves it.
+    """Write the picture as JPEG of a random quality, and read it again.
 
     >>> import taper
     >>> from taper.vision.transforms import v2

@@ -1,4 +1,4 @@
-"""The functions of `transforms.v2.functional` that change values, where they differ from the first.
+"""The functions of `transforms.v2.functional` that change values differently from the first ones.
 
 Grey values are not rounded inside a function, and floating point is accepted everywhere.
 """
@@ -18,14 +18,14 @@ from taper.vision.transforms.functional import convert_image_dtype, pil_to_tenso
 
 
 def _grey(image: Tensor) -> Tensor:
-    """Grey values that are not rounded."""
+    """Return grey values that are not rounded."""
     red, green, blue = image.unbind(-3)
     grey = red.mul(0.2989).add(green, alpha=0.587).add(blue, alpha=0.114)
     return grey.unsqueeze(-3)
 
 
 def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
-    """Grey, in one channel or in three.
+    """Turn the picture grey, with one channel or three.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -43,7 +43,7 @@ def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
 
 
 def adjust_saturation(inpt: Any, saturation_factor: float) -> Any:
-    """Strength of colours times a factor.
+    """Multiply the strength of colours by a factor.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -64,7 +64,7 @@ def _blended(image: Tensor, other: Tensor, ratio: float) -> Tensor:
 
 
 def adjust_sharpness(inpt: Any, sharpness_factor: float) -> Any:
-    """Sharpness times a factor: 0 is blurred, 1 the picture.
+    """Multiply the sharpness by a factor: 0 is blurred, 1 the picture.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -82,7 +82,7 @@ def adjust_sharpness(inpt: Any, sharpness_factor: float) -> Any:
 
 
 def invert(inpt: Any) -> Any:
-    """The negative.
+    """Return the negative.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -95,7 +95,7 @@ def invert(inpt: Any) -> Any:
 
 
 def posterize(inpt: Any, bits: int) -> Any:
-    """Only the first bits of each value; of numbers from 0 to 1 as many levels.
+    """Keep only the first bits of each value; numbers from 0 to 1 keep as many levels.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -111,7 +111,7 @@ def posterize(inpt: Any, bits: int) -> Any:
 
 
 def solarize(inpt: Any, threshold: float) -> Any:
-    """The negative of all values from a threshold on.
+    """Invert all values from a threshold on.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -128,7 +128,7 @@ def solarize(inpt: Any, threshold: float) -> Any:
 
 
 def autocontrast(inpt: Any) -> Any:
-    """Each channel stretched to the whole range.
+    """Stretch each channel to the whole range.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -148,7 +148,7 @@ def autocontrast(inpt: Any) -> Any:
 
 
 def equalize(inpt: Any) -> Any:
-    """Each channel with a flat histogram.
+    """Give each channel a flat histogram.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -162,7 +162,7 @@ def equalize(inpt: Any) -> Any:
 
 
 def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Any:
-    """A rectangle overwritten with `v`; a picture is never changed itself.
+    """Overwrite a rectangle with `v`; a Pillow image is never changed itself.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -178,7 +178,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = 
 def gaussian_noise(
     inpt: Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
 ) -> Tensor:
-    """The tensor plus normal noise, kept between black and white if `clip`.
+    """Return the tensor plus normal noise, kept between black and white if `clip`.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
@@ -202,7 +202,7 @@ def gaussian_noise(
 
 
 def jpeg(inpt: Any, quality: int) -> Any:
-    """The picture after being written as JPEG and read again.
+    """Write the picture as JPEG and read it again.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional

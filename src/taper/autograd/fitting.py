@@ -1,0 +1,113 @@
+"""Fitting a gradient to its edge: every gradient passes here, and is changed nowhere else.
+
+A gradient has the shape and dtype of what it is the gradient of: it is summed over the dimensions
+that broadcasting has added, and cast (§E18).  Knows nodes and leaves; not the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.reduction import column_sums, sum_array
+from taper.autograd.accumulate import AccumulateGrad, former_metadata
+from taper.autograd.meta import UNSET
+from taper.autograd.node import Node
+from taper.tensor import Tensor
+
+
+def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
+    """What a node returned, each gradient fitted to where it goes."""
+    return [
+        grad if grad is None or following is None else fit(grad, following, nr, node, position)
+        for position, (grad, following, nr) in enumerate(
+            zip(results, node._edges, node._edge_nrs, strict=True)
+        )
+    ]
+
+
+def lay_out_sum(total: np.ndarray, present: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """Lay a sum of two gradients out as the first that was received, as PyTorch does."""
+    steps = present.strides
+    if steps == total.strides or 0 in steps:
+        return total
+    found: np.ndarray = ELEMENTWISE(total, (present, grad))
+    return found
+
+
+def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
+    """The result `position` of a node as the output `nr` of what its edge leads to takes it."""
+    if isinstance(target, Tensor):
+        shape, dtype = _expected_by(target, source)
+    else:
+        shape, dtype = target._output_metadata(nr)
+    if grad.__class__ is np.ndarray and grad.dtype is dtype:
+        if grad.shape == shape:
+            return grad
+        if grad.ndim == 2 and grad.shape[1:] == shape:
+            return column_sums(grad)  # of a bias, in most cases
+    array = grad._array if isinstance(grad, Tensor) else np.asarray(grad)
+    if array.shape != shape:
+        leaf = target.variable if isinstance(target, AccumulateGrad) else target
+        if leaf is not target and leaf._meta.former is not None:
+            shape = former_metadata(leaf, source._sequence)[0]
+        if not expands_to(shape, array.shape):
+            if isinstance(leaf, Tensor) and not _takes_gradients(leaf):
+                return None  # it may have changed since in any way
+            raise RuntimeError(
+                f"Function {source._class_name()} returned an invalid gradient at index {position} "
+                f"- got {list(array.shape)} but expected shape compatible with {list(shape)}"
+            )
+        grad = grad.sum_to_size(shape) if isinstance(grad, Tensor) else sum_to(array, shape)
+    elif not isinstance(grad, Tensor):
+        grad = array
+    return grad if dtype is None or array.dtype == dtype else _cast(grad, dtype, source)
+
+
+def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype of a leaf as the sender saw it; a dtype of None is any."""
+    if leaf._meta is None:
+        return leaf._array.shape, leaf._array.dtype
+    shape, dtype = former_metadata(leaf, source._sequence)
+    if leaf._meta.grad_dtype is not UNSET:
+        dtype = leaf._accumulator()._dtype
+    return shape, dtype
+
+
+def _cast(grad: Any, dtype: Any, source: Node) -> Any:
+    """A gradient in another dtype; of a complex one for a real input the real part."""
+    array = grad._array if isinstance(grad, Tensor) else grad
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        if not source._takes_real_part:
+            raise RuntimeError(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                "grad_is_complex) to be true, but got false.  (Could this error message be "
+                "improved?  If so, please report an enhancement request to PyTorch.)"
+            )
+        grad = grad.real
+    return grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else grad.astype(dtype)
+
+
+def _takes_gradients(leaf: Tensor) -> bool:
+    return bool(leaf._requires_grad if leaf._view is None else leaf._view.requires_grad)
+
+
+def expands_to(shape: Sequence[int], wide: Sequence[int]) -> bool:
+    if len(shape) > len(wide):
+        return False
+    return all(a in (1, b) for a, b in zip(reversed(shape), reversed(wide), strict=False))
+
+
+def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """Sum away what broadcasting has added, so that the result has `shape`; half in float32."""
+    lead = array.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        lead + dim
+        for dim, length in enumerate(shape)
+        if length == 1 and array.shape[lead + dim] != 1
+    )
+    return np.asarray(sum_array(array, axes, True, array.dtype)).reshape(shape)
