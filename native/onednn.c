@@ -205,6 +205,9 @@ static int make_step(Step *step, Handle description) {
     return fine;
 }
 
+/* Whether the first dimension is of length 1 in everything: it is left out then. */
+static int is_flat(const Geometry *of) { return of->size[0] == 1 && of->kernel[0] == 1 && of->padding[0] == 0; }
+
 /* The description of a row-major array, and the one that leaves the format to oneDNN.  The
  * first `leading` strides are given, the others are those of arrays in one piece. */
 static int describe(Plan *plan, Handle any[3], int nr, int rank, Dims sizes, Dims strides, int leading) {
@@ -217,7 +220,7 @@ static int describe(Plan *plan, Handle any[3], int nr, int rank, Dims sizes, Dim
 static int describe_arrays(Plan *plan, Handle any[3]) {
     const Geometry *of = &plan->geometry;
     Dims sizes[3], strides[3], width = {of->groups * of->outputs};
-    const int grouped = of->groups > 1;
+    const int grouped = of->groups > 1, flat = is_flat(of);
     int64_t all_size = of->groups * of->all_inputs, all_places = of->groups * of->all_outputs, taps = 1;
     sizes[INPUT][0] = sizes[OUTPUT][0] = of->images;
     sizes[INPUT][1] = of->groups * of->inputs, sizes[OUTPUT][1] = of->groups * of->outputs;
@@ -232,13 +235,10 @@ static int describe_arrays(Plan *plan, Handle any[3]) {
     strides[WEIGHT][grouped] = of->all_inputs * taps;
     if (grouped) strides[WEIGHT][0] = of->all_outputs * of->all_inputs * taps;
     if (of->has_bias && dnnl.memory_desc_create_with_tag(&plan->bias, 1, width, FLOATS, 2) != 0) return 0;
-    /* A dimension of length 1 in front, as the first two of images have it, is left out. */
     for (int nr = 0; nr < 3; nr++) {
-        const int leading = nr == WEIGHT ? grouped + 1 : 1, fixed = nr == WEIGHT ? grouped + 2 : 2;
-        const int skipped = of->size[0] == 1 && of->kernel[0] == 1 && of->padding[0] == 0;
-        if (skipped)
-            memmove(&sizes[nr][fixed], &sizes[nr][fixed + 1], sizeof(int64_t) * (SPACE - 1));
-        if (!describe(plan, any, nr, fixed + SPACE - skipped, sizes[nr], strides[nr], leading)) return 0;
+        const int leading = nr == WEIGHT ? grouped + 1 : 1, fixed = leading + 1;
+        if (flat) memmove(&sizes[nr][fixed], &sizes[nr][fixed + 1], sizeof(int64_t) * (SPACE - 1));
+        if (!describe(plan, any, nr, fixed + SPACE - flat, sizes[nr], strides[nr], leading)) return 0;
     }
     return 1;
 }
@@ -246,10 +246,10 @@ static int describe_arrays(Plan *plan, Handle any[3]) {
 /* The description of the computation; NULL if oneDNN has no code for it. */
 static Handle describe_computation(const Plan *plan, Handle any[3]) {
     const Geometry *of = &plan->geometry;
-    const int skipped = of->size[0] == 1 && of->kernel[0] == 1 && of->padding[0] == 0;
-    const int64_t *stride = of->stride + skipped, *padding = of->padding + skipped;
+    const int flat = is_flat(of);
+    const int64_t *stride = of->stride + flat, *padding = of->padding + flat;
     Dims apart = {0};
-    for (int dim = 0; dim < SPACE - skipped; dim++) apart[dim] = of->dilation[dim + skipped] - 1;
+    for (int dim = flat; dim < SPACE; dim++) apart[dim - flat] = of->dilation[dim] - 1;
     Handle forward = NULL, found = NULL;
     dnnl.convolution_forward_primitive_desc_create(&forward, engine, FORWARD, DIRECT, any[INPUT], any[WEIGHT],
                                                    plan->bias, any[OUTPUT], stride, apart, padding, padding,
@@ -367,40 +367,46 @@ void plan_give(Plan *plan) {
 static void before_fork(void) { pthread_mutex_lock(&guard); }
 static void after_fork(void) { pthread_mutex_unlock(&guard); }
 
-/* Find the functions and make what all plans share; a text that says what is wrong, or NULL. */
-static const char *load(const char *path) {
+/* Find the functions in the library; a text that says what is wrong, or NULL. */
+static const char *find_functions(void *library, const char *path) {
     static char text[512];
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        const char *reason = dlerror();
-        return reason == NULL ? "dlopen failed" : reason;
-    }
     const char *missing = NULL;
     *(void **)&dnnl.version = dlsym(library, "dnnl_version");
     const Version *version = dnnl.version == NULL ? NULL : dnnl.version();
     if (version != NULL && version->major != 3) {
         snprintf(text, sizeof text, "%s is oneDNN %d.%d.%d; version 3 is needed", path, version->major,
                  version->minor, version->patch);
-        dlclose(library);
         return text;
     }
 #define FIND(name, result, arguments) \
     if ((*(void **)&dnnl.name = dlsym(library, "dnnl_" #name)) == NULL) missing = "dnnl_" #name;
     FUNCTIONS(FIND)
+#undef FIND
     *(void **)&dnnl.omp_set_num_threads = dlsym(library, "omp_set_num_threads");
     *(void **)&dnnl.omp_get_max_threads = dlsym(library, "omp_get_max_threads");
-    if (dnnl.omp_set_num_threads == NULL || dnnl.omp_get_max_threads == NULL) missing = "omp_set_num_threads";
-    if (missing != NULL) {
-        snprintf(text, sizeof text, "%s has no function %s: not the library of onednn-cpu-gomp", path, missing);
+    if (dnnl.omp_set_num_threads == NULL) missing = "omp_set_num_threads";
+    if (dnnl.omp_get_max_threads == NULL) missing = "omp_get_max_threads";
+    if (missing == NULL) return NULL;
+    snprintf(text, sizeof text, "%s has no function %s: not the library of onednn-cpu-gomp", path, missing);
+    return text;
+}
+
+/* Load the library and make what all plans share; a text that says what is wrong, or NULL. */
+static const char *load(const char *path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return dlerror();
+    const char *wrong = find_functions(library, path);
+    if (wrong != NULL) {
         dlclose(library);
-        return text;
+        return wrong;
     }
-    /* The plans here are what is kept, and they have a bound. */
+    /* oneDNN itself keeps nothing: the plans here are kept, and they have a bound. */
     if (dnnl.set_primitive_cache_capacity(0) != 0 || dnnl.engine_create(&engine, CPU, 0) != 0 ||
         dnnl.primitive_attr_create(&attributes) != 0 ||
         dnnl.primitive_attr_set_scratchpad_mode(attributes, OWN_SCRATCH) != 0 ||
         pthread_atfork(before_fork, after_fork, after_fork) != 0)
         return "oneDNN could not be started";
+    const Version *version = dnnl.version();
     snprintf(version_text, sizeof version_text, "%d.%d.%d", version->major, version->minor, version->patch);
     return NULL;
 }

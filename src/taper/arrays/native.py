@@ -74,26 +74,30 @@ class OneDNN:
         self.is_wanted = True
 
     def load(self) -> None:
-        """Look for the library and let the native module use it, once."""
-        self.version = ""
+        """Look for the library and let the native module use it."""
+        try:
+            version, self.reason = self._find_and_load()
+        except OSError as error:
+            version, self.reason = "", str(error)
+            warnings.warn(
+                f"oneDNN is installed but cannot be used for convolutions: {error} "
+                "(TAPER_ONEDNN=0 in the environment does without it)",
+                stacklevel=2,
+            )
+        self.version = version  # last: another thread that convolves meanwhile looks for itself
+
+    def _find_and_load(self) -> tuple[str, str]:
+        """Return the version that is used from now on, or the reason why there is none."""
         if os.environ.get("TAPER_ONEDNN") == "0":
-            self.reason = "TAPER_ONEDNN=0"
-        elif native is None:
-            self.reason = "there is no native module, which would use it"
-        elif (path := _library_of_onednn()) is None:
-            self.reason = "not installed (pip install 'tapergrad[onednn]')"
-        else:
-            try:
-                self.version, self.path = native.onednn_load(path), path
-            except OSError as error:
-                self.reason = str(error)
-                warnings.warn(
-                    f"oneDNN is installed but cannot be used for convolutions: {error} "
-                    "(TAPER_ONEDNN=0 in the environment does without it)",
-                    stacklevel=2,
-                )
-            else:
-                native.onednn_use(self.is_wanted)
+            return "", "TAPER_ONEDNN=0"
+        if native is None:
+            return "", "there is no native module, which would use it"
+        self.path = _library_of_onednn()
+        if self.path is None:
+            return "", "not installed (pip install 'tapergrad[onednn]')"
+        version: str = native.onednn_load(self.path)
+        native.onednn_use(self.is_wanted)
+        return version, ""
 
     def is_available(self) -> bool:
         """Tell whether oneDNN is installed and can be used."""
@@ -124,7 +128,7 @@ def _library_of_onednn() -> str | None:
     """
     import glob  # late: only programs that convolve look for the library
 
-    for folder in sys.path:
+    for folder in map(str, sys.path):
         pattern = os.path.join(glob.escape(folder), "onednn_cpu_gomp-*.dist-info", "RECORD")
         for record in glob.glob(pattern):
             with open(record, encoding="utf-8") as file:
