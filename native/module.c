@@ -58,6 +58,13 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(onednn_load),
     ROW_OF_ONE(onednn_use),
     ROW(onednn_plans),
+    ROW(softmax),
+    ROW(layer_norm),
+    ROW(layer_norm_backward),
+    ROW(channel_norm),
+    ROW(channel_norm_backward),
+    ROW(reduce),
+    ROW(variance),
     {NULL, NULL, 0, NULL},
 };
 

@@ -82,5 +82,12 @@ SEVERAL(gru_back);
 ONE(onednn_load);
 ONE(onednn_use);
 SEVERAL(onednn_plans);
+SEVERAL(softmax);
+SEVERAL(layer_norm);
+SEVERAL(layer_norm_backward);
+SEVERAL(channel_norm);
+SEVERAL(channel_norm_backward);
+SEVERAL(reduce);
+SEVERAL(variance);
 
 #endif

@@ -258,9 +258,18 @@ static int matrix_of(PyObject *value, int type, Matrix *matrix) {
                      matrix);
 }
 
-/* product(left, right): left @ right for two matrices of floats or doubles; None for others. */
+/* Whether it is a vector of this type and length, in one piece. */
+static int is_bias(PyObject *value, int type, npy_intp columns) {
+    if (!PyArray_CheckExact(value)) return 0;
+    PyArrayObject *bias = (PyArrayObject *)value;
+    return PyArray_NDIM(bias) == 1 && PyArray_TYPE(bias) == type && PyArray_ISCARRAY_RO(bias) &&
+           PyArray_DIM(bias, 0) == columns;
+}
+
+/* product(left, right, bias): left @ right, plus the bias if there is one, for two matrices of floats
+ * or doubles; None for others. */
 PyObject *taper_product(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 2) return PyErr_Format(PyExc_TypeError, "product(left, right)");
+    if (count < 2 || count > 3) return PyErr_Format(PyExc_TypeError, "product(left, right, bias)");
     Matrix left, right;
     if (!PyArray_CheckExact(args[0])) Py_RETURN_NONE;
     int type = PyArray_TYPE((PyArrayObject *)args[0]);
@@ -273,15 +282,20 @@ PyObject *taper_product(PyObject *self, PyObject *const *args, Py_ssize_t count)
     /* BLAS wants something to multiply; vectors have faster functions, which NumPy calls. */
     if (inner != PyArray_DIM(second, 0) || shape[0] < 2 || shape[1] < 2 || inner < 1) Py_RETURN_NONE;
     if (!blas.wide && (shape[0] | shape[1] | inner | left.step | right.step) >> 31) Py_RETURN_NONE;
+    if (count == 3 && !is_bias(args[2], type, shape[1])) Py_RETURN_NONE;
     PyObject *result = PyArray_SimpleNew(2, shape, type);
     if (result == NULL) return NULL;
-    void *to = PyArray_DATA((PyArrayObject *)result);
+    char *to = PyArray_DATA((PyArrayObject *)result);
+    const size_t width = (size_t)(shape[1] * PyArray_ITEMSIZE(first));
+    for (npy_intp row = 0; row < shape[0] && count == 3; row++)
+        memcpy(to + (size_t)row * width, PyArray_DATA((PyArrayObject *)args[2]), width);
     if ((double)shape[0] * (double)shape[1] * (double)inner < SMALL / 16) { /* too short to leave */
-        product(type == NPY_DOUBLE, shape[0], inner, shape[1], left, right, to, shape[1], 0);
+        product(type == NPY_DOUBLE, shape[0], inner, shape[1], left, right, to, shape[1], count == 3);
         return result;
     }
     Py_BEGIN_ALLOW_THREADS;
-    product_in_pieces(type == NPY_DOUBLE, shape[0], inner, shape[1], left, right, to, shape[1], 0);
+    product_in_pieces(type == NPY_DOUBLE, shape[0], inner, shape[1], left, right, to, shape[1],
+                      count == 3);
     Py_END_ALLOW_THREADS;
     return result;
 }

@@ -28,7 +28,7 @@ for kind in "${kinds[@]}"; do
   rm -f "$tree"/src/taper/_native*.so
   (
     cd "$tree"
-    CFLAGS="$flags -g -O1 -DTAPER_ONE_FORM" "$python" setup.py -q build_ext --inplace
+    CFLAGS="$flags -DTAPER_ONE_FORM" TAPER_DEBUG=1 "$python" setup.py -q build_ext --inplace
     ls src/taper/_native*.so > /dev/null
     export PYTHONPATH=$PWD/src:$PWD/tests LD_PRELOAD
     LD_PRELOAD=$(gcc -print-file-name="$runtime")

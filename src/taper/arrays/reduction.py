@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from taper.arrays.elements import FLOAT32, FLOAT64, INT64, LOW_PRECISION
+from taper.arrays.native import native
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import FROM_NUMPY
 from taper.userwarning import warn_user
@@ -30,6 +31,17 @@ ABSENT: Any = _Absent()
 
 
 _add: Any = np.add.reduce
+
+
+def _nothing(*_: Any) -> Any:
+    """Stand for a native function where there is none."""
+
+
+# Functions of (kind, array, axes, keepdims) and (array, axes, keepdims, divisor) for row-major
+# float32 and dimensions that are neighbours; they return None for anything else.
+SUM, MEAN, LARGEST, SMALLEST = range(4)
+reduce_natively: Any = _nothing if native is None else native.reduce
+variance_natively: Any = _nothing if native is None else native.variance
 
 # NumPy adds rows one by one when it reduces an outer dimension; longer ones are cut into blocks.
 _LONG = 1024
@@ -161,6 +173,9 @@ def total_of(array: np.ndarray) -> Any:
 
     A million float32 numbers take 0.06 ms, with `np.add.reduce` 0.25; as exact as pairwise sums.
     """
+    found = reduce_natively(SUM, array, None, False)
+    if found is not None:
+        return found
     size = array.size
     if size < _LARGE or not array.flags.c_contiguous:
         # NumPy takes 0.85 us for a short vector, 0.5 us more if it must find the axes itself.
@@ -176,6 +191,10 @@ def total_of(array: np.ndarray) -> Any:
 
 def add_blocks(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype) -> Any:
     """Do the work of `np.add.reduce`, accurately even along long outer dimensions."""
+    if dtype is FLOAT32 and array.dtype is FLOAT32:
+        found = reduce_natively(SUM, array, axes, keepdims)
+        if found is not None:
+            return found
     if axes is None:
         if dtype is array.dtype and dtype.kind in "fc":
             return total_of(array)
@@ -226,6 +245,9 @@ def column_sums(array: np.ndarray) -> np.ndarray:
 
     32 rows of 64 take 0.6 us, with `np.add.reduce` 1.7.
     """
+    found: np.ndarray | None = reduce_natively(SUM, array, (0,), False)
+    if found is not None:
+        return found
     rows = array.shape[0]
     ones = _ONES.get(array.dtype) if rows <= _FEW_ROWS else None
     if ones is None:

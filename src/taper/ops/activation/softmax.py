@@ -1,6 +1,7 @@
 """softmax and log_softmax, with backward passes that are operators of their own.
 
-float16 and bfloat16 are computed in float32 and rounded once.
+Row-major arrays of float32 are left to `native/rows.c`; float16 and bfloat16 are computed in
+float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from taper.arrays.elements import FLOAT32, FLOAT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.native import native
 from taper.arrays.reduction import ABSENT, given_axis, row_sums
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
@@ -31,10 +33,20 @@ _largest: Any = np.maximum.reduce
 # --- kernels ---------------------------------------------------------------------------------
 
 
+def _nothing(*_: Any) -> None:
+    """Stand for the native function where there is none."""
+
+
+_natively: Any = _nothing if native is None else native.softmax
+
+
 def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
     """Compute (log-)softmax of an array; rows are first shifted by their largest element."""
     ndim, dtype = array.ndim, array.dtype
     axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+    found: np.ndarray | None = _natively(logarithm, axis, array)
+    if found is not None:
+        return found
     if dtype is not FLOAT32 and dtype != FLOAT64:
         if dtype not in LOW_PRECISION:
             last = "_lastdim" if axis == ndim - 1 or not ndim else ""
@@ -101,9 +113,13 @@ def softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
     """Compute the gradient of softmax: output * (grad - sum of grad * output)."""
     if not output.ndim:
         return softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
+    axis = wrap_dim(dim, output.ndim)
+    found = _natively(False, axis, output, grad_output)
+    if found is not None:
+        return found
     low = output.dtype in LOW_PRECISION
     grad, out = (_wide(grad_output), _wide(output)) if low else (grad_output, output)
-    found = grad - row_sums(grad * out, wrap_dim(dim, out.ndim))
+    found = grad - row_sums(grad * out, axis)
     found *= out
     return found.astype(output.dtype) if low else found
 
@@ -212,10 +228,14 @@ def log_softmax_backward(grad_output: Array, output: Array, dim: int) -> Array:
     """Compute the gradient of log_softmax: grad - exp(output) * sum of grad."""
     if not output.ndim:
         return log_softmax_backward(grad_output.reshape(1), output.reshape(1), 0).reshape(())
+    axis = wrap_dim(dim, output.ndim)
+    found = _natively(True, axis, output, grad_output)
+    if found is not None:
+        return found
     low = output.dtype in LOW_PRECISION
     grad, out = (_wide(grad_output), _wide(output)) if low else (grad_output, output)
     found = np.exp(out)
-    found *= row_sums(grad, wrap_dim(dim, out.ndim))
+    found *= row_sums(grad, axis)
     np.subtract(grad, found, found)
     return found.astype(output.dtype) if low else found
 

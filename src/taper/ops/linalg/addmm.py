@@ -37,6 +37,7 @@ from taper.ops.linalg.matmul import (
     same_dtype,
     scalar_name,
     sizes_clash,
+    two_matrices,
 )
 from taper.ops.shape.ones import expand, expand_to, unsqueeze
 from taper.tensor import Tensor
@@ -116,6 +117,10 @@ def addmm(self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 
         _check_addmm(self, mat1, mat2)
     if dtype.char in _HALF:
         return in_single(addmm.op.kernel, self, mat1, mat2, beta=beta, alpha=alpha)
+    if beta == 1 == alpha and self.ndim == 1:
+        found: Array | None = two_matrices(mat1, mat2, self)
+        if found is not None:
+            return found
     try:
         fresh = product(mat1, mat2)
     except ValueError:

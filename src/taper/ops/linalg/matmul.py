@@ -36,7 +36,7 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
 
     `kernel` is what PyTorch's error for other dtypes names.
     """
-    found = _two_matrices(left, right)
+    found = two_matrices(left, right)
     if found is not None:
         return found
     char = left.dtype.char
@@ -50,11 +50,12 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
     return left.dot(right)  # nothing to multiply, or sizes that clash
 
 
-def _no_product(left: Any, right: Any) -> None:
+def _no_product(*_: Any) -> None:
     """Stand for the native product where there is none."""
 
 
-_two_matrices: Callable[[Any, Any], Any] = native.product if native is not None else _no_product
+# A function of two matrices and, if need be, of a vector that is added to each row.
+two_matrices: Callable[..., Any] = native.product if native is not None else _no_product
 
 _SMALL_MATRICES = 400  # PyTorch has a kernel of its own for stacks up to this size
 

@@ -3,8 +3,9 @@
 Owns: the kernel, its gradient on arrays (fused) and on Tensors (for second derivatives), and the
 update of the running statistics, which as in PyTorch does not count as a write in place.
 
-Means over all dimensions but the channels are products with a vector of equal weights: BLAS takes a
-tenth of the time of NumPy's reduction.
+Row-major arrays of float32 are left to `native/norms.c`.  For others, means over all dimensions but
+the channels are products with a vector of equal weights: BLAS takes a tenth of the time of NumPy's
+reduction.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import laid_out_like
+from taper.arrays.native import native
 from taper.arrays.reduction import column_sums, row_products
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.transforms import whole
@@ -58,6 +60,30 @@ def inverse_deviation(variance: Any, eps: float) -> ndarray:
     result = np.add(variance, scalar_array(eps, variance.dtype))
     np.sqrt(result, out=result)
     return np.reciprocal(result, out=result)
+
+
+def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
+    """Normalise rows to mean 0 and variance 1; return means and inverse deviations as columns."""
+    length = rows.shape[1]
+    mean = row_means(rows).reshape(-1, 1)
+    result = np.subtract(rows, mean, order="C")
+    variance = row_products(result, result)
+    variance *= scalar_array(1.0 / max(length, 1), rows.dtype)
+    inverse = inverse_deviation(variance, eps).reshape(-1, 1)
+    result *= inverse
+    return result, mean, inverse
+
+
+def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
+    """Compute the gradient of the rows that became `normalised`; writes into `normalised`."""
+    length = grad.shape[1]
+    along = row_products(grad, normalised)
+    along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
+    normalised *= along[:, None]
+    normalised += grad
+    normalised -= row_means(grad)[:, None]
+    normalised *= inverse
+    return normalised
 
 
 def in_single(array: ndarray | None) -> Any:
@@ -104,6 +130,20 @@ def rounded(results: tuple[ndarray, ...], dtype: np.dtype, kept: np.dtype) -> tu
 
 
 # --- the kernel ------------------------------------------------------------------------------
+
+
+def nothing(*_: Any) -> Any:
+    """Stand for a native function where there is none."""
+
+
+_natively: Any = nothing if native is None else native.channel_norm
+_backward_natively: Any = nothing if native is None else native.channel_norm_backward
+
+
+def _sizes(array: ndarray) -> tuple[int, ...]:
+    """Count samples, channels and the elements of a channel; 0 stands for no groups."""
+    shape = array.shape
+    return (*shape[:2], 1 if len(shape) == 2 else math.prod(shape[2:]), 0)
 
 
 def by_channel(array: ndarray) -> ndarray:
@@ -161,6 +201,10 @@ def native_batch_norm(
         kept = statistics_dtype("batch_norm", input, *vectors)
         wide = [in_single(each) for each in (input, *vectors)]
         return rounded(native_batch_norm.op.kernel(*wide, training, eps), input.dtype, kept)
+    known = (None, None) if training else (running_mean, running_var)
+    found = _natively(input, *_sizes(input), weight, bias, *known, eps)
+    if found is not None:
+        return found if training else _without_statistics(found[0], running_var)
     array = by_channel(input)
     mean: Any = channel_means(array) if training else running_mean
     result = np.subtract(array, spread(mean, array), order="C")
@@ -173,8 +217,12 @@ def native_batch_norm(
         result = laid_out_like(result.reshape(input.shape), input)
     if training:
         return result, mean, inverse, variance
-    nothing = np.empty(0, input.dtype)
-    return result, nothing, nothing, variance
+    return _without_statistics(result, variance)
+
+
+def _without_statistics(result: ndarray, variance: Any) -> tuple[ndarray, ...]:
+    empty = np.empty(0, result.dtype)
+    return result, empty, empty, variance
 
 
 def _check(input: ndarray, vectors: tuple[ndarray | None, ...], training: bool) -> None:
@@ -208,6 +256,10 @@ def native_batch_norm_all(
     if type(grad_result0) is not ndarray:
         statistics = None if training else (running_mean, running_var)
         return _with_tensors(grad_result0, input, weight, statistics, eps, needs)
+    known = (result1, result2, None) if training else (running_mean, running_var, eps)
+    found = _backward_natively(grad_result0, input, *_sizes(input), weight, *known, needs)
+    if found is not None:
+        return found
     grad, array = by_channel(in_single(grad_result0)), by_channel(in_single(input))
     if training:
         mean, inverse = in_single(result1), in_single(result2)

@@ -2,7 +2,8 @@
 `local_response_norm`.
 
 Owns: the kernels of the first two, their gradients on arrays (fused) and on Tensors (for second
-derivatives).  Normalisation with statistics of a batch is in `batch`.
+derivatives).  Row-major arrays of float32 are left to `native/norms.c`.  Normalisation with
+statistics of a batch is in `batch`.
 
 Long because: users read the reference of each function here.
 """
@@ -17,21 +18,22 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import ROW_MAJOR, laid_out_like, suggested_format
-from taper.arrays.reduction import row_products, sum_array
+from taper.arrays.native import native
+from taper.arrays.reduction import sum_array
 from taper.arrays.strides import Shape
 from taper.dtypes import C_NAMES
 from taper.factory import refuse, shape_argument
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opdef.operands import scalar_array
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise.arithmetic import div
 from taper.ops.elementwise.number import add_scalar
 from taper.ops.norm.batch import (
     channel_sums,
     in_single,
-    inverse_deviation,
+    normalised_rows,
+    nothing,
     rounded,
-    row_means,
+    rows_gradient,
     same_dtype,
     statistics_dtype,
 )
@@ -40,31 +42,13 @@ from taper.ops.shape.ones import expand, reshape
 from taper.tensor import Tensor
 from taper.userwarning import warn_once
 
+_layer: Any = nothing if native is None else native.layer_norm
+_layer_backward: Any = nothing if native is None else native.layer_norm_backward
+_group: Any = nothing if native is None else native.channel_norm
+_group_backward: Any = nothing if native is None else native.channel_norm_backward
+
+
 # --- rows with mean 0 and variance 1 ---------------------------------------------------------
-
-
-def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
-    """Normalise rows to mean 0 and variance 1; return means and inverse deviations as columns."""
-    length = rows.shape[1]
-    mean = row_means(rows).reshape(-1, 1)
-    result = np.subtract(rows, mean, order="C")
-    variance = row_products(result, result)
-    variance *= scalar_array(1.0 / max(length, 1), rows.dtype)
-    inverse = inverse_deviation(variance, eps).reshape(-1, 1)
-    result *= inverse
-    return result, mean, inverse
-
-
-def rows_gradient(grad: ndarray, normalised: ndarray, inverse: ndarray) -> ndarray:
-    """Compute the gradient of the rows that became `normalised`; writes into `normalised`."""
-    length = grad.shape[1]
-    along = row_products(grad, normalised)
-    along *= scalar_array(-1.0 / max(length, 1), grad.dtype)
-    normalised *= along[:, None]
-    normalised += grad
-    normalised -= row_means(grad)[:, None]
-    normalised *= inverse
-    return normalised
 
 
 def rows_gradient_of_tensors(grad: Tensor, normalised: Tensor, inverse: Tensor, dims: Any) -> Any:
@@ -118,15 +102,14 @@ def native_layer_norm(
         kernel = native_layer_norm.op.kernel
         found = kernel(in_single(input), normalized_shape, *wide, eps)
         return rounded(found, input.dtype, kept)
-    flat = lead == 1 and input.ndim == 2
-    rows = input if flat else _rows(input, lead)
-    result, mean, inverse = normalised_rows(rows, eps)
+    natively: tuple[Array, ...] | None = _layer(input, lead, weight, bias, eps, True)
+    if natively is not None:
+        return natively
+    result, mean, inverse = normalised_rows(_rows(input, lead), eps)
     if weight is not None:
-        result *= weight if flat else weight.reshape(-1)
+        result *= weight.reshape(-1)
     if bias is not None:
-        result += bias if flat else bias.reshape(-1)
-    if flat:
-        return result, mean, inverse
+        result += bias.reshape(-1)
     shape = input.shape[:lead] + (1,) * (input.ndim - lead)
     return result.reshape(input.shape), mean.reshape(shape), inverse.reshape(shape)
 
@@ -168,6 +151,9 @@ def native_layer_norm_all(
     lead = input.ndim - len(normalized_shape)
     if type(grad_result0) is not ndarray:
         return _layer_with_tensors(grad_result0, input, weight, lead, result2, needs)
+    natively = _layer_backward(grad_result0, input, result1, result2, weight, lead, needs)
+    if natively is not None:
+        return natively
     grad, inverse = _rows(in_single(grad_result0), lead), _rows(in_single(result2), lead)
     normalised = np.subtract(
         _rows(in_single(input), lead), _rows(in_single(result1), lead), order="C"
@@ -297,6 +283,9 @@ def native_group_norm(
         wide = [in_single(each) for each in (input, weight, bias)]
         found = native_group_norm.op.kernel(*wide, N, C, HxW, group, eps)
         return rounded(found, input.dtype, kept)
+    natively = _group(input, N, C, HxW, group, weight, bias, None, None, eps)
+    if natively is not None:
+        return tuple(natively)
     rows = input.reshape(N * group, C // group * HxW)
     result, mean, inverse = normalised_rows(rows, eps)
     result = result.reshape(N, C, HxW)
@@ -328,6 +317,11 @@ def native_group_norm_all(
     if any(isinstance(each, Tensor) for each in (grad_result0, *grads)):
         sizes = (N, C, HxW, group)
         return _group_with_tensors((grad_result0, *grads), input, weight, sizes, eps, needs)
+    if grad_result1 is None and grad_result2 is None:
+        known = (weight, result1, result2, None, needs)
+        natively = _group_backward(grad_result0, input, N, C, HxW, group, *known)
+        if natively is not None:
+            return natively
     rows = (N * group, C // group * HxW)
     inverse = in_single(result2).reshape(-1, 1)
     normalised = np.subtract(

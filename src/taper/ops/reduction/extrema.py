@@ -14,7 +14,17 @@ import numpy as np
 from taper import return_types
 from taper.arrays.elements import FLOAT32, INT64
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import ABSENT, Dims, Shape, axes_of, dims_of, refuse_empty
+from taper.arrays.reduction import (
+    ABSENT,
+    LARGEST,
+    SMALLEST,
+    Dims,
+    Shape,
+    axes_of,
+    dims_of,
+    reduce_natively,
+    refuse_empty,
+)
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
@@ -25,12 +35,21 @@ from taper.ops.reduction.along import put_along, take_along
 from taper.ops.reduction.sums import sum_all, sum_dim, unreduced
 from taper.tensor import Tensor
 
+_KINDS = {np.maximum: LARGEST, np.minimum: SMALLEST}
+
+
+def _reduced(ufunc: Any, array: np.ndarray, axes: Any, keepdims: bool) -> Any:
+    """Find the largest or smallest elements; `axes` is a tuple, or None for all."""
+    found = reduce_natively(_KINDS[ufunc], array, axes, keepdims)
+    return ufunc.reduce(array, axes, None, None, keepdims) if found is None else found
+
+
 # --- the whole tensor ------------------------------------------------------------------------
 
 
 def _whole(ufunc: Any, name: str, array: np.ndarray) -> Any:
     if array.dtype is FLOAT32 and array.size:
-        return ufunc.reduce(array, None)
+        return _reduced(ufunc, array, None, False)
     if not array.size:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
@@ -98,7 +117,7 @@ def _along(
     if not array.ndim:
         return array.copy(), np.zeros((), INT64)
     indices = getattr(array, argument)(axis, keepdims=keepdim)
-    return np.asarray(ufunc.reduce(array, axis, None, None, keepdim)), np.asarray(indices)
+    return np.asarray(_reduced(ufunc, array, (axis,), keepdim)), np.asarray(indices)
 
 
 @op(
@@ -291,7 +310,7 @@ def _over(ufunc: Any, name: str, array: np.ndarray, dim: Dims, keepdim: bool) ->
         refuse_empty(array, each, name)
     if array.dtype.kind == "c":
         raise no_kernel("max_values_cpu" if name == "amax" else "min_values_cpu", array.dtype)
-    return ufunc.reduce(array, axes, None, None, keepdim)
+    return _reduced(ufunc, array, axes, keepdim)
 
 
 @op(label="amax", node="AmaxBackward0", out=True, public=False, method=False, layout=ROW_MAJOR)

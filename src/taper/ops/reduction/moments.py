@@ -13,7 +13,16 @@ from numpy import ndarray
 
 from taper.arrays.elements import FLOAT32, FLOAT64
 from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import ABSENT, Dims, axes_of, count_of, dims_of, sum_array, total_of
+from taper.arrays.reduction import (
+    ABSENT,
+    Dims,
+    axes_of,
+    count_of,
+    dims_of,
+    sum_array,
+    total_of,
+    variance_natively,
+)
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import run_out
@@ -47,6 +56,8 @@ def _moments(
                 f"{name}(): degrees of freedom is <= 0. Correction should be strictly "
                 "less than the reduction factor (input numel divided by output numel)."
             )
+    elif (found := variance_natively(array, axes or None, keepdim, freedom)) is not None:
+        return found[0], found[1]
     real = array.real.dtype.type
     mean = sum_array(array, axes, True, None) / real(count)
     centred = np.asarray(array - mean)
@@ -64,7 +75,8 @@ def _variance(
     if not dim and not keepdim and array.dtype in _BLOCKWISE and array.flags.c_contiguous:
         freedom = _degrees_of_freedom(array.size, correction)
         if freedom > 0 < array.size:
-            return _block_variance(array, freedom)
+            found = variance_natively(array, None, False, freedom)
+            return _block_variance(array, freedom) if found is None else found[0]
     return _moments(array, dim, correction, keepdim, name)[0]
 
 

@@ -19,6 +19,7 @@ from taper.arrays.elements import FLOAT32, INT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.reduction import (
     ABSENT,
+    MEAN,
     Dims,
     Shape,
     axes_of,
@@ -28,6 +29,7 @@ from taper.arrays.reduction import (
     given_axis,
     is_expandable,
     kept_shape,
+    reduce_natively,
     scalar_type,
     sum_array,
     total_of,
@@ -274,6 +276,9 @@ def nanmean(
 def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
     """Average an array; float16 and bfloat16 are averaged in float32."""
     if dtype is None:
+        found = reduce_natively(MEAN, array, axes, keepdims)
+        if found is not None:
+            return found
         target = array.dtype
         if target.kind not in "fcV":
             raise RuntimeError(
@@ -297,8 +302,6 @@ def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
 @op(label="mean", node="MeanBackward0", tangent=LINEAR, out=True, public=False, method=False)
 def mean_all(self: Array, dtype: Any = None) -> Array:
     """Average all elements."""
-    if dtype is None and self.dtype is FLOAT32:
-        return total_of(self) / self.size
     return mean_array(self, None, False, dtype)
 
 

@@ -1,0 +1,295 @@
+/* Sums, means, extremes and variances of row-major floats, of all elements or along neighbouring
+ * dimensions; the twins stand in `arrays/reduction.py` and `ops/reduction/`.
+ *
+ * An array is seen as (outer, length, inner).  Rows (inner is 1) are cut into pieces if they are long,
+ * and what the pieces give is put together in their order; else strips of columns are taken.
+ */
+
+#include "lanes.h"
+#include "pool.h"
+
+#define GRAIN 16384 /* elements of a chunk, and of a piece of a long row */
+#define NARROW 32   /* columns below which several rows are added side by side */
+
+enum { SUM, MEAN, MAX, MIN, KINDS };
+
+typedef struct {
+    const float *x;
+    float *to, *mean; /* mean: of variances */
+    double *pieces;
+    npy_intp outer, length, inner;
+    int kind;
+    double divisor; /* of variances */
+} Task;
+
+/* --- rows --------------------------------------------------------------------------------------- */
+
+INLINE double sum_of_short(const float *row, npy_intp length) {
+    if (length < LANES) {
+        double total = 0;
+        for (npy_intp i = 0; i < length; i++) total += row[i];
+        return total;
+    }
+    Lanes all = {0};
+    npy_intp i = 0;
+    for (; i + LANES <= length; i += LANES) all += lanes_at(row + i);
+    if (i < length) all += last_lanes(row, length, length - i);
+    return sum_of_lanes(all);
+}
+
+INLINE Lanes flipped(const float *from, int32_t flip) {
+    return (Lanes)((Bits)lanes_at(from) ^ flip);
+}
+
+INLINE float extreme_one_by_one(const float *row, npy_intp length, int32_t flip) {
+    float found = float_of(bits_of(row[0]) ^ flip);
+    for (npy_intp i = 1; i < length; i++) {
+        const float value = float_of(bits_of(row[i]) ^ flip);
+        found = value > found || value != value ? value : found;
+    }
+    return float_of(bits_of(found) ^ flip);
+}
+
+/* The largest element with `flip` 0, the smallest with the sign bit; a NaN if there is one.
+ * What is no number differs from itself: then, which is rare, the row is read again. */
+INLINE float extreme_of(const float *row, npy_intp length, int32_t flip) {
+    if (length < LANES) return extreme_one_by_one(row, length, flip);
+    Lanes best[4], strange[4];
+    for (int k = 0; k < 4; k++) {
+        best[k] = flipped(row + length - LANES, flip);
+        strange[k] = best[k] - best[k];
+    }
+    npy_intp i = 0;
+    for (; i + 4 * LANES <= length; i += 4 * LANES)
+        for (int k = 0; k < 4; k++) {
+            const Lanes value = flipped(row + i + k * LANES, flip);
+            strange[k] += value - value;
+            best[k] = larger_lanes(value, best[k]);
+        }
+    for (; i + LANES <= length; i += LANES) {
+        const Lanes value = flipped(row + i, flip);
+        strange[0] += value - value;
+        best[0] = larger_lanes(value, best[0]);
+    }
+    if (sum_of_lanes((strange[0] + strange[1]) + (strange[2] + strange[3])) != 0)
+        return extreme_one_by_one(row, length, flip);
+    best[0] = larger_lanes(larger_lanes(best[0], best[1]), larger_lanes(best[2], best[3]));
+    FOLD(best[0], larger_lanes);
+    return float_of(bits_of(best[0][0]) ^ flip);
+}
+
+#define SIGN ((int32_t)(-2147483647 - 1))
+
+FAST static double value_of(const float *row, npy_intp length, int kind) {
+    return kind < MAX ? sum_of(row, length) : extreme_of(row, length, kind == MIN ? SIGN : 0);
+}
+
+FAST static void reduce_rows(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    const npy_intp length = task->length;
+    const double part = task->kind == MEAN ? 1.0 / (double)length : 1.0;
+    const float *x = task->x;
+    float *to = task->to;
+    if (task->kind >= MAX)
+        for (npy_intp row = start; row < stop; row++)
+            to[row] = extreme_of(x + row * length, length, task->kind == MIN ? SIGN : 0);
+    else if (length < 8 * LANES)
+        for (npy_intp row = start; row < stop; row++)
+            to[row] = (float)(sum_of_short(x + row * length, length) * part);
+    else
+        for (npy_intp row = start; row < stop; row++)
+            to[row] = (float)(sum_of(x + row * length, length) * part);
+}
+
+/* Pieces of the only row. */
+static void reduce_pieces(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    for (npy_intp nr = start; nr < stop; nr++) {
+        const npy_intp first = nr * GRAIN, left = task->length - first;
+        task->pieces[nr] = value_of(task->x + first, left < GRAIN ? left : GRAIN, task->kind);
+    }
+}
+
+static double put_together(const double *pieces, npy_intp count, int kind) {
+    double found = pieces[0];
+    for (npy_intp nr = 1; nr < count; nr++) {
+        const double next = pieces[nr];
+        if (kind < MAX) found += next;
+        else if (next != next || (kind == MAX ? next > found : next < found)) found = next;
+    }
+    return found;
+}
+
+static int reduce_long_row(Task *task) {
+    const npy_intp count = (task->length + GRAIN - 1) / GRAIN;
+    task->pieces = scratch_take((size_t)count * sizeof(double));
+    if (task->pieces == NULL) return 0;
+    Py_BEGIN_ALLOW_THREADS;
+    pool_run(reduce_pieces, task, count, 1);
+    Py_END_ALLOW_THREADS;
+    const double found = put_together(task->pieces, count, task->kind);
+    task->to[0] = (float)(task->kind == MEAN ? found / (double)task->length : found);
+    scratch_give(task->pieces);
+    return 1;
+}
+
+FAST static void vary_rows(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    const npy_intp length = task->length;
+    const double part = 1.0 / (double)length;
+    for (npy_intp row = start; row < stop; row++) {
+        const float *x = task->x + row * length;
+        const float mean = (float)(sum_of(x, length) * part);
+        task->mean[row] = mean;
+        task->to[row] = (float)(squares_of(x, mean, length) / task->divisor);
+    }
+}
+
+/* --- columns ------------------------------------------------------------------------------------ */
+
+/* Sums of a few columns: rows side by side as one, then what stands at the same column. */
+INLINE void add_narrow(const float *x, npy_intp rows, npy_intp width, double *totals) {
+    const npy_intp beside = 2 * NARROW / width, joined = rows / beside, all = beside * width;
+    double wide[2 * NARROW];
+    add_columns(x, NULL, 0, joined, all, all, wide);
+    for (npy_intp i = 0; i < width; i++) {
+        totals[i] = 0;
+        for (npy_intp k = i; k < all; k += width) totals[i] += wide[k];
+        for (npy_intp row = joined * beside; row < rows; row++) totals[i] += x[row * width + i];
+    }
+}
+
+FAST static void reduce_strips(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    const npy_intp rows = task->length, step = task->inner, most = strip_of(step);
+    const npy_intp strips = (step + most - 1) / most;
+    double totals[STRIP];
+    for (npy_intp nr = start; nr < stop; nr++) {
+        const npy_intp column = nr % strips * most, outer = nr / strips;
+        const npy_intp width = step - column < most ? step - column : most;
+        const float *x = task->x + outer * rows * step + column;
+        float *to = task->to + outer * step + column;
+        if (step < NARROW && rows > NARROW) add_narrow(x, rows, step, totals);
+        else add_columns(x, NULL, 0, rows, step, width, totals);
+        const double part = task->kind == MEAN ? 1.0 / (double)rows : 1.0;
+        for (npy_intp i = 0; i < width; i++) to[i] = (float)(totals[i] * part);
+    }
+}
+
+FAST static void vary_strips(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    const npy_intp rows = task->length, step = task->inner, most = strip_of(step);
+    const npy_intp strips = (step + most - 1) / most;
+    double totals[STRIP];
+    for (npy_intp nr = start; nr < stop; nr++) {
+        const npy_intp column = nr % strips * most, outer = nr / strips;
+        const npy_intp width = step - column < most ? step - column : most;
+        const float *x = task->x + outer * rows * step + column;
+        float *mean = task->mean + outer * step + column, *to = task->to + outer * step + column;
+        add_columns(x, NULL, 0, rows, step, width, totals);
+        for (npy_intp i = 0; i < width; i++) mean[i] = (float)(totals[i] / (double)rows);
+        add_columns(x, mean, 1, rows, step, width, totals);
+        for (npy_intp i = 0; i < width; i++) to[i] = (float)(totals[i] / task->divisor);
+    }
+}
+
+/* --- for Python --------------------------------------------------------------------------------- */
+
+/* The sizes of an array, and the shape of its reduction over `axes`: a tuple of neighbouring
+ * dimensions, or None for all; -1 if it is left to the twin. */
+static int take_sizes(PyObject *value, PyObject *axes, int keep, Task *task, npy_intp *shape) {
+    if (!PyArray_CheckExact(value)) return -1;
+    PyArrayObject *array = (PyArrayObject *)value;
+    if (PyArray_TYPE(array) != NPY_FLOAT || !PyArray_ISCARRAY_RO(array) || PyArray_SIZE(array) == 0)
+        return -1;
+    const int ndim = PyArray_NDIM(array);
+    long first = 0, last = ndim - 1;
+    if (axes != Py_None) {
+        if (!PyTuple_CheckExact(axes) || PyTuple_GET_SIZE(axes) == 0) return -1;
+        for (Py_ssize_t nr = 0; nr < PyTuple_GET_SIZE(axes); nr++) {
+            PyObject *axis = PyTuple_GET_ITEM(axes, nr);
+            const long found = PyLong_CheckExact(axis) ? whole_of(axis) : -1;
+            if (found < 0 || found >= ndim || (nr && found != last + 1)) {
+                PyErr_Clear();
+                return -1;
+            }
+            if (nr == 0) first = found;
+            last = found;
+        }
+    }
+    int kept = 0;
+    task->x = PyArray_DATA(array);
+    task->outer = task->length = task->inner = 1;
+    for (int dim = 0; dim < ndim; dim++) {
+        const npy_intp size = PyArray_DIM(array, dim);
+        if (dim < first || dim > last) {
+            *(dim < first ? &task->outer : &task->inner) *= size;
+            shape[kept++] = size;
+        } else {
+            task->length *= size;
+            if (keep) shape[kept++] = 1;
+        }
+    }
+    return kept;
+}
+
+static void run(Task *task, Part rows, Part strips) {
+    const npy_intp most = strip_of(task->inner);
+    const int along = task->inner == 1;
+    const npy_intp items = along ? task->outer : task->outer * ((task->inner + most - 1) / most);
+    const npy_intp size = task->outer * task->length * task->inner, each = size / items;
+    if (size <= GRAIN) {
+        (along ? rows : strips)(task, 0, items);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    pool_run(along ? rows : strips, task, items, GRAIN / each);
+    Py_END_ALLOW_THREADS;
+}
+
+/* reduce(kind, array, axes, keepdims): a new array, or None; kinds are 0 sum, 1 mean, 2 max, 3 min,
+ * the last two along the last dimensions. */
+PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "reduce(kind, array, axes, keepdims)");
+    const long kind = whole_of(args[0]);
+    const int keep = truth_of(args[3]);
+    if (PyErr_Occurred()) return NULL;
+    if (kind < 0 || kind >= KINDS) return PyErr_Format(PyExc_ValueError, "no such reduction");
+    Task task = {.kind = (int)kind};
+    npy_intp shape[NPY_MAXDIMS];
+    const int ndim = take_sizes(args[1], args[2], keep, &task, shape);
+    /* NumPy finds the extremes of columns fast */
+    if (ndim < 0 || (kind >= MAX && task.inner > 1)) Py_RETURN_NONE;
+    PyObject *result = PyArray_SimpleNew(ndim, shape, NPY_FLOAT);
+    if (result == NULL) return NULL;
+    task.to = PyArray_DATA((PyArrayObject *)result);
+    if (task.outer * task.inner > 1 || task.length <= GRAIN) {
+        run(&task, reduce_rows, reduce_strips);
+    } else if (!reduce_long_row(&task)) {
+        Py_DECREF(result);
+        return PyErr_NoMemory();
+    }
+    return result;
+}
+
+/* variance(array, axes, keepdims, divisor): the sums of squared distances from the means over `divisor`,
+ * and the means; or None. */
+PyObject *taper_variance(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "variance(array, axes, keepdims, divisor)");
+    const int keep = truth_of(args[2]);
+    Task task = {.divisor = number_of(args[3])};
+    if (PyErr_Occurred()) return NULL;
+    npy_intp shape[NPY_MAXDIMS];
+    const int ndim = take_sizes(args[0], args[1], keep, &task, shape);
+    if (ndim < 0) Py_RETURN_NONE;
+    PyObject *result = PyArray_SimpleNew(ndim, shape, NPY_FLOAT);
+    PyObject *mean = result ? PyArray_SimpleNew(ndim, shape, NPY_FLOAT) : NULL;
+    if (mean == NULL) {
+        Py_XDECREF(result);
+        return NULL;
+    }
+    task.to = PyArray_DATA((PyArrayObject *)result);
+    task.mean = PyArray_DATA((PyArrayObject *)mean);
+    run(&task, vary_rows, vary_strips);
+    return Py_BuildValue("(NN)", result, mean);
+}
