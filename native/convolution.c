@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "onednn.h"
 #include "pool.h"
 #include "products.h"
 
@@ -464,6 +465,7 @@ static PyObject *finish(Conv *conv, int which, void (*large)(Conv *), PyObject *
 PyObject *taper_convolve(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Conv conv = {0};
     if (count != 7) return PyErr_Format(PyExc_TypeError, "convolve takes 7 arguments");
+    if (onednn_convolve(OUTPUT, args, args[6])) Py_RETURN_TRUE;
     if (!read_geometry(args, &conv) || !read_bias(args[6], conv.groups * conv.outputs, &conv))
         Py_RETURN_NONE;
     return finish(&conv, FORWARD, convolve_large, args[2]);
@@ -473,6 +475,7 @@ PyObject *taper_convolve(PyObject *self, PyObject *const *args, Py_ssize_t count
 PyObject *taper_spread(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Conv conv = {0};
     if (count != 7) return PyErr_Format(PyExc_TypeError, "spread takes 7 arguments");
+    if (onednn_convolve(INPUT, args, args[6])) Py_RETURN_TRUE;
     if (!read_geometry(args, &conv) || !read_bias(args[6], conv.groups * conv.inputs, &conv))
         Py_RETURN_NONE;
     return finish(&conv, TO_INPUT, spread_large, args[0]);
@@ -482,6 +485,7 @@ PyObject *taper_spread(PyObject *self, PyObject *const *args, Py_ssize_t count) 
 PyObject *taper_weight_gradient(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Conv conv = {0};
     if (count != 6) return PyErr_Format(PyExc_TypeError, "weight_gradient takes 6 arguments");
+    if (onednn_convolve(WEIGHT, args, Py_None)) Py_RETURN_TRUE;
     if (!read_geometry(args, &conv)) Py_RETURN_NONE;
     return finish(&conv, TO_WEIGHT, weight_large, args[1]);
 }

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.native import native
+from taper.arrays.native import native, onednn
 from taper.arrays.strides import Shape, strided
 
 BLOCK = 1 << 19  # elements of columns in a block, so that they stay in the second cache
@@ -91,9 +91,11 @@ def _natively(
     dilation: Shape,
     *bias: ndarray | None,
 ) -> bool:
-    """Let the native module compute one of the three, in one or two dimensions; False if not."""
-    if native is None or len(stride) > 2:
+    """Let the native module compute one of the three, itself or by oneDNN; False if not."""
+    if native is None:
         return False
+    if onednn.version is None:
+        onednn.load()
     arrays = [np.ascontiguousarray(each) for each in (array, weight, out)]
     if len(stride) == 1:
         arrays = [each.reshape(*each.shape[:-1], 1, each.shape[-1]) for each in arrays]

@@ -1,4 +1,7 @@
-"""`taper.backends.mkldnn`: there is none; its switches keep their values."""
+"""`taper.backends.mkldnn`: oneDNN, where the extra is installed, can be switched off.
+
+The other switches keep their values and change nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from taper.absent import devices
 from taper.absent.answers import Block, own
 from taper.absent.switches import Precision, SwitchModule, of_bool, of_precision, put, put_for_block
+from taper.arrays.native import onednn
 
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
@@ -22,13 +26,19 @@ matmul = Precision("mkldnn", "none")
 conv = Precision("mkldnn", "none")
 rnn = Precision("mkldnn", "none")
 
+
+def _set_enabled(value: bool) -> None:
+    of_bool("set_enabled_mkldnn")(value)
+    onednn.use(value)
+
+
 _CHECKS = {
-    "enabled": of_bool("set_enabled_mkldnn"),
+    "enabled": _set_enabled,
     "deterministic": of_bool("set_deterministic_mkldnn"),
     "fp32_precision": of_precision("mkldnn"),
 }
 
-is_available = devices.is_available
+is_available = onednn.is_available
 is_acl_available = devices.is_available
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import settings, version
-from taper.arrays.native import native
+from taper.arrays.native import native, onednn
 
 EXTRAS = {"cli": "rich", "files": "safetensors", "vision": "PIL", "cuda": "cupy", "mpi": "mpi4py"}
 
@@ -43,6 +43,7 @@ def facts() -> dict[str, str]:
         "ml_dtypes": installed_version("ml_dtypes"),
         "threads": f"{settings.get_num_threads()} in matrix products, 1 elsewhere",
         "kernels": "NumPy" if native is None else f"NumPy, and native ones ({native.__file__})",
+        "oneDNN": onednn.description(),
         "extras": ", ".join(extras) or "none",
         "PyTorch": installed_version("torch"),
     }
