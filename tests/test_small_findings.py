@@ -183,8 +183,12 @@ def test_checks_come_in_pytorchs_order():
 def test_only_parts_that_are_lost_are_warned_about():
     taper.ones(0, dtype=taper.complex64).long()
     taper.ones(2, dtype=taper.complex64).sum(dtype=taper.bool)
-    with pytest.warns(UserWarning, match="input value tensor is non-contiguous, this will lower"):
-        taper.bucketize(taper.ones(2, 3).t(), taper.arange(3.0))
+    taper.set_warn_always(True)  # else once in a process
+    try:
+        with pytest.warns(UserWarning, match="input value tensor is non-contiguous, this will"):
+            taper.bucketize(taper.ones(2, 3).t(), taper.arange(3.0))
+    finally:
+        taper.set_warn_always(False)
 
 
 def test_logical_writes_are_no_part_of_the_graph():

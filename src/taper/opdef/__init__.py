@@ -196,13 +196,17 @@ class Op:
             for each in self.params
             if each.kind not in ("plain", "tensors", "indices")
         )
-        self.layout: Rule | None = options["layout"]
-        if self.layout is BY_KIND:
-            self.layout = ELEMENTWISE if self.ufunc or self.tangent == POINTWISE else None
+        self.layout: Rule | None = self._layout(options["layout"])
         self.formulas: list[Formula] = []
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
         self.function: Any = None
+
+    def _layout(self, rule: Rule | None) -> Rule | None:
+        """The rule of the results' layout: if none was declared, that of operators of this kind."""
+        if rule is not BY_KIND:
+            return rule
+        return ELEMENTWISE if self.ufunc or self.tangent == POINTWISE else None
 
     @functools.cached_property
     def forward(self) -> Callable[..., Any]:

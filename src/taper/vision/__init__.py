@@ -5,7 +5,7 @@ Pictures are tensors or, with the extra `vision`, Pillow images; there is no net
 
 from __future__ import annotations
 
-from taper.first_use import on_first_use
+from taper.first_use import on_first_use as _on_first_use
 
 __version__ = "0.28.0"  # the torchvision whose names and behaviour it follows
 
@@ -42,4 +42,4 @@ def disable_beta_transforms_warning() -> None:
     """
 
 
-__getattr__, __dir__ = on_first_use(globals(), _MODULES)
+__getattr__, __dir__ = _on_first_use(globals(), _MODULES)

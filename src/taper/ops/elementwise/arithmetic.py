@@ -2,6 +2,8 @@
 
 Powers are in `power`, remainders in `remainders`, other functions of two and three tensors in
 `blend`, extremes in `clamping`, functions of one tensor in `unary`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations

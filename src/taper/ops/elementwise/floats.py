@@ -14,8 +14,7 @@ from taper.arrays.layouts import ELEMENTWISE
 from taper.dtypes import C_NAMES
 from taper.opdef import POINTWISE, SAME, Array, derivative, op, tangent_of
 from taper.opdef.dtype_checks import NOT_FLOATING, not_implemented
-from taper.ops.elementwise.power import ldexp
-from taper.ops.elementwise.unary import inside, zeros_like
+from taper.ops.elementwise.unary import exp2, inside, zeros_like
 from taper.sampling.fill import dtype_of
 from taper.tensor import Tensor
 
@@ -50,12 +49,12 @@ def frexp(self: Array) -> Array:
 
 @derivative(frexp, wrt="self")
 def frexp_self(grad_mantissa: Any, exponent: Any) -> Any:
-    return ldexp(grad_mantissa, -exponent)
+    return grad_mantissa / exp2(exponent)
 
 
 @tangent_of(frexp)
 def frexp_tangent(self_t: Tensor, exponent: Tensor) -> Any:
-    return ldexp(self_t, -exponent), None
+    return self_t / exp2(exponent), None
 
 
 _BITS: dict[Any, Any] = {

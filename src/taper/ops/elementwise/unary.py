@@ -301,11 +301,17 @@ def rsqrt(self: Array) -> Array:
         >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
         tensor([0.5000, 0.2500])
     """
-    found = _natively_rsqrt(self)
-    return inverted(np.sqrt(self)) if found is None else found
+    return _rsqrt(self)
 
 
 _natively_rsqrt = curve("rsqrt")
+
+
+def _rsqrt(array: Any) -> Any:
+    found = _natively_rsqrt(array)
+    return inverted(np.sqrt(array)) if found is None else found
+
+
 _natively_reciprocal = curve("reciprocal")
 
 

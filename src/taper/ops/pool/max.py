@@ -3,6 +3,8 @@
 Owns: these operators, their gradients and the public functions.  One dimension is pooled as two
 of which the first has length 1, so that the graph shows the nodes that PyTorch's does.  Averages
 are in `average`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
