@@ -301,14 +301,15 @@ def rsqrt(self: Array) -> Array:
         >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
         tensor([0.5000, 0.2500])
     """
-    return _rsqrt(self)
+    return inverse_root(self)
 
 
-_natively_rsqrt = curve("rsqrt")
+_native_root = curve("rsqrt")
 
 
-def _rsqrt(array: Any) -> Any:
-    found = _natively_rsqrt(array)
+def inverse_root(array: Any) -> Any:
+    """Compute 1 / sqrt(x), natively where it can be."""
+    found = _native_root(array)
     return inverted(np.sqrt(array)) if found is None else found
 
 
