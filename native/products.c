@@ -242,6 +242,9 @@ int thread_products(PyUFuncObject *matmul) {
         if (matmul->types[nr * 3] == NPY_DOUBLE) plain_double = matmul->functions[nr];
     }
     if (plain_float == NULL || plain_double == NULL) return 0;
+    /* From now on BLAS's own threads would only get in the way: each looks for work in a busy loop for
+     * 25 ms after a product of NumPy's `dot`, on the core that the pool needs. */
+    blas.set_threads(1);
     return (PyUFunc_ReplaceLoopBySignature(matmul, multiply_float, floats, &plain_float) >= 0) +
            (PyUFunc_ReplaceLoopBySignature(matmul, multiply_double, doubles, &plain_double) >= 0);
 }

@@ -1,8 +1,9 @@
 """Settings of the whole process: threads, deterministic algorithms, precision of products.
 
-Threads are those of the native pool, on which NumPy's element-wise loops and matrix products run,
-and those of BLAS, which does the decompositions.  All algorithms are deterministic and all products
-are exact to their dtype, so those settings change only what uninitialised memory holds.
+Threads are those of the native pool, on which NumPy's element-wise loops and matrix products run;
+BLAS itself has one then.  Without the native module they are BLAS's.  All algorithms are
+deterministic and all products are exact to their dtype, so those settings change only what
+uninitialised memory holds.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ def set_num_threads(nthreads: int, /) -> None:
     settings.threads = _checked_count("set_num_threads", nthreads)
     if native is not None:
         native.set_threads(nthreads)
+        return
     change = _set_blas_threads()
     if change is not None:
         change(nthreads)

@@ -41,7 +41,7 @@ def facts() -> dict[str, str]:
         "platform": f"{platform.platform()}, {os.cpu_count()} cores",
         "NumPy": f"{np.__version__}, BLAS: {blas.get('name')} {blas.get('version')}",
         "ml_dtypes": installed_version("ml_dtypes"),
-        "threads": f"{settings.get_num_threads()} in matrix products, 1 elsewhere",
+        "threads": f"{settings.get_num_threads()}",
         "kernels": "NumPy" if native is None else f"NumPy, and native ones ({native.__file__})",
         "oneDNN": onednn.description(),
         "extras": ", ".join(extras) or "none",
