@@ -6,14 +6,13 @@
  * left out.  float32 only.
  */
 
-#include "curves.h"
+#include "lanes.h"
 #include "pool.h"
 #include "products.h"
 
 #define MOST_ROWS 128 /* of a task; short rows of scores are better in fewer */
 #define FEW_ROWS 32
 #define MANY_KEYS 256
-#define LANES 16
 
 /* (batch, heads, rows, width) with steps in elements; elements of a row lie in one piece. */
 typedef struct {
@@ -38,33 +37,17 @@ static Matrix matrix_at(const Heads *all, npy_intp batch, npy_intp head, npy_int
 
 /* scores = scores * scale + mask, and the largest of them. */
 FAST static float scale_row(float *scores, npy_intp count, float scale, const float *mask, npy_intp step) {
-    float lanes[LANES], most = -INFINITY;
-    npy_intp i = 0;
     if (mask != NULL)
         for (npy_intp k = 0; k < count; k++) scores[k] = scores[k] * scale + mask[k * step];
     else
         for (npy_intp k = 0; k < count; k++) scores[k] = scores[k] * scale;
-    for (int lane = 0; lane < LANES; lane++) lanes[lane] = -INFINITY;
-    for (; i + LANES <= count; i += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] = scores[i + lane] > lanes[lane] ? scores[i + lane] : lanes[lane];
-    for (; i < count; i++) most = scores[i] > most ? scores[i] : most;
-    for (int lane = 0; lane < LANES; lane++) most = lanes[lane] > most ? lanes[lane] : most;
-    return most;
+    return largest_of(scores, count);
 }
 
 /* scores = exp(scores - most), and their sum. */
 FAST static float exponentials(float *scores, npy_intp count, float most) {
-    float lanes[LANES] = {0}, total = 0;
-    npy_intp i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (int lane = 0; lane < LANES; lane++) {
-            scores[i + lane] = exp_float(scores[i + lane] - most);
-            lanes[lane] += scores[i + lane];
-        }
-    for (; i < count; i++) total += scores[i] = exp_float(scores[i] - most);
-    for (int lane = 0; lane < LANES; lane++) total += lanes[lane];
-    return total;
+    for (npy_intp k = 0; k < count; k++) scores[k] = exp_quickly(scores[k] - most);
+    return (float)sum_of(scores, count);
 }
 
 /* The gradient of scores: weights * (change - mean) * scale, into `change`. */
@@ -72,14 +55,8 @@ FAST static void slope_row(float *change, const float *weights, npy_intp count, 
     for (npy_intp i = 0; i < count; i++) change[i] = (change[i] - mean) * weights[i] * scale;
 }
 
-FAST static float dot(const float *first, const float *second, npy_intp count) {
-    float lanes[LANES] = {0}, total = 0;
-    npy_intp i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (int lane = 0; lane < LANES; lane++) lanes[lane] += first[i + lane] * second[i + lane];
-    for (; i < count; i++) total += first[i] * second[i];
-    for (int lane = 0; lane < LANES; lane++) total += lanes[lane];
-    return total;
+FAST static float product_of_rows(const float *first, const float *second, npy_intp count) {
+    return (float)dot_of(first, second, count);
 }
 
 /* How many keys the rows up to `last` see, and how many one row does. */
@@ -146,7 +123,7 @@ static void backward_rows(const Attention *all, npy_intp batch, npy_intp head, n
     product(0, count, all->width, wide, grad, matrix_at(&all->value, batch, from, 0, 1), change, wide, 0);
     for (npy_intp row = first; row < last; row++) {
         const npy_intp place = (row - first) * wide;
-        float mean = dot(row_of(&all->grad, batch, head, row), row_of(&all->output, batch, head, row), all->width);
+        float mean = product_of_rows(row_of(&all->grad, batch, head, row), row_of(&all->output, batch, head, row), all->width);
         slope_row(change + place, weights + place, wide, mean, all->scale);
     }
     product(0, count, wide, all->width, (Matrix){change, wide, 0}, matrix_at(&all->key, batch, from, 0, 0),

@@ -145,7 +145,7 @@ static char *weight_of(const Conv *conv, npy_intp group) {
 }
 
 /* Whether windows are single places, side by side: the image itself is the matrix of columns. */
-static int is_plain(const Conv *conv) {
+static int is_pointwise(const Conv *conv) {
     return conv->taps == 1 && conv->stride[0] == 1 && conv->stride[1] == 1 && !conv->padding[0] &&
            !conv->padding[1];
 }
@@ -154,7 +154,7 @@ static int is_plain(const Conv *conv) {
 static Matrix columns_for(const Conv *conv, npy_intp image, npy_intp channel, npy_intp channels,
                           npy_intp first, npy_intp last, char *panel) {
     const npy_intp step = (last - first) * conv->columns;
-    if (is_plain(conv)) {
+    if (is_pointwise(conv)) {
         const char *data = input_channel(conv, image, channel) + first * conv->columns * conv->item;
         return (Matrix){data, conv->places, 0};
     }
@@ -175,7 +175,7 @@ static npy_intp rows_for(const Conv *conv, npy_intp length) {
 
 /* Whether images are so small, and the weight so large, that many are computed at once. */
 static int is_small(const Conv *conv) {
-    if (conv->images == 1) return conv->places < 64 && !is_plain(conv);
+    if (conv->images == 1) return conv->places < 64 && !is_pointwise(conv);
     return conv->places < 64 || (conv->places < 256 && conv->outputs * conv->length > PANEL);
 }
 
@@ -235,7 +235,7 @@ static void spread_part(void *context, npy_intp start, npy_intp stop) {
             const npy_intp wide = (last - first) * conv->columns;
             const char *from = output_channel(conv, image, group * conv->outputs);
             Matrix grad = {from + first * conv->columns * conv->item, conv->places, 0};
-            if (is_plain(conv)) {
+            if (is_pointwise(conv)) {
                 product(conv->is_double, channels, conv->outputs, wide, weight, grad,
                         to + first * conv->columns * conv->item, conv->places, 1);
                 continue;
@@ -404,13 +404,12 @@ static int pair(PyObject *value, npy_intp least, npy_intp *to) {
     return 1;
 }
 
-static PyArrayObject *plain_array(PyObject *value, int type, int rank) {
-    if (!PyArray_CheckExact(value)) return NULL;
-    PyArrayObject *array = (PyArrayObject *)value;
-    if (PyArray_NDIM(array) != rank || PyArray_TYPE(array) != type || !PyArray_ISCARRAY_RO(array) ||
-        PyArray_SIZE(array) >= 1 << 30 || PyArray_SIZE(array) == 0)
-        return NULL;
-    return array;
+static PyArrayObject *of_rank(PyObject *value, int type, int rank) {
+    PyArrayObject *array = plain_array(value, type);
+    return array != NULL && PyArray_NDIM(array) == rank && PyArray_SIZE(array) > 0 &&
+                   PyArray_SIZE(array) < 1 << 30
+               ? array
+               : NULL;
 }
 
 /* The geometry from arrays (images, channels, height, width), (groups, outputs, inputs, *kernel)
@@ -419,8 +418,8 @@ static int read_geometry(PyObject *const *args, Conv *conv) {
     if (!PyArray_CheckExact(args[0])) return 0;
     const int type = PyArray_TYPE((PyArrayObject *)args[0]);
     if (type != NPY_FLOAT && type != NPY_DOUBLE) return 0;
-    PyArrayObject *input = plain_array(args[0], type, 4), *weight = plain_array(args[1], type, 5);
-    PyArrayObject *output = plain_array(args[2], type, 4);
+    PyArrayObject *input = of_rank(args[0], type, 4), *weight = of_rank(args[1], type, 5);
+    PyArrayObject *output = of_rank(args[2], type, 4);
     if (input == NULL || weight == NULL || output == NULL || !have_products()) return 0;
     if (!pair(args[3], 1, conv->stride) || !pair(args[4], 0, conv->padding) || !pair(args[5], 1, conv->dilation))
         return 0;
@@ -444,7 +443,7 @@ static int read_geometry(PyObject *const *args, Conv *conv) {
 
 static int read_bias(PyObject *value, npy_intp channels, Conv *conv) {
     if (value == Py_None) return 1;
-    PyArrayObject *bias = plain_array(value, conv->is_double ? NPY_DOUBLE : NPY_FLOAT, 1);
+    PyArrayObject *bias = of_rank(value, conv->is_double ? NPY_DOUBLE : NPY_FLOAT, 1);
     if (bias == NULL || PyArray_DIM(bias, 0) != channels) return 0;
     conv->bias = PyArray_DATA(bias);
     return 1;

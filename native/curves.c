@@ -120,12 +120,6 @@ PyObject *taper_curve_number(PyObject *self, PyObject *value) {
     return PyErr_Format(PyExc_ValueError, "no curve is called %s", name);
 }
 
-static int plain(PyObject *value, int type) {
-    if (!PyArray_CheckExact(value)) return 0;
-    PyArrayObject *array = (PyArrayObject *)value;
-    return PyArray_ISCARRAY_RO(array) && PyArray_TYPE(array) == type;
-}
-
 /* curve(number, x, g, p, q), the last three if need be: a new array, or None if the operands are not
  * row-major floats or doubles of one shape. */
 PyObject *taper_curve(PyObject *self, PyObject *const *args, Py_ssize_t count) {
@@ -138,8 +132,8 @@ PyObject *taper_curve(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     PyArrayObject *x = (PyArrayObject *)args[1];
     const int type = PyArray_TYPE(x);
     const Loop loop = type == NPY_FLOAT ? entry->single : type == NPY_DOUBLE ? entry->twice : NULL;
-    if (loop == NULL || !plain(args[1], type)) Py_RETURN_NONE;
-    if (entry->gradient && (!plain(args[2], type) || !PyArray_SAMESHAPE(x, (PyArrayObject *)args[2])))
+    if (loop == NULL || !plain_array(args[1], type)) Py_RETURN_NONE;
+    if (entry->gradient && (!plain_array(args[2], type) || !PyArray_SAMESHAPE(x, (PyArrayObject *)args[2])))
         Py_RETURN_NONE;
     const double p = count > 3 ? PyFloat_AsDouble(args[3]) : 0;
     const double q = count > 4 ? PyFloat_AsDouble(args[4]) : 0;

@@ -43,22 +43,29 @@ INLINE int32_t bits_of(float value) {
 /* 2^n for n from -126 to 127; anything for others, so that the argument may come from a NaN. */
 INLINE float power_of_two(int32_t n) { return float_of((int32_t)((uint32_t)(n + 127) << 23)); }
 
-/* 2^n e^r with x = n log 2 + r; the power in two factors, so that results near 0 and infinity are
- * rounded once.  Comparisons are written so that a NaN stays one.  Up to 1.1 ulp. */
-INLINE float exp_float(float x) {
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
-    const float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number */
-    const float n = shifted - 12582912.0f;
+/* e^r with x = n log 2 + r, and the bits of a float whose last ones are n. */
+INLINE float exp_of_rest(float x, int32_t *shifted) {
+    const float sum = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number */
+    const float n = sum - 12582912.0f;
     const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float p = 0.00139261836f;
     p = p * r + 0.00836317905f;
     p = p * r + 0.0416665546f;
     p = p * r + 0.16666577f;
     p = p * r + 0.5f;
-    p = p * (r * r) + r + 1.0f;
-    const int32_t power = bits_of(shifted) - 0x4b400000, half = power >> 1;
-    return p * power_of_two(half) * power_of_two(power - half);
+    *shifted = bits_of(sum);
+    return p * (r * r) + r + 1.0f;
+}
+
+/* 2^n e^r with x = n log 2 + r; the power in two factors, so that results near 0 and infinity are
+ * rounded once.  Comparisons are written so that a NaN stays one.  Up to 1.1 ulp. */
+INLINE float exp_float(float x) {
+    x = x > 89.0f ? 89.0f : x;
+    x = x < -104.0f ? -104.0f : x;
+    int32_t shifted;
+    const float rest = exp_of_rest(x, &shifted);
+    const int32_t power = shifted - 0x4b400000, half = power >> 1;
+    return rest * power_of_two(half) * power_of_two(power - half);
 }
 
 /* Up to 2 ulp. */

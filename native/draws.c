@@ -36,15 +36,15 @@ static void in_child(void) { epoch++; }
 
 /* --- generators ----------------------------------------------------------------------------- */
 
-/* The array as a plain one of `type` (any if negative), else NULL. */
-static PyArrayObject *plain(PyObject *value, int type) {
-    if (!PyArray_CheckExact(value) || !PyArray_ISCARRAY((PyArrayObject *)value)) return NULL;
-    return type < 0 || PyArray_TYPE((PyArrayObject *)value) == type ? (PyArrayObject *)value : NULL;
+/* A plain array of a type that may be written, else NULL. */
+static PyArrayObject *writeable(PyObject *value, int type) {
+    PyArrayObject *array = plain_array(value, type);
+    return array != NULL && PyArray_ISWRITEABLE(array) ? array : NULL;
 }
 
 /* The generator, as soon as nobody draws from it; NULL with an error if it is none. */
 static Twister *generator_of(PyObject *value) {
-    PyArrayObject *array = plain(value, NPY_UINT32);
+    PyArrayObject *array = writeable(value, NPY_UINT32);
     if (array == NULL || PyArray_SIZE(array) != STATE_WORDS) {
         PyErr_Format(PyExc_TypeError, "a generator is an array of %d words", STATE_WORDS);
         return NULL;
@@ -148,7 +148,7 @@ PyObject *taper_set_twister(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (count != 3) return PyErr_Format(PyExc_TypeError, "set_twister(generator, key, next)");
     Twister *twister = generator_of(args[0]);
     if (twister == NULL) return NULL;
-    PyArrayObject *key = plain(args[1], NPY_UINT32);
+    PyArrayObject *key = writeable(args[1], NPY_UINT32);
     long next = PyLong_AsLong(args[2]);
     if (next == -1 && PyErr_Occurred()) return NULL;
     if (key == NULL || PyArray_SIZE(key) != KEY_WORDS || next < 0 || next > KEY_WORDS)
@@ -178,7 +178,7 @@ PyObject *taper_draw_words(PyObject *self, PyObject *const *args, Py_ssize_t cou
         return PyErr_Format(PyExc_ValueError, "draw_words: numbers of 32 or 64 bits");
     Twister *twister = generator_of(args[0]);
     if (twister == NULL) return NULL;
-    Draw draw = {plain(args[1], NPY_UINT64), bits == 32 ? put_words : put_joined, (int)bits / 32};
+    Draw draw = {writeable(args[1], NPY_UINT64), bits == 32 ? put_words : put_joined, (int)bits / 32};
     if (draw.out == NULL) Py_RETURN_FALSE;
     run(twister, &draw, fill);
     Py_RETURN_TRUE;
@@ -194,12 +194,6 @@ static void put_doubles(const Draw *draw, uint32_t *words, npy_intp start, npy_i
     loops->uniform_double(words, (double *)draw->to + start, some, draw->a, draw->b);
 }
 
-/* The array as a plain one of float32 or float64, else NULL. */
-static PyArrayObject *real(PyObject *value) {
-    PyArrayObject *array = plain(value, NPY_FLOAT);
-    return array != NULL ? array : plain(value, NPY_DOUBLE);
-}
-
 /* Read two floats into a draw; 0 with an error if they are none. */
 static int numbers(PyObject *const *args, Draw *draw) {
     draw->a = PyFloat_AsDouble(args[0]);
@@ -211,7 +205,7 @@ static int numbers(PyObject *const *args, Draw *draw) {
 PyObject *taper_draw_uniform(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "draw_uniform(generator, out, low, high)");
     Twister *twister = generator_of(args[0]);
-    Draw draw = {real(args[1])};
+    Draw draw = {writeable(args[1], REAL)};
     if (twister == NULL || !numbers(args + 2, &draw)) return NULL;
     if (draw.out == NULL) Py_RETURN_FALSE;
     draw.each = PyArray_TYPE(draw.out) == NPY_FLOAT ? 1 : 2;
@@ -234,7 +228,7 @@ PyObject *taper_draw_trials(PyObject *self, PyObject *const *args, Py_ssize_t co
     double p = PyFloat_AsDouble(args[2]);
     if (p == -1 && PyErr_Occurred()) return NULL;
     if (!(p >= 0 && p <= 1)) return PyErr_Format(PyExc_ValueError, "draw_trials: p is in [0, 1]");
-    Draw draw = {plain(args[1], -1), put_trials, 2};
+    Draw draw = {writeable(args[1], ANY_TYPE), put_trials, 2};
     if (draw.out == NULL || !PyArray_CheckExact(args[3])) Py_RETURN_FALSE;
     PyArrayObject *one = (PyArrayObject *)args[3];
     const npy_intp width = PyArray_ITEMSIZE(draw.out);
@@ -291,7 +285,7 @@ PyObject *taper_draw_integers(PyObject *self, PyObject *const *args, Py_ssize_t 
     Twister *twister = generator_of(args[0]);
     if (twister == NULL) return NULL;
     long bits = PyLong_AsLong(args[4]);
-    Draw draw = {plain(args[1], -1), put_integers, 1};
+    Draw draw = {writeable(args[1], ANY_TYPE), put_integers, 1};
     if (bits == 64) draw.put = put_large_integers, draw.each = 2;
     draw.first = PyLong_AsUnsignedLongLongMask(args[2]);
     draw.span = PyLong_AsUnsignedLongLong(args[3]);
@@ -361,9 +355,9 @@ PyObject *taper_draw_permutation(PyObject *self, PyObject *const *args, Py_ssize
     Twister *twister = generator_of(args[0]);
     if (twister == NULL) return NULL;
     const int inside_out = args[2] == Py_True;
-    Draw draw = {plain(args[1], NPY_INT64), put_exchanged, 1};
+    Draw draw = {writeable(args[1], NPY_INT64), put_exchanged, 1};
     if (inside_out) draw.put = put_inside_out, draw.each = 2;
-    if (draw.out == NULL && !inside_out) draw.out = plain(args[1], NPY_INT32);
+    if (draw.out == NULL && !inside_out) draw.out = writeable(args[1], NPY_INT32);
     if (draw.out == NULL || (!inside_out && PyArray_SIZE(draw.out) > INT32_MAX)) Py_RETURN_FALSE;
     if (PyArray_SIZE(draw.out)) run(twister, &draw, inside_out ? fill : fill_shuffled);
     Py_RETURN_TRUE;
@@ -420,7 +414,7 @@ PyObject *taper_draw_normal(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (count != 5)
         return PyErr_Format(PyExc_TypeError, "draw_normal(generator, out, mean, std, half)");
     Twister *twister = generator_of(args[0]);
-    Draw draw = {real(args[1])};
+    Draw draw = {writeable(args[1], REAL)};
     if (twister == NULL || !numbers(args + 2, &draw)) return NULL;
     draw.half = args[4] == Py_True;
     if (draw.out == NULL || PyArray_SIZE(draw.out) < GROUP) Py_RETURN_FALSE;
@@ -471,7 +465,7 @@ PyObject *taper_draw_pairs(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (count != 5)
         return PyErr_Format(PyExc_TypeError, "draw_pairs(generator, out, mean, std, kept)");
     Twister *twister = generator_of(args[0]);
-    Draw draw = {real(args[1])};
+    Draw draw = {writeable(args[1], REAL)};
     if (twister == NULL || !numbers(args + 2, &draw)) return NULL;
     if (draw.out == NULL || !PyArray_SIZE(draw.out)) Py_RETURN_FALSE;
     if (args[4] != Py_None) {
@@ -505,7 +499,7 @@ PyObject *taper_apply_function(PyObject *self, PyObject *const *args, Py_ssize_t
     } known[] = {{"exp", exp}, {"log", log}, {"log1p", log1p}, {"tan", tan}};
     if (count != 2 || !PyUnicode_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "apply_function(name, values)");
-    PyArrayObject *array = plain(args[1], NPY_DOUBLE);
+    PyArrayObject *array = writeable(args[1], NPY_DOUBLE);
     for (size_t nr = 0; array != NULL && nr < sizeof known / sizeof *known; nr++) {
         if (PyUnicode_CompareWithASCIIString(args[0], known[nr].name) != 0) continue;
         Application application = {known[nr].function, PyArray_DATA(array)};

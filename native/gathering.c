@@ -42,12 +42,6 @@ static void add_part(void *context, npy_intp start, npy_intp stop) {
     (work->type == NPY_FLOAT ? add_rows_float : add_rows_double)(work, start, stop);
 }
 
-static int plain(PyObject *value, int type) {
-    if (!PyArray_CheckExact(value)) return 0;
-    PyArrayObject *array = (PyArrayObject *)value;
-    return PyArray_ISCARRAY_RO(array) && PyArray_TYPE(array) == type;
-}
-
 /* Copy row numbers, those of the row to leave out as -1; whether all are below `limit`. */
 static int copy_rows(PyArrayObject *rows, npy_intp limit, npy_intp left_out, int64_t *to) {
     const npy_intp count = PyArray_SIZE(rows);
@@ -68,11 +62,11 @@ PyObject *taper_add_rows(PyObject *self, PyObject *const *args, Py_ssize_t count
     if (count != 4) return PyErr_Format(PyExc_TypeError, "add_rows(target, rows, values, left_out)");
     const npy_intp left_out = PyLong_AsSsize_t(args[3]);
     if (left_out == -1 && PyErr_Occurred()) return NULL;
-    if (!plain(args[0], NPY_FLOAT) && !plain(args[0], NPY_DOUBLE)) Py_RETURN_NONE;
+    if (!plain_array(args[0], NPY_FLOAT) && !plain_array(args[0], NPY_DOUBLE)) Py_RETURN_NONE;
     PyArrayObject *target = (PyArrayObject *)args[0];
     const int type = PyArray_TYPE(target);
-    if (!plain(args[1], NPY_INT64) && !plain(args[1], NPY_INT32)) Py_RETURN_NONE;
-    if (!plain(args[2], type) || !PyArray_ISWRITEABLE(target) || PyArray_NDIM(target) < 1)
+    if (!plain_array(args[1], NPY_INT64) && !plain_array(args[1], NPY_INT32)) Py_RETURN_NONE;
+    if (!plain_array(args[2], type) || !PyArray_ISWRITEABLE(target) || PyArray_NDIM(target) < 1)
         Py_RETURN_NONE;
     PyArrayObject *rows = (PyArrayObject *)args[1], *values = (PyArrayObject *)args[2];
     const npy_intp limit = PyArray_DIM(target, 0), number = PyArray_SIZE(rows);
@@ -135,7 +129,7 @@ static void pick_part(void *context, npy_intp start, npy_intp stop) {
  * one is not in the row. */
 PyObject *taper_pick_along(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 2) return PyErr_Format(PyExc_TypeError, "pick_along(array, places)");
-    if (!PyArray_CheckExact(args[0]) || !plain(args[1], NPY_INT64)) Py_RETURN_NONE;
+    if (!PyArray_CheckExact(args[0]) || !plain_array(args[1], NPY_INT64)) Py_RETURN_NONE;
     PyArrayObject *array = (PyArrayObject *)args[0], *places = (PyArrayObject *)args[1];
     const int ndim = PyArray_NDIM(array), width = (int)PyArray_ITEMSIZE(array);
     if (!PyArray_ISCARRAY_RO(array) || ndim < 1 || PyArray_NDIM(places) != ndim ||
@@ -204,11 +198,11 @@ static void scatter_part(void *context, npy_intp start, npy_intp stop) {
  * target, in place, that its row of places names, in their order.  True if it was done. */
 PyObject *taper_scatter_along(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "scatter_along(target, places, values, add)");
-    if (!PyArray_CheckExact(args[0]) || !plain(args[1], NPY_INT64)) Py_RETURN_NONE;
+    if (!PyArray_CheckExact(args[0]) || !plain_array(args[1], NPY_INT64)) Py_RETURN_NONE;
     PyArrayObject *target = (PyArrayObject *)args[0], *places = (PyArrayObject *)args[1];
     const int ndim = PyArray_NDIM(target), type = PyArray_TYPE(target), add = args[3] == Py_True;
     const int width = (int)PyArray_ITEMSIZE(target);
-    if (!plain(args[2], type) || !PyArray_ISCARRAY(target) || ndim < 1 ||
+    if (!plain_array(args[2], type) || !PyArray_ISCARRAY(target) || ndim < 1 ||
         !PyArray_SAMESHAPE(places, (PyArrayObject *)args[2]) || PyArray_NDIM(places) != ndim)
         Py_RETURN_NONE;
     if (add ? type != NPY_FLOAT && type != NPY_DOUBLE

@@ -12,13 +12,6 @@
 #define MOST_FACTORS 64
 #define PIECE 256
 
-static int is_plain(PyObject *value, int type) {
-    if (!PyArray_CheckExact(value)) return 0;
-    PyArrayObject *array = (PyArrayObject *)value;
-    int own = PyArray_TYPE(array);
-    return PyArray_ISCARRAY_RO(array) && (type < 0 ? own == NPY_FLOAT || own == NPY_DOUBLE : own == type);
-}
-
 WIDE static int finite_float(const float *values, npy_intp size) {
     const uint32_t exponent = 0x7f800000u, *bits = (const uint32_t *)values;
     uint32_t found = 0;
@@ -35,7 +28,7 @@ WIDE static int finite_double(const double *values, npy_intp size) {
 
 /* all_finite(array): whether no element is a NaN or an infinity. */
 PyObject *taper_all_finite(PyObject *self, PyObject *value) {
-    if (!is_plain(value, -1)) Py_RETURN_NONE;
+    if (!plain_array(value, REAL)) Py_RETURN_NONE;
     PyArrayObject *array = (PyArrayObject *)value;
     npy_intp size = PyArray_SIZE(array);
     return PyBool_FromLong(PyArray_TYPE(array) == NPY_FLOAT
@@ -55,11 +48,11 @@ DEFINE_SELECT(double)
 /* select(mask, first, second): the first where the mask holds, else the second. */
 PyObject *taper_select(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 3) return PyErr_Format(PyExc_TypeError, "select(mask, first, second)");
-    if (!is_plain(args[0], NPY_BOOL) || !is_plain(args[1], -1)) Py_RETURN_NONE;
+    if (!plain_array(args[0], NPY_BOOL) || !plain_array(args[1], REAL)) Py_RETURN_NONE;
     PyArrayObject *mask = (PyArrayObject *)args[0], *first = (PyArrayObject *)args[1];
     PyArrayObject *second = (PyArrayObject *)args[2];
     int type = PyArray_TYPE(first);
-    if (!is_plain(args[2], type) || !PyArray_SAMESHAPE(mask, first) ||
+    if (!plain_array(args[2], type) || !PyArray_SAMESHAPE(mask, first) ||
         !PyArray_SAMESHAPE(mask, second))
         Py_RETURN_NONE;
     PyObject *result = PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), type);
@@ -102,14 +95,14 @@ DEFINE_EVALUATE(double)
 PyObject *taper_polynomial(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 2 || !PyTuple_CheckExact(args[0]))
         return PyErr_Format(PyExc_TypeError, "polynomial(coefficients: tuple, variable)");
-    if (!is_plain(args[1], -1)) Py_RETURN_NONE;
+    if (!plain_array(args[1], REAL)) Py_RETURN_NONE;
     PyArrayObject *variable = (PyArrayObject *)args[1];
     int type = PyArray_TYPE(variable);
     Py_ssize_t terms = PyTuple_GET_SIZE(args[0]);
     if (terms < 2 || terms > MOST_FACTORS) Py_RETURN_NONE;
     for (Py_ssize_t k = 0; k < terms; k++) {
         PyObject *factor = PyTuple_GET_ITEM(args[0], k);
-        if (!is_plain(factor, type) || PyArray_SIZE((PyArrayObject *)factor) != 1) Py_RETURN_NONE;
+        if (!plain_array(factor, type) || PyArray_SIZE((PyArrayObject *)factor) != 1) Py_RETURN_NONE;
     }
     PyObject *result = PyArray_SimpleNew(PyArray_NDIM(variable), PyArray_DIMS(variable), type);
     if (result == NULL) return NULL;
@@ -122,7 +115,7 @@ PyObject *taper_polynomial(PyObject *self, PyObject *const *args, Py_ssize_t cou
 /* The numbers in `targets`, if there are as many as rows.  Each is read once and then checked:
  * another process may write to shared memory at any time. */
 static const volatile int64_t *targets_of(PyObject *targets, npy_intp rows) {
-    if (!is_plain(targets, NPY_INT64)) return NULL;
+    if (!plain_array(targets, NPY_INT64)) return NULL;
     PyArrayObject *array = (PyArrayObject *)targets;
     if (PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != rows || !rows) return NULL;
     return PyArray_DATA(array);
@@ -137,7 +130,7 @@ static PyObject *without(PyObject *result) {
 /* pick_rows(matrix, targets): the element of each row that its target names. */
 PyObject *taper_pick_rows(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 2) return PyErr_Format(PyExc_TypeError, "pick_rows(matrix, targets)");
-    if (!is_plain(args[0], -1) || PyArray_NDIM((PyArrayObject *)args[0]) != 2) Py_RETURN_NONE;
+    if (!plain_array(args[0], REAL) || PyArray_NDIM((PyArrayObject *)args[0]) != 2) Py_RETURN_NONE;
     PyArrayObject *matrix = (PyArrayObject *)args[0];
     npy_intp rows = PyArray_DIM(matrix, 0), classes = PyArray_DIM(matrix, 1);
     const volatile int64_t *target = targets_of(args[1], rows);
@@ -161,7 +154,7 @@ PyObject *taper_put_rows(PyObject *self, PyObject *const *args, Py_ssize_t count
     npy_intp shape[2] = {PyLong_AsSsize_t(args[0]), PyLong_AsSsize_t(args[1])};
     if (PyErr_Occurred()) return NULL;
     const volatile int64_t *target = targets_of(args[2], shape[0]);
-    if (target == NULL || shape[1] < 0 || !is_plain(args[3], -1) ||
+    if (target == NULL || shape[1] < 0 || !plain_array(args[3], REAL) ||
         PyArray_SIZE((PyArrayObject *)args[3]) != 1)
         Py_RETURN_NONE;
     PyArrayObject *value = (PyArrayObject *)args[3];

@@ -18,20 +18,12 @@ typedef int32_t Bits __attribute__((vector_size(64)));
 typedef float LooseLanes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t LooseBits __attribute__((vector_size(64), aligned(4), may_alias));
 
-/* exp in two thirds of the time: results below 1.7e-38 are zero, 2e-7 is the largest error. */
+/* exp in two thirds of the time: results below 1.7e-38 are zero, 1e-7 is the largest error. */
 INLINE float exp_quickly(float x) {
-    const float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number */
-    const float n = shifted - 12582912.0f;
-    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 0.00139261836f;
-    p = p * r + 0.00836317905f;
-    p = p * r + 0.0416665546f;
-    p = p * r + 0.16666577f;
-    p = p * r + 0.5f;
-    p = p * (r * r) + r + 1.0f;
-    p = float_of((int32_t)((uint32_t)bits_of(p) + ((uint32_t)bits_of(shifted) << 23)));
-    p = x < -87.0f ? 0.0f : p;
-    return x > 88.0f ? INFINITY : p;
+    int32_t shifted;
+    const float rest = exp_of_rest(x, &shifted);
+    const float p = float_of((int32_t)((uint32_t)bits_of(rest) + ((uint32_t)shifted << 23)));
+    return x > 88.0f ? INFINITY : x < -87.0f ? 0.0f : p;
 }
 
 /* From element k on: k lanes that are cut off, then lanes that are kept. */

@@ -28,6 +28,19 @@
 void *scratch_take(size_t size);
 void scratch_give(void *data);
 
+/* The array, if a value is an ndarray, not of a subclass, that lies row by row in one piece and has a
+ * type: one of NumPy's, or REAL (float or double), or ANY_TYPE.  NULL if it is anything else.  It may
+ * be read-only. */
+#define REAL (-1)
+#define ANY_TYPE (-2)
+static inline PyArrayObject *plain_array(PyObject *value, int type) {
+    if (!PyArray_CheckExact(value)) return NULL;
+    PyArrayObject *array = (PyArrayObject *)value;
+    const int own = PyArray_TYPE(array);
+    const int fits = type == ANY_TYPE || (type == REAL ? own == NPY_FLOAT || own == NPY_DOUBLE : own == type);
+    return fits && PyArray_ISCARRAY_RO(array) ? array : NULL;
+}
+
 /* The functions of the module: of one argument, or of several. */
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
 #define SEVERAL(name) PyObject *taper_##name(PyObject *self, PyObject *const *args, Py_ssize_t count)

@@ -15,10 +15,8 @@
 #define MOST_CHUNKS 32
 
 static int is_plain(PyObject *value, npy_intp size) {
-    if (!PyArray_CheckExact(value)) return 0;
-    PyArrayObject *array = (PyArrayObject *)value;
-    return PyArray_ISCARRAY_RO(array) && PyArray_TYPE(array) == NPY_FLOAT &&
-           (size < 0 || PyArray_SIZE(array) == size);
+    PyArrayObject *array = plain_array(value, NPY_FLOAT);
+    return array != NULL && (size < 0 || PyArray_SIZE(array) == size);
 }
 
 /* Put the data of plain floats, or NULL for None; 0 if it is anything else or of another size. */

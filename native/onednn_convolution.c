@@ -168,13 +168,12 @@ static int read_numbers(PyObject *value, int rank, npy_intp least, int64_t *to) 
     return 1;
 }
 
-static PyArrayObject *plain_array(PyObject *value, int rank) {
-    if (!PyArray_CheckExact(value)) return NULL;
-    PyArrayObject *array = (PyArrayObject *)value;
-    if (PyArray_NDIM(array) != rank || PyArray_TYPE(array) != NPY_FLOAT || !PyArray_ISCARRAY_RO(array) ||
-        PyArray_SIZE(array) >= LONGEST || PyArray_SIZE(array) == 0)
-        return NULL;
-    return array;
+static PyArrayObject *of_rank(PyObject *value, int rank) {
+    PyArrayObject *array = plain_array(value, NPY_FLOAT);
+    return array != NULL && PyArray_NDIM(array) == rank && PyArray_SIZE(array) > 0 &&
+                   PyArray_SIZE(array) < LONGEST
+               ? array
+               : NULL;
 }
 
 /* The geometry from arrays (images, channels, *sizes), (groups, outputs, inputs, *kernel) and
@@ -183,8 +182,8 @@ static int read_arrays(PyObject *const *args, Work *work) {
     Geometry *of = &work->whole;
     const int rank = PyArray_CheckExact(args[0]) ? PyArray_NDIM((PyArrayObject *)args[0]) - 2 : 0;
     if (rank < 1 || rank > SPACE) return 0;
-    PyArrayObject *arrays[] = {plain_array(args[0], rank + 2), plain_array(args[1], rank + 3),
-                               plain_array(args[2], rank + 2)};
+    PyArrayObject *arrays[] = {of_rank(args[0], rank + 2), of_rank(args[1], rank + 3),
+                               of_rank(args[2], rank + 2)};
     for (int nr = 0; nr < 3; nr++) {
         if (arrays[nr] == NULL) return 0;
         work->data[nr] = PyArray_DATA(arrays[nr]);
@@ -214,7 +213,7 @@ static int read_arrays(PyObject *const *args, Work *work) {
 static int read_bias(PyObject *value, Work *work) {
     if (value == Py_None) return 1;
     const Geometry *of = &work->whole;
-    PyArrayObject *bias = plain_array(value, 1);
+    PyArrayObject *bias = of_rank(value, 1);
     if (of->written == WEIGHT || bias == NULL ||
         PyArray_SIZE(bias) != of->groups * (of->written == INPUT ? of->inputs : of->outputs))
         return 0;

@@ -259,14 +259,6 @@ static npy_intp cost_of(const Work *work) {
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
-static int plain(PyObject *value, int type) {
-    if (!PyArray_CheckExact(value)) return 0;
-    PyArrayObject *array = (PyArrayObject *)value;
-    const int own = PyArray_TYPE(array);
-    if (type < 0 ? own != NPY_FLOAT && own != NPY_DOUBLE : own != type) return 0;
-    return PyArray_ISCARRAY_RO(array);
-}
-
 static const int64_t alone[2] = {0, 1};
 static const Axis single = {1, 1, 1, 1, 1, 0, 0, alone, alone + 1};
 
@@ -287,7 +279,7 @@ static void find_usual(Axis *axis) {
 
 /* Read a dimension's windows from an array of two rows, first places and numbers of taps. */
 static int read_axis(Axis *axis, npy_intp length, PyObject *reach, PyObject *step) {
-    if (!plain(reach, NPY_INT64)) return 0;
+    if (!plain_array(reach, NPY_INT64)) return 0;
     PyArrayObject *array = (PyArrayObject *)reach;
     if (PyArray_NDIM(array) != 2 || PyArray_DIM(array, 0) != 2) return 0;
     *axis = (Axis){.length = length, .count = PyArray_DIM(array, 1), .step = PyLong_AsSsize_t(step)};
@@ -335,7 +327,7 @@ static PyArrayObject *pooled(const Work *work, PyArrayObject *array, Py_ssize_t 
  * None; a pair of windows and step for each dimension. */
 PyObject *taper_pool_maxima(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count < 4) return PyErr_Format(PyExc_TypeError, "pool_maxima(array, with_places, ...)");
-    if (!plain(args[0], -1)) Py_RETURN_NONE;
+    if (!plain_array(args[0], REAL)) Py_RETURN_NONE;
     PyArrayObject *array = (PyArrayObject *)args[0];
     Work work = {0};
     if (!read_windows(&work, array, PyArray_DIMS(array), args + 2, count - 2)) {
@@ -362,7 +354,7 @@ PyObject *taper_pool_maxima(PyObject *self, PyObject *const *args, Py_ssize_t co
 /* pool_sums(array, reach, step, ...): the sum of each window. */
 PyObject *taper_pool_sums(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count < 3) return PyErr_Format(PyExc_TypeError, "pool_sums(array, reach, step, ...)");
-    if (!plain(args[0], -1)) Py_RETURN_NONE;
+    if (!plain_array(args[0], REAL)) Py_RETURN_NONE;
     PyArrayObject *array = (PyArrayObject *)args[0];
     Work work = {0};
     if (!read_windows(&work, array, PyArray_DIMS(array), args + 1, count - 1)) {
@@ -390,7 +382,7 @@ static int read_shape(PyObject *value, int ndim, npy_intp *shape) {
 /* pool_back(grad, shape, reach, step, ...): what each window has, added to all of its elements. */
 PyObject *taper_pool_back(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count < 4) return PyErr_Format(PyExc_TypeError, "pool_back(grad, shape, reach, step, ...)");
-    if (!plain(args[0], -1)) Py_RETURN_NONE;
+    if (!plain_array(args[0], REAL)) Py_RETURN_NONE;
     PyArrayObject *grad = (PyArrayObject *)args[0];
     const int ndim = PyArray_NDIM(grad);
     npy_intp shape[8] = {0};
@@ -415,7 +407,7 @@ PyObject *taper_pool_back(PyObject *self, PyObject *const *args, Py_ssize_t coun
  * the last `rank` dimensions. */
 PyObject *taper_pool_add(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "pool_add(grad, places, rank, shape)");
-    if (!plain(args[0], -1) || !plain(args[1], NPY_INT64)) Py_RETURN_NONE;
+    if (!plain_array(args[0], REAL) || !plain_array(args[1], NPY_INT64)) Py_RETURN_NONE;
     PyArrayObject *grad = (PyArrayObject *)args[0], *places = (PyArrayObject *)args[1];
     const int ndim = PyArray_NDIM(grad), rank = (int)PyLong_AsLong(args[2]);
     npy_intp shape[8];

@@ -71,7 +71,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
 #endif
 
 /* Whether there is a BLAS that can be called: an OpenBLAS that is loaded already. */
-static int have_blas(void) {
+int have_products(void) {
     if (!blas.looked) {
 #if defined(__linux__)
         dl_iterate_phdr(look_at, NULL);
@@ -81,11 +81,9 @@ static int have_blas(void) {
     return blas.single != NULL;
 }
 
-int have_products(void) { return have_blas(); }
-
 int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
             Matrix right, void *to, npy_intp to_step, double scale) {
-    if (!have_blas()) return 0;
+    if (!have_products()) return 0;
     int a = left.turned ? TURNED : AS_IS, b = right.turned ? TURNED : AS_IS;
     if (blas.wide && !is_double)
         ((Gemm64f)blas.single)(ROW_MAJOR, a, b, rows, columns, inner, 1, left.data, left.step,
@@ -156,7 +154,7 @@ static npy_intp pieces_of(double work) {
 
 int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
                       Matrix right, void *to, npy_intp to_step, double scale) {
-    if (!have_blas()) return 0;
+    if (!have_products()) return 0;
     double work = (double)rows * (double)columns * (double)inner;
     Task task = {is_double, rows >= columns, rows, inner, columns, left, right, to, to_step,
                  0, 0, 0, scale};
@@ -203,7 +201,7 @@ static int multiply(int is_double, char **args, const npy_intp *dims, const npy_
     const npy_intp width = is_double ? 8 : 4;
     const double one = (double)rows * (double)inner * (double)columns;
     Matrix left, right;
-    if (one * (double)batch < SMALL || rows == 1 || columns == 1 || !have_blas()) return 0;
+    if (one * (double)batch < SMALL || rows == 1 || columns == 1 || !have_products()) return 0;
     if (steps[8] != width || steps[7] < columns * width || steps[7] % width) return 0;
     if (!as_matrix(args[0], rows, inner, steps[3], steps[4], width, &left) ||
         !as_matrix(args[1], inner, columns, steps[5], steps[6], width, &right))
@@ -236,7 +234,7 @@ static void multiply_double(char **args, const npy_intp *dims, const npy_intp *s
 
 int thread_products(PyUFuncObject *matmul) {
     int floats[] = {NPY_FLOAT, NPY_FLOAT, NPY_FLOAT}, doubles[] = {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
-    if (plain_float != NULL || matmul->nargs != 3 || !have_blas()) return 0;
+    if (plain_float != NULL || matmul->nargs != 3 || !have_products()) return 0;
     for (int nr = 0; nr < matmul->ntypes; nr++) {
         if (matmul->types[nr * 3] == NPY_FLOAT) plain_float = matmul->functions[nr];
         if (matmul->types[nr * 3] == NPY_DOUBLE) plain_double = matmul->functions[nr];
@@ -277,7 +275,7 @@ PyObject *taper_product(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (!PyArray_CheckExact(args[0])) Py_RETURN_NONE;
     int type = PyArray_TYPE((PyArrayObject *)args[0]);
     if ((type != NPY_FLOAT && type != NPY_DOUBLE) || !matrix_of(args[0], type, &left) ||
-        !matrix_of(args[1], type, &right) || !have_blas())
+        !matrix_of(args[1], type, &right) || !have_products())
         Py_RETURN_NONE;
     PyArrayObject *first = (PyArrayObject *)args[0], *second = (PyArrayObject *)args[1];
     npy_intp inner = PyArray_DIM(first, 1);

@@ -3,7 +3,6 @@
 #ifndef TAPER_PRODUCTS_H
 #define TAPER_PRODUCTS_H
 
-
 #include "native.h"
 #include "pool.h"
 

@@ -207,26 +207,22 @@ static void gru_back_part(void *context, npy_intp first, npy_intp last) {
 
 /* The data of a row-major float matrix of so many rows and columns; NULL if it is none. */
 static float *matrix(PyObject *value, npy_intp rows, npy_intp columns, int written) {
-    if (!PyArray_CheckExact(value)) return NULL;
-    PyArrayObject *array = (PyArrayObject *)value;
-    if (PyArray_TYPE(array) != NPY_FLOAT || PyArray_NDIM(array) != 2 || !PyArray_ISCARRAY_RO(array) ||
-        (written && !PyArray_ISWRITEABLE(array)) || PyArray_DIM(array, 0) != rows ||
-        PyArray_DIM(array, 1) != columns || PyArray_SIZE(array) == 0)
+    PyArrayObject *array = plain_array(value, NPY_FLOAT);
+    if (array == NULL || PyArray_NDIM(array) != 2 || (written && !PyArray_ISWRITEABLE(array)) ||
+        PyArray_DIM(array, 0) != rows || PyArray_DIM(array, 1) != columns || PyArray_SIZE(array) == 0)
         return NULL;
     return PyArray_DATA(array);
 }
 
 static PyArrayObject *numbers(PyObject *value) {
-    if (!PyArray_CheckExact(value)) return NULL;
-    PyArrayObject *array = (PyArrayObject *)value;
-    int fits = PyArray_TYPE(array) == NPY_INTP && PyArray_NDIM(array) == 1 && PyArray_ISCARRAY_RO(array);
-    return fits && PyArray_SIZE(array) ? array : NULL;
+    PyArrayObject *array = plain_array(value, NPY_INTP);
+    return array != NULL && PyArray_NDIM(array) == 1 && PyArray_SIZE(array) ? array : NULL;
 }
 
 /* Starts and counts of the steps, for a state of (batch, size); the rows of all steps, or -1. */
 static npy_intp read_steps(PyObject *starts, PyObject *counts, PyObject *state, Recurrence *all) {
     PyArrayObject *first = numbers(starts), *count = numbers(counts);
-    if (first == NULL || count == NULL || PyArray_SIZE(first) != PyArray_SIZE(count) ) return -1;
+    if (first == NULL || count == NULL || PyArray_SIZE(first) != PyArray_SIZE(count)) return -1;
     if (!PyArray_CheckExact(state) || PyArray_NDIM((PyArrayObject *)state) != 2) return -1;
     all->batch = PyArray_DIM((PyArrayObject *)state, 0), all->size = PyArray_DIM((PyArrayObject *)state, 1);
     all->steps = PyArray_SIZE(count), all->starts = PyArray_DATA(first), all->counts = PyArray_DATA(count);

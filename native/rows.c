@@ -187,12 +187,6 @@ static void part_of_strips(void *context, npy_intp start, npy_intp stop) {
 
 /* --- for Python --------------------------------------------------------------------------------- */
 
-static int plain(PyObject *value) {
-    if (!PyArray_CheckExact(value)) return 0;
-    PyArrayObject *array = (PyArrayObject *)value;
-    return PyArray_ISCARRAY_RO(array) && PyArray_TYPE(array) == NPY_FLOAT;
-}
-
 static void run(Task *task) {
     const Part part = task->inner == 1 ? part_of_rows : part_of_strips;
     const npy_intp items = task->outer * task->strips;
@@ -215,7 +209,7 @@ PyObject *taper_softmax(PyObject *self, PyObject *const *args, Py_ssize_t count)
     const Py_ssize_t axis = whole_of(args[1]);
     if (PyErr_Occurred()) return NULL;
     if (PyBool_Check(args[1])) Py_RETURN_NONE; /* no dimension: the twin says so */
-    if (!plain(args[2]) || (count > 3 && !plain(args[3]))) Py_RETURN_NONE;
+    if (!plain_array(args[2], NPY_FLOAT) || (count > 3 && !plain_array(args[3], NPY_FLOAT))) Py_RETURN_NONE;
     PyArrayObject *x = (PyArrayObject *)args[2], *grad = count > 3 ? (PyArrayObject *)args[3] : NULL;
     const int ndim = PyArray_NDIM(x);
     if (axis < 0 || axis >= ndim || PyArray_SIZE(x) == 0) Py_RETURN_NONE;

@@ -13,7 +13,7 @@ kinds=("$@")
 [ ${#kinds[@]} -gt 0 ] || kinds=(address thread)
 
 tests=(tests/test_native.py tests/test_threads.py tests/test_curves.py tests/test_engines.py
-  tests/test_*_kernels.py tests/optim)
+  tests/test_*_kernels.py tests/test_draws.py tests/optim)
 
 for kind in "${kinds[@]}"; do
   case $kind in
@@ -24,7 +24,7 @@ for kind in "${kinds[@]}"; do
   tree=build/sanitizers/$kind
   rm -rf "$tree"
   mkdir -p "$tree"
-  cp -r src native tests setup.py pyproject.toml README.md LICENSE "$tree" 2>/dev/null || true
+  cp -r src native tests setup.py pyproject.toml README.md LICENSE* "$tree"
   rm -f "$tree"/src/taper/_native*.so
   (
     cd "$tree"

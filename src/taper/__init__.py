@@ -10,7 +10,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from taper import autograd, ops, pickling, random, return_types, version
-from taper.arrays.threads import empty_cache, memory_stats
+from taper.arrays.memory import empty_cache, memory_stats
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
     enable_grad,

@@ -84,8 +84,8 @@ from taper.amp.state import set_autocast_ipu_dtype as set_autocast_ipu_dtype
 from taper.amp.state import set_autocast_ipu_enabled as set_autocast_ipu_enabled
 from taper.amp.state import set_autocast_xla_dtype as set_autocast_xla_dtype
 from taper.amp.state import set_autocast_xla_enabled as set_autocast_xla_enabled
-from taper.arrays.threads import empty_cache as empty_cache
-from taper.arrays.threads import memory_stats as memory_stats
+from taper.arrays.memory import empty_cache as empty_cache
+from taper.arrays.memory import memory_stats as memory_stats
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from taper.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from taper.autograd.grad_mode import enable_grad as enable_grad

@@ -13,7 +13,7 @@ from typing import Any
 def on_first_use(
     package: dict[str, Any], modules: Iterable[str] = (), members: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and the `__dir__` of a package, given its `globals()`.
+    """Make the `__getattr__` and the `__dir__` of a package, given its `globals()`.
 
     `modules` are modules of the package; `members` names what a module of it holds, for names that
     the package itself shall have.

@@ -91,7 +91,10 @@ def _natively(
     dilation: Shape,
     *bias: ndarray | None,
 ) -> bool:
-    """Let the native module compute one of the three, itself or by oneDNN; False if not."""
+    """Let the native module compute one of the three, itself or by oneDNN; False if not.
+
+    The one that is computed is contiguous, so that what is written is not a copy.
+    """
     if native is None:
         return False
     if onednn.version is None:

@@ -1,4 +1,4 @@
-"""The memory behind arrays: adopting foreign memory, and seeing a whole storage as bytes.
+"""The memory behind arrays: adopting foreign memory, a storage as bytes, and what is kept.
 
 PyTorch's storage begins where the memory it was given begins, while the `base` of a NumPy view
 leads back to the whole array it was cut from.  `adopt` ends that chain.  Knows ndarrays; must not
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.native import native
 from taper.arrays.strides import owner_of
 
 BYTE = np.dtype(np.uint8)
@@ -105,3 +106,37 @@ def on_bytes(
             f"bounds for storage of size {memory.nbytes}"
         )
     return np.ndarray(shape, dtype, memory, start, steps)
+
+
+# --- memory that is kept ---------------------------------------------------------------------
+
+
+def memory_stats() -> dict[str, Any]:
+    """Say how much memory of freed arrays is kept for the next ones.
+
+    Arrays of 64 kB and more use blocks that are kept when they are freed, since fresh memory costs
+    a page fault for every 4 kB.  `empty_cache` gives what is kept back to the system.
+
+    Returns:
+        A dictionary: `kept` and `used` (bytes now), `peak` (most bytes in use at once), `limit`
+        (most bytes to keep), `reused` and `fresh` (how many arrays got a kept or a new block).
+        Without the native module nothing is kept, and all are 0.
+
+    >>> import taper
+    >>> sorted(taper.memory_stats())
+    ['fresh', 'kept', 'limit', 'peak', 'reused', 'used']
+    """
+    counts = native.memory_counts() if native is not None else (0,) * 6
+    return dict(zip(("kept", "used", "peak", "limit", "reused", "fresh"), counts, strict=True))
+
+
+def empty_cache() -> None:
+    """Give the memory of freed arrays back to the system.
+
+    >>> import taper
+    >>> taper.empty_cache()
+    >>> taper.memory_stats()["kept"]
+    0
+    """
+    if native is not None:
+        native.drop_memory()

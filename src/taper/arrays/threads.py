@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
 
 import numpy as np
 
@@ -71,34 +70,3 @@ def start(count: int) -> None:
         for name in names.split():
             native.thread_loops(getattr(np, name), least)
     native.thread_loops(np.matmul, _CHEAP)
-
-
-def memory_stats() -> dict[str, Any]:
-    """Say how much memory of freed arrays is kept for the next ones.
-
-    Arrays of 64 kB and more use blocks that are kept when they are freed, since fresh memory costs
-    a page fault for every 4 kB.  `empty_cache` gives what is kept back to the system.
-
-    Returns:
-        A dictionary: `kept` and `used` (bytes now), `peak` (most bytes in use at once), `limit`
-        (most bytes to keep), `reused` and `fresh` (how many arrays got a kept or a new block).
-        Without the native module nothing is kept, and all are 0.
-
-    >>> import taper
-    >>> sorted(taper.memory_stats())
-    ['fresh', 'kept', 'limit', 'peak', 'reused', 'used']
-    """
-    counts = native.memory_counts() if native is not None else (0,) * 6
-    return dict(zip(("kept", "used", "peak", "limit", "reused", "fresh"), counts, strict=True))
-
-
-def empty_cache() -> None:
-    """Give the memory of freed arrays back to the system.
-
-    >>> import taper
-    >>> taper.empty_cache()
-    >>> taper.memory_stats()["kept"]
-    0
-    """
-    if native is not None:
-        native.drop_memory()

@@ -270,7 +270,7 @@ _native_gelu, _native_gelu_backward = curve("gelu"), curve("gelu_backward")
 _native_gelu_tanh, _native_gelu_tanh_backward = curve("gelu_tanh"), curve("gelu_tanh_backward")
 
 
-def _or(found: Any, twin: Callable[[ndarray], Any], values: ndarray) -> Any:
+def _computed(found: Any, twin: Callable[[ndarray], Any], values: ndarray) -> Any:
     """What was computed natively, else what the twin computes."""
     return in_blocks(twin, values) if found is None else found
 
@@ -337,9 +337,9 @@ def gelu(self: Array, *, approximate: str = "none") -> Array:
         tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate == "none":
-        return _or(_native_gelu(self), _gelu, self)
+        return _computed(_native_gelu(self), _gelu, self)
     if approximate == "tanh":
-        return _or(_native_gelu_tanh(self), _gelu_tanh, self)
+        return _computed(_native_gelu_tanh(self), _gelu_tanh, self)
     raise RuntimeError("approximate argument must be either none or tanh.")
 
 
