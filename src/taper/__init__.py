@@ -10,6 +10,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from taper import autograd, ops, pickling, random, return_types, version
+from taper import tracebacks as _tracebacks
 from taper.arrays.memory import empty_cache, memory_stats
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
@@ -175,4 +176,5 @@ globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
 
+_tracebacks.install()
 autograd.torch = importlib.import_module(__name__)  # PyTorch has it (§Z6)

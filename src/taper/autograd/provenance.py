@@ -11,6 +11,7 @@ import linecache
 import os
 import sys
 from types import CodeType, FrameType
+from typing import Any
 
 from taper.arrays.native import native
 
@@ -69,5 +70,19 @@ def describe(record: tuple[CodeType, int] | None) -> str:
     code, offset = record
     line = line_of(code, offset)
     text = linecache.getline(code.co_filename, line).strip()
-    place = f"{code.co_filename}:{line} in {code.co_name}"
+    place = f"{place_name(code.co_filename, line)} in {code.co_name}"
     return f"{place}: {text}" if text else place
+
+
+def place_name(filename: str, line: int) -> str:
+    """Return `file.py:12`; for a cell of a notebook IPython's name, `Cell In[3], line 12`."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    cell = None if name is None else name(filename)
+    return f"{filename}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
+
+
+def origin(node: Any) -> str:
+    """Return where a node was recorded, for error texts."""
+    return describe((node._code, node._offset))

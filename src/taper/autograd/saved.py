@@ -30,7 +30,7 @@ from taper.autograd.meta import (
     is_inference,
 )
 from taper.autograd.node import FREED, PACKED, Node
-from taper.autograd.provenance import describe
+from taper.autograd.provenance import describe, origin
 from taper.autograd.state import ANOMALY, NO_GRAD, local
 from taper.autograd.views import (
     CopySlices,
@@ -62,6 +62,15 @@ PACK_WRITES_TEXT = (
 )
 
 
+# Where PyTorch sends those who look for the line; only for what was recorded in no line.
+_HINTS = {
+    True: " Hint: the backtrace further above shows the operation that failed to compute its "
+    "gradient. The variable in question was changed in there or anywhere later. Good luck!",
+    False: " Hint: enable anomaly detection to find the operation that failed to compute its "
+    "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
+}
+
+
 # The version of a saved Python number, which has no counter.
 NUMBER_VERSION = -1
 
@@ -77,7 +86,7 @@ def freed_error(node: Node) -> RuntimeError:
     """
     text = FREED_TEXT
     if node._code is not None:
-        text += f"\n{node._class_name()} was recorded at {_recorded_at(node)}"
+        text += f"\n{node._class_name()} was recorded at {origin(node)}"
     freed_at = getattr(node, "_freed_at", None)
     if freed_at is None:
         return RuntimeError(text)
@@ -91,10 +100,6 @@ def freed_error(node: Node) -> RuntimeError:
 
 
 CopySlices._freed_error = freed_error  # type: ignore[assignment,method-assign]
-
-
-def _recorded_at(node: Node) -> str:
-    return "an unknown line" if node._code is None else describe((node._code, node._offset))
 
 
 def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
@@ -112,8 +117,8 @@ def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
     kind = dtypes.FROM_NUMPY[dtype] if dtype is not None else "tensor"
     return (
         f"\nThe two passes share the result of {shared._class_name()} ({kind} {list(shape)}), "
-        f"recorded before the earlier one at {_recorded_at(shared)}\n"
-        f"and used since by {user._class_name()} at {_recorded_at(user)}\n"
+        f"recorded before the earlier one at {origin(shared)}\n"
+        f"and used since by {user._class_name()} at {origin(user)}\n"
         "Record it anew for each pass, or detach() it where the second one begins."
     )
 
@@ -155,18 +160,10 @@ def modified_error(
     if producer is not None and nr not in producer._without_grad:
         text += f", which is output {nr} of {producer._forward_name()},"
     text += f" is at version {int(counter.value)}; expected version {int(expected)} instead."
-    if local.state.mode & ANOMALY:
-        text += (
-            " Hint: the backtrace further above shows the operation that failed to compute its "
-            "gradient. The variable in question was changed in there or anywhere later. Good luck!"
-        )
-    else:
-        text += (
-            " Hint: enable anomaly detection to find the operation that failed to compute its "
-            "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-        )
+    if node is None or node._code is None or counter.code is None:
+        text += _HINTS[bool(local.state.mode & ANOMALY)]
     if node is not None and node._code is not None:
-        text += f"\nIt was saved by {node._class_name()} at {describe((node._code, node._offset))}"
+        text += f"\nIt was saved by {node._class_name()} at {origin(node)}"
     if counter.code is not None:
         text += f"\nand overwritten at {describe((counter.code, counter.offset))}"
     return RuntimeError(text)

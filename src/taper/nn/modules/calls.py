@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.nn.modules.backward_hooks import BackwardHook
+from taper.nn.modules.notes import note_module
 from taper.nn.modules.registration import Registration
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -68,9 +69,13 @@ class Calls(Registration):
             )
         except KeyError:
             hooked = self._backward_hooks  # raises: Module.__init__ was not called
-        if hooked:
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        try:
+            if hooked:
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        except Exception as error:
+            note_module(error)
+            raise
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()
