@@ -9,10 +9,40 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from taper.viz.dot import Dot
-from taper.viz.graph import Edge, Graph, Vertex, is_tensor
+from taper.viz.drawing import Drawing, Vertex, is_tensor
+from taper.viz.reading import graph
+from taper.viz.records import (
+    Derivative,
+    Edge,
+    Graph,
+    GraphLeaf,
+    GraphNode,
+    ModuleRef,
+    Output,
+    Saved,
+    SourceLine,
+    Storage,
+    Value,
+)
 from taper.viz.svg import Arrow, Box, printable
 
-__all__ = ["Dot", "Edge", "Graph", "Vertex", "make_dot", "make_dot_from_trace"]
+__all__ = [
+    "graph",
+    "Graph",
+    "GraphNode",
+    "GraphLeaf",
+    "Edge",
+    "Output",
+    "Value",
+    "Saved",
+    "Storage",
+    "SourceLine",
+    "ModuleRef",
+    "Derivative",
+    "Dot",
+    "make_dot",
+    "make_dot_from_trace",
+]
 
 _FILLS = {
     "function": "lightgrey",
@@ -53,7 +83,7 @@ def make_dot(
     >>> make_dot((x * 2).sum(), params={"x": x})
     <Dot of 5 boxes and 4 arrows>
     """
-    graph = Graph(var, _named(params), saved=show_saved, attributes=show_attrs)
+    graph = Drawing(var, _named(params), saved=show_saved, attributes=show_attrs)
     boxes = [_box(vertex, max_attr_chars) for vertex in graph.vertices]
     arrows = [
         Arrow(edge.tail, edge.head, directed=edge.kind != "saved", dotted=edge.kind == "view")
@@ -91,7 +121,7 @@ def _named(params: Mapping[str, Any] | Iterable[tuple[str, Any]] | None) -> dict
     return named
 
 
-def _title(graph: Graph) -> str:
+def _title(graph: Drawing) -> str:
     counts = dict.fromkeys(_FILLS, 0)
     for vertex in graph.vertices:
         counts[vertex.kind] += 1
