@@ -90,7 +90,11 @@ class GraphTask:
         recorder = self.recorder = state.recorder
         self.log = active_logger()
         self.evaluate = evaluate if recorder is None else recorder.evaluate
+        tape = state.tape
+        if tape is not None:
+            self.evaluate = tape.recording(self, self.evaluate)
         seen = self.needed is not None or recorder is not None or self.log is not None
+        seen = seen or tape is not None
         self.watched = seen or (anomaly.enabled and anomaly.check_nan)
         self.plain_leaves = not (seen or self.create_graph or state.mode & INFERENCE)
 

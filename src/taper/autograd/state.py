@@ -60,6 +60,7 @@ class State:
         "recorder",
         "saved_hooks",
         "sequence",
+        "tape",
         "transforms",
         "user_code",
         "view_replay",
@@ -73,6 +74,7 @@ class State:
         self.hooks_disabled: str | None = None
         self.interceptors: tuple[Callable[..., Any], ...] = ()
         self.recorder: Any = None  # of the profiler, while one is on
+        self.tape: Any = None  # of `viz.debug_backward`, while one records
         self.transforms: tuple[Any, ...] = ()  # of `func`, the open ones
         self.autocast: Any = None  # while autocast is on: the dtype that `amp` computes products in
         self.autocast_settings: Any = None  # what `amp` knows of this thread

@@ -24,7 +24,9 @@ from taper.viz.records import (
     Storage,
     Value,
 )
+from taper.viz.summaries import Summary
 from taper.viz.svg import Arrow, Box, printable
+from taper.viz.tape import Step, Tape, debug_backward
 
 __all__ = [
     "graph",
@@ -39,6 +41,10 @@ __all__ = [
     "SourceLine",
     "ModuleRef",
     "Derivative",
+    "Tape",
+    "Step",
+    "Summary",
+    "debug_backward",
     "Dot",
     "make_dot",
     "make_dot_from_trace",
