@@ -53,6 +53,8 @@ ONE(know_tensor);
 SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
+SEVERAL(know_calls);
+SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);
 SEVERAL(complete);

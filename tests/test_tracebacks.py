@@ -218,3 +218,28 @@ def test_a_nan_in_backward_is_an_error_that_names_the_line():
     assert first == "Function 'SqrtBackward0' returned nan values in its 0th output."
     assert second.startswith("It was recorded at ")
     assert second.endswith(": y = x.sqrt() * 0  # the line")
+
+
+def in_place(*modules):
+    model = Block(nn.Sequential(*modules))
+    with pytest.raises(RuntimeError) as caught:
+        model(taper.ones(2, 3)).sum().backward()
+    return str(caught.value).split("\n")[1:]
+
+
+def test_a_write_in_place_names_both_modules():
+    saved, written = in_place(nn.Linear(3, 3), nn.Sigmoid(), nn.ReLU(inplace=True))
+    assert saved.startswith("It was saved by SigmoidBackward0 in layers.1.1 Sigmoid at ")
+    assert saved.endswith("in forward: x = layer(x)")
+    assert written == "and overwritten by ReluBackward0 in layers.1.2 ReLU at the same line"
+
+
+def test_a_nan_in_backward_names_the_module():
+    class Root(nn.Module):
+        def forward(self, x):
+            return x.sqrt() * 0
+
+    model = nn.Sequential(nn.Linear(3, 3, bias=False), Root())
+    with taper.autograd.set_detect_anomaly(True), pytest.warns(UserWarning, match="SqrtBackward0"):
+        with pytest.raises(RuntimeError, match="It was recorded in 1 Root at .*: return x.sqrt"):
+            model(taper.zeros(2, 3)).sum().backward()

@@ -8,6 +8,7 @@ else has put in place is left alone, and one that wraps ours is given the whole 
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -21,6 +22,7 @@ import numpy as np
 from taper.autograd.provenance import is_internal
 
 _SWITCH = "TAPER_FULL_TRACEBACK"
+_IMPORTLIB = os.path.dirname(os.path.abspath(importlib.__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
@@ -55,7 +57,7 @@ def folded(trace: TracebackType | None) -> tuple[TracebackType | None, int]:
 
 
 def _is_called_by_taper(name: str) -> bool:
-    return name.startswith(("<frozen importlib", _NUMPY))
+    return name.startswith(("<frozen importlib", _IMPORTLIB, _NUMPY))
 
 
 @contextmanager

@@ -22,8 +22,9 @@ import numpy as np
 from numpy import vdot
 
 from taper.arrays.native import native
+from taper.autograd.callers import origin
 from taper.autograd.node import Node, Place
-from taper.autograd.provenance import describe, is_internal, line_of, origin, user_frame
+from taper.autograd.provenance import describe, is_internal, line_of, user_frame
 from taper.autograd.state import ANOMALY, local, set_bit_everywhere
 from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_user
@@ -115,7 +116,7 @@ def report(node: Node) -> None:
 def _where(node: Node) -> str:
     """Return where a node was recorded; PyTorch's advice if there was no line."""
     if node._code is not None:
-        return f"It was recorded at {origin(node)}"
+        return f"It was recorded {origin(node)}"
     return (
         "No forward pass information available. Enable detect anomaly during forward pass for "
         "more information."

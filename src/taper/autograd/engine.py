@@ -98,6 +98,10 @@ class GraphTask:
         self.watched = seen or (anomaly.enabled and anomaly.check_nan)
         self.plain_leaves = not (seen or self.create_graph or state.mode & INFERENCE)
 
+    def reached_nodes(self) -> list[Node]:
+        """Return every node that this pass can reach, for errors."""
+        return list(count_incoming([node for node, _, _ in self.roots]))
+
     def will_run(self, node: Node) -> bool:
         """Whether this pass runs `node`, or has run it."""
         return node in (self.reached if self.needed is None else self.needed)

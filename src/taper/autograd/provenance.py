@@ -101,8 +101,3 @@ def place_name(filename: str, line: int) -> str:
     name = getattr(getattr(shell, "compile", None), "format_code_name", None)
     cell = None if name is None else name(filename)
     return f"{filename}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
-
-
-def origin(node: Any) -> str:
-    """Return where a node was recorded, for error texts."""
-    return describe((node._code, node._offset))

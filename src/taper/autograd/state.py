@@ -56,6 +56,7 @@ class State:
         "hooks_disabled",
         "interceptors",
         "mode",
+        "module",
         "multithreading",
         "recorder",
         "saved_hooks",
@@ -79,6 +80,7 @@ class State:
         self.autocast: Any = None  # while autocast is on: the dtype that `amp` computes products in
         self.autocast_settings: Any = None  # what `amp` knows of this thread
         self.current_node: Any = None
+        self.module: Any = None  # the one whose forward runs; the native module has its own
         self.cut: Any = False  # the block in which histories end, see `cuts`
         self.graph_task: Any = None
         self.dual_level = -1

@@ -30,7 +30,7 @@ from taper.autograd.meta import (
 from taper.autograd.meta import is_inference as made_in_inference
 from taper.autograd.node import Node
 from taper.autograd.overrides import Default
-from taper.autograd.provenance import origin
+from taper.autograd.provenance import describe
 from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
 from taper.autograd.transforms import mark_made, refuse_requires_grad, refuse_retain_grad
@@ -156,7 +156,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
             "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
             "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
             f"information.\nIt was computed by {node._class_name()} at "
-            f"{origin(node)}",
+            f"{describe((node._code, node._offset))}",
             UserWarning,
             stacklevel=2,
         )

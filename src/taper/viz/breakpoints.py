@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from taper.autograd.callers import origin
 from taper.autograd.node import Node
 from taper.tensor import Tensor, wrap
 from taper.viz.summaries import number
@@ -45,7 +46,8 @@ class Break:
         if self.node is None:
             return True
         if isinstance(self.node, str):
-            return self.node in (step.name, step.leaf, step.module)
+            # A module's path takes a search, so what is at hand comes first.
+            return self.node in (step.name, step.leaf, *step.module.split())
         return self.node is node if isinstance(self.node, Node) else self.node == step.node
 
 
@@ -57,7 +59,7 @@ def stop(
     sent = [_as_tensor(each) for each in results or ()]
     print(f"stopped at step {step.order}, {step.name}: {reason}")
     if step.line:
-        print(f"recorded at {step.line}")
+        print(f"recorded {origin(node)}")
     breakpoint()
     del arrived, sent  # the debugger stops here: print(step), node, arrived, sent
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.callers import Holders, holders_of, module_of, path_of
 from taper.autograd.context import BackwardCFunction
 from taper.autograd.cuts import explanation
 from taper.autograd.node import FREED, LEAF, Node
@@ -69,8 +70,12 @@ def graph(root: Tensor | Iterable[Tensor], model: Module | None = None) -> Graph
     >>> from taper import nn, viz
     >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
     >>> graph = viz.graph(model(taper.ones(2, 4)).sum(), model)
-    >>> [node.name for node in graph]
-    ['TBackward0', 'AddmmBackward0', 'ReluBackward0', 'SumBackward0']
+    >>> for node in graph:
+    ...     print(node.name, "|", node.module)
+    TBackward0 | 0 Linear
+    AddmmBackward0 | 0 Linear
+    ReluBackward0 | 1 ReLU
+    SumBackward0 | None
     >>> [leaf.name for leaf in graph.leaves]
     ['0.weight', '0.bias']
     """
@@ -122,6 +127,11 @@ class _Reader:
     def __init__(self, roots: list[Tensor], model: Module | None, names: Mapping[int, str]) -> None:
         self.roots = roots
         self.names = names
+        self.modules: dict[int, ModuleRef] = {}
+        self.holders: Holders | None = None
+        if model is not None:
+            for name, module in model.named_modules():
+                self.modules[id(module)] = ModuleRef(name, type(module).__name__)
         self.parameters = {} if model is None else {id(p): n for n, p in model.named_parameters()}
         self.nodes: list[Any] = []
         self.leaves: list[Tensor] = []
@@ -204,7 +214,7 @@ class _Reader:
             summary=summary,
             sequence=node._sequence - self.nodes[0]._sequence,
             line=self._line(node),
-            module=module_of(node),
+            module=self._module(node),
             inputs=tuple([_input(*e) for e in zip(node._edges, node._edge_nrs, strict=True)]),
             outputs=tuple(
                 [
@@ -229,6 +239,19 @@ class _Reader:
             text = linecache.getline(code.co_filename, number).strip()
             line = self.lines[key] = SourceLine(code.co_filename, number, code.co_name, text)
         return line
+
+    def _module(self, node: Any) -> ModuleRef | None:
+        module = module_of(node.fn if isinstance(node, CopySlices) else node)
+        if module is None:
+            return None
+        known = self.modules.get(id(module))
+        if known is None:
+            self.alive.append(module)
+            if self.holders is None:
+                self.holders = holders_of(type(module))
+            known = ModuleRef(path_of(module, self.holders), type(module).__name__)
+            self.modules[id(module)] = known
+        return known
 
     def _saved(self, place: int, node: Any) -> Iterator[Saved]:
         for name, kind, value in saved_values(node):
@@ -281,11 +304,6 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
-
-
-def module_of(node: Any) -> ModuleRef | None:
-    """Return the module whose forward recorded a node."""
-    return None
 
 
 # --- what a node keeps ------------------------------------------------------------------------

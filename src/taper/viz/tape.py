@@ -16,6 +16,7 @@ from typing import Any
 from numpy import ndarray
 
 from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.callers import described
 from taper.autograd.engine import GraphTask
 from taper.autograd.fitting import fit_all
 from taper.autograd.node import Node
@@ -50,13 +51,13 @@ class Step:
     """
 
     __slots__ = (
+        "_module",
         "_place",
         "_written",
         "error",
         "freed",
         "inputs",
         "leaf",
-        "module",
         "name",
         "node",
         "order",
@@ -76,7 +77,7 @@ class Step:
         self.run = run
         self.error: str | None = None
         self.leaf = ""
-        self.module = ""
+        self._module = getattr(node, "_module", None)
         self._place = None if node._code is None else (node._code, node._offset)
         self._written: Written | None = None
 
@@ -84,6 +85,12 @@ class Step:
     def line(self) -> str:
         """The user's line that recorded the node, as `file.py:12 in train: loss = a * b`."""
         return "" if self._place is None else describe(self._place)
+
+    @property
+    def module(self) -> str:
+        """The module whose forward recorded the node, as `blocks.4.norm LayerNorm`."""
+        module = None if self._module is None else self._module()
+        return "" if module is None else described(module)
 
     @property
     def arithmetic(self) -> str | None:
@@ -103,6 +110,7 @@ class Step:
             "arithmetic": self.arithmetic,
             "pass": self.run,
             "line": self.line,
+            "leaf": self.leaf,
             "error": self.error,
         }
 
@@ -193,7 +201,8 @@ class Tape:
         There `step` is the record, `node` the node, `arrived` and `sent` its gradients.
 
         Args:
-            node: only at this node: its id in `viz.graph`, its name, or a `grad_fn`.
+            node: only at this node: its id in `viz.graph`, its name, the path of its module, or a
+                `grad_fn`.
             nan: only if a gradient that it sends has a NaN.
             norm: only if a gradient that it sends has a greater norm; with `nan`, if either holds.
 
