@@ -97,9 +97,12 @@ class Written:
         if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
             return f"{left} = {right}"
         symbols = ast.unparse(_Simpler({}, self._known).visit(_copy(body[0].value)))
-        numbers = ast.unparse(_Simpler(self._known, self._known).visit(_copy(body[0].value)))
+        writer = _Simpler(self._known, self._known)
+        numbers = ast.unparse(writer.visit(_copy(body[0].value)))
         if any(self._summed[params.index(name)] for name in formula.wrt):
             right = f"summed over the copies {right}"
+        if writer.missing:
+            numbers = symbols
         steps = dict.fromkeys([symbols, numbers, right])  # each once, in this order
         return f"{left} = {' = '.join(steps)}"
 
@@ -114,9 +117,11 @@ class _Simpler(ast.NodeTransformer):
     def __init__(self, known: dict[str, Any], values: dict[str, Any]) -> None:
         self.known = known  # what is written in the place of a name
         self.values = values
+        self.missing = False  # whether the numbers of a name are too many
 
     def visit_Name(self, node: ast.Name) -> Any:
         value = self.known.get(node.id)
+        self.missing = self.missing or (node.id in self.known and value is None)
         return node if value is None else ast.Name(_guarded(_shown(value)))
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -128,6 +133,11 @@ class _Simpler(ast.NodeTransformer):
             return ast.BinOp(node.args[0], ast.MatMult(), node.args[1])
         if name == "adjoint":
             return ast.Attribute(node.args[0], "T")
+        if name == "scaled":
+            factor = ast.unparse(node.args[1])
+            if self.values.get(factor, factor) in (1, "1"):
+                return node.args[0]
+            return ast.BinOp(node.args[0], ast.Mult(), node.args[1])
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:

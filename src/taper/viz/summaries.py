@@ -107,7 +107,12 @@ class Summary:
     @property
     def values(self) -> Any:
         """The elements as nested lists, if there are at most 64; else None."""
-        return _wide(self._array).tolist() if self.size <= LISTED else None
+        return self.array.tolist() if self.size <= LISTED else None
+
+    @property
+    def array(self) -> np.ndarray:
+        """The elements as an array; of a gradient with more than 1024, an even sample of them."""
+        return _wide(self._array)
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as a dict; numbers that JSON lacks are texts: "nan", "inf", "-inf".

@@ -11,6 +11,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
+from types import CodeType
 from typing import Any
 
 from numpy import ndarray
@@ -20,7 +21,7 @@ from taper.autograd.callers import described
 from taper.autograd.engine import GraphTask
 from taper.autograd.fitting import fit_all
 from taper.autograd.node import Node
-from taper.autograd.provenance import describe, is_internal, variables_of
+from taper.autograd.provenance import describe, is_internal, line_of, variables_of
 from taper.autograd.state import local
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
@@ -85,6 +86,11 @@ class Step:
     def line(self) -> str:
         """The user's line that recorded the node, as `file.py:12 in train: loss = a * b`."""
         return "" if self._place is None else describe(self._place)
+
+    @property
+    def source(self) -> tuple[CodeType, int] | None:
+        """Where the node was recorded, as code object and line number; None for a leaf."""
+        return None if self._place is None else (self._place[0], line_of(*self._place))
 
     @property
     def module(self) -> str:
