@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
+from taper.viz.memory import SavedRow, SavedTable, saved_tensors
 from taper.viz.reading import graph
 from taper.viz.records import (
     Derivative,
@@ -45,6 +46,9 @@ __all__ = [
     "Step",
     "Summary",
     "debug_backward",
+    "SavedRow",
+    "SavedTable",
+    "saved_tensors",
     "Dot",
     "make_dot",
     "make_dot_from_trace",

@@ -21,7 +21,7 @@ from taper.autograd.callers import Holders, holders_of, module_of, path_of
 from taper.autograd.context import BackwardCFunction
 from taper.autograd.cuts import explanation
 from taper.autograd.node import FREED, LEAF, Node
-from taper.autograd.provenance import line_of, user_frame
+from taper.autograd.provenance import line_of, user_frame, variables_of
 from taper.autograd.saved import SavedValue
 from taper.autograd.views import CopySlices, gradient_edge, requires_grad
 from taper.foreach.nodes import ForeachNode
@@ -86,7 +86,7 @@ def names_around() -> dict[int, str]:
     """Return the names of the tensors in the user's running frame, by `id`; locals win."""
     frame = user_frame(sys._getframe(1))
     named: dict[int, str] = {}
-    for scope in (frame.f_locals, frame.f_globals):
+    for scope in (variables_of(frame), frame.f_globals):
         for name, value in list(scope.items()):
             if isinstance(value, Tensor) and not name.startswith("_"):
                 named.setdefault(id(value), name)
