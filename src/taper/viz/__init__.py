@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
+from taper.viz.explaining import Explanation, explain
 from taper.viz.memory import SavedRow, SavedTable, saved_tensors
 from taper.viz.reading import graph
 from taper.viz.records import (
@@ -46,6 +47,8 @@ __all__ = [
     "Step",
     "Summary",
     "debug_backward",
+    "Explanation",
+    "explain",
     "SavedRow",
     "SavedTable",
     "saved_tensors",

@@ -107,6 +107,14 @@ class Written:
         return f"{left} = {' = '.join(steps)}"
 
 
+def short_formula(formula: Formula) -> str:
+    """Return a formula that is one expression, as for real numbers; '' for others."""
+    body = formula_body(formula)
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return ""
+    return ast.unparse(_Simpler({}, {}).visit(_copy(body[0].value)))
+
+
 def _copy(expression: ast.expr) -> Any:
     return ast.parse(ast.unparse(expression), mode="eval").body
 

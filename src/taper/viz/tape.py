@@ -49,6 +49,14 @@ class Step:
         freed: bytes of saved tensors that it gave back.
         run: the number of the pass, from 0.
         error: what the node raised, as text; None if it worked.
+
+    >>> import taper
+    >>> x = taper.tensor(2.0, requires_grad=True)
+    >>> with taper.viz.debug_backward() as tape:
+    ...     (x * 5).backward()
+    >>> step = tape[0]
+    >>> step.name, step.arithmetic, step.outputs[0].values
+    ('MulBackward0', 'grad of self = grad * other = 1 * 5 = 5', 5.0)
     """
 
     __slots__ = (
@@ -233,7 +241,8 @@ class Tape:
         """Return what the engine calls for each node of a pass that begins."""
         run = self.passes
         self.passes += 1
-        numbers, names = _numbers([node for node, _, _ in task.roots]), names_of_callers()
+        _, numbers = walk([node for node, _, _ in task.roots])
+        names = names_of_callers()
         if task.outer is None:
             self._known.clear()  # a gradient of an earlier pass may have been written since
 
@@ -309,8 +318,11 @@ def _memory(kept: list[tuple[str, Any]]) -> list[tuple[Any, int]]:
     return [(weakref.ref(owner), owner.nbytes) for owner in owners.values()]
 
 
-def _numbers(roots: list[Any]) -> dict[int, int]:
-    """Return the ids that `viz.graph` gives to nodes and leaves, by `id()`."""
+def walk(roots: list[Any]) -> tuple[list[Any], dict[int, int]]:
+    """Return the nodes of a graph in the order of recording, and the ids that `viz.graph` gives.
+
+    The ids are those of nodes and leaves, by `id()`.
+    """
     seen: dict[int, Any] = {}
     stack = list(roots)
     while stack:
@@ -325,7 +337,7 @@ def _numbers(roots: list[Any]) -> dict[int, int]:
             leaf = end.variable if isinstance(end, AccumulateGrad) else end
             if isinstance(leaf, Tensor):
                 numbers.setdefault(id(leaf), len(numbers))
-    return numbers
+    return nodes, numbers
 
 
 def names_of_callers() -> dict[int, str]:
@@ -346,12 +358,14 @@ def names_of_callers() -> dict[int, str]:
 
 
 def _add_names(scope: Mapping[str, Any], named: dict[int, str]) -> None:
-    for name, value in list(scope.items()):
+    values = list(scope.items())
+    for name, value in values:
+        if isinstance(value, Tensor) and name.isidentifier() and not name.startswith("_"):
+            named.setdefault(id(value), name)
+    for _, value in values:
         if isinstance(value, Module):
             for path, parameter in value.named_parameters():
                 named.setdefault(id(parameter), path)
-        elif isinstance(value, Tensor) and not name.startswith("_"):
-            named.setdefault(id(value), name)
 
 
 class debug_backward:
