@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
+from taper.viz.page import Page, show
 from taper.viz.reading import graph
 from taper.viz.records import (
     Derivative,
@@ -28,6 +29,8 @@ from taper.viz.svg import Arrow, Box, printable
 
 __all__ = [
     "graph",
+    "show",
+    "Page",
     "Graph",
     "GraphNode",
     "GraphLeaf",
