@@ -82,14 +82,20 @@ def graph(root: Tensor | Iterable[Tensor], model: Module | None = None) -> Graph
     return read(root, model, names_around())[0]
 
 
-def names_around() -> dict[int, str]:
-    """Return the names of the tensors in the user's running frame, by `id`; locals win."""
+def variables_around() -> Iterator[tuple[Tensor, str]]:
+    """Yield the tensors that the user's running frame has names for, and these; locals first."""
     frame = user_frame(sys._getframe(1))
-    named: dict[int, str] = {}
     for scope in (frame.f_locals, frame.f_globals):
         for name, value in list(scope.items()):
             if isinstance(value, Tensor) and not name.startswith("_"):
-                named.setdefault(id(value), name)
+                yield value, name
+
+
+def names_around() -> dict[int, str]:
+    """Return the names of the tensors in the user's running frame, by `id`; locals win."""
+    named: dict[int, str] = {}
+    for tensor, name in variables_around():
+        named.setdefault(id(tensor), name)
     return named
 
 

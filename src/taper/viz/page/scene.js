@@ -90,7 +90,11 @@ function makeScene(folding) {
   for (const [, level] of order) placeLevel(level, levels);
   const containers = spread(levels, order.reverse());
   const scene = { boxes, byKey, containers, lines: picture.lines, width: levels.get('').width, height: levels.get('').height };
-  for (const line of scene.lines) line.points = pointsOf(line, byKey);
+  for (const line of scene.lines) {
+    line.points = pointsOf(line, byKey);
+    const xs = line.points.map((point) => point[0]), ys = line.points.map((point) => point[1]);
+    line.extent = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+  }
   return scene;
 }
 

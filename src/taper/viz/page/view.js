@@ -2,7 +2,7 @@
  * Only boxes in sight are elements of the page, so that ten thousand of them stay usable; if very many
  * are in sight at once, they are drawn without text. */
 
-const SVG = 'http://www.w3.org/2000/svg', MOST_WITH_TEXT = 700;
+const SVG = 'http://www.w3.org/2000/svg', MOST_WITH_TEXT = 700, MOST_LEAVING = 40, MOST_PLAIN = 2500;
 
 function svgElement(name, attributes, parent) {
   const element = document.createElementNS(SVG, name);
@@ -100,14 +100,37 @@ class View {
     for (const each of scene.containers)
       if (inSight(each.x, each.y, each.width, each.height)) this.drawContainer(each, group);
     const lines = svgElement('g', { class: 'lines' }, group);
-    for (const line of scene.lines) {
-      const ys = line.points.map((point) => point[1]), xs = line.points.map((point) => point[0]);
-      const x = Math.min(...xs), y = Math.min(...ys);
-      if (inSight(x, y, Math.max(...xs) - x, Math.max(...ys) - y)) this.drawLine(line, lines, plain);
+    const shown = new Set(boxes.map((box) => box.key));
+    const visible = scene.lines.filter(({ extent }) => inSight(extent[0], extent[1], extent[2] - extent[0], extent[3] - extent[1]));
+    if (plain) this.drawPlainly(boxes, visible, group);
+    else {
+      const leaving = new Map(); // lines out of sight by the box that they leave: a hub has thousands
+      for (const line of visible) {
+        const from = shown.has(line.from), to = shown.has(line.to);
+        if (!everything && !(from && to)) {
+          const key = from ? line.from : to ? line.to : null;
+          leaving.set(key, (leaving.get(key) || 0) + 1);
+          if (leaving.get(key) > MOST_LEAVING) continue;
+        }
+        this.drawLine(line, lines);
+      }
+      for (const box of boxes) this.drawBox(box, group);
     }
-    for (const box of boxes) this.drawBox(box, group, plain);
     this.root.replaceWith(group);
     this.root = group;
+  }
+
+  /* Very many boxes at once: a sample of them as one shape for each kind, and lines as strokes. */
+  drawPlainly(boxes, lines, parent) {
+    const every = (items) => { const step = Math.ceil(items.length / MOST_PLAIN); return items.filter((_, i) => i % step === 0); };
+    const kinds = new Map(), thick = Math.max(1.2, 1 / this.scale);
+    for (const box of every(boxes)) {
+      const height = Math.max(box.height, 2 * thick);
+      kinds.set(box.kind, (kinds.get(box.kind) || '') + `M${box.x - box.width / 2} ${box.y - height / 2}h${box.width}v${height}h${-box.width}z`);
+    }
+    const strokes = every(lines).map(({ points }) => `M${points[0].join(' ')}L${points[points.length - 1].join(' ')}`).join('');
+    svgElement('path', { d: strokes, class: 'wire', style: `stroke-width:${thick / 2}` }, parent);
+    for (const [kind, d] of kinds) svgElement('path', { d, class: 'plain ' + kind }, svgElement('g', { class: 'box ' + kind }, parent));
   }
 
   drawContainer(each, parent) {
@@ -119,20 +142,20 @@ class View {
     kind.textContent = each.group.kindText;
   }
 
-  drawLine(line, parent, plain) {
+  drawLine(line, parent) {
     const active = this.marks.now !== null && (line.from === this.marks.now || line.to === this.marks.now);
     const hot = this.marks.path.has(line.from) && this.marks.path.has(line.to);
     const chosen = this.app.chosen !== null && (line.from === this.app.chosen || line.to === this.app.chosen);
     const kind = (line.back ? ' back' : '') + (hot ? ' hot' : '') + (active || chosen ? ' active' : '');
-    svgElement('path', { d: pathOf(line), class: 'wire' + kind, 'marker-end': plain ? '' : `url(#tip${hot ? '-hot' : active || chosen ? '-active' : ''})` }, parent);
-    if (!line.views.length || plain) return;
+    svgElement('path', { d: pathOf(line), class: 'wire' + kind, 'marker-end': `url(#tip${hot ? '-hot' : active || chosen ? '-active' : ''})` }, parent);
+    if (!line.views.length) return;
     const [a, b] = [line.points[0], line.points[line.points.length - 1]];
     const dot = svgElement('circle', { cx: line.points.length > 4 ? line.points[2][0] : (a[0] + b[0]) / 2, cy: line.points.length > 4 ? line.points[2][1] : (a[1] + b[1]) / 2, r: 4, class: 'views', 'data-views': line.views.join(' ') }, parent);
     const title = svgElement('title', {}, dot);
     title.textContent = line.views.map((id) => this.app.data.nodes[id].name).join(', ');
   }
 
-  drawBox(box, parent, plain) {
+  drawBox(box, parent) {
     let kind = 'box ' + box.kind;
     if (this.app.chosen === box.key) kind += ' chosen';
     if (this.app.found.has(box.key)) kind += ' found';
@@ -141,12 +164,12 @@ class View {
     if (this.marks.path.has(box.key)) kind += ' hot';
     const group = svgElement('g', { class: kind, 'data-key': String(box.key) }, parent);
     const x = box.x - box.width / 2, y = box.y - box.height / 2;
-    if (box.kind.startsWith('group') && !plain)
+    if (box.kind.startsWith('group'))
       svgElement('rect', { class: 'behind', x: x + 4, y: y + 4, width: box.width, height: box.height, rx: 7 }, group);
     svgElement('rect', { x, y, width: box.width, height: box.height, rx: box.kind === 'leaf' || box.kind === 'input' ? box.height / 2 : 7 }, group);
     const heat = this.marks.hot.get(box.key);
     if (heat) svgElement('rect', { class: 'heat', x, y: y + box.height - 4, width: box.width * heat, height: 4, rx: 2 }, group);
-    if (plain || this.scale < 0.16) return;
+    if (this.scale < 0.16) return;
     box.lines.forEach((line, i) => {
       const text = svgElement('text', { x: box.x, y: y + 19 + 16 * i, class: i ? 'detail' : 'name' }, group);
       text.textContent = line;
