@@ -34,7 +34,10 @@ INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: this process's) and return its exit code."""
     line = sys.argv[1:] if argv is None else list(argv)
-    if not line or line[0] not in COMMANDS:
+    if not line:
+        _parser().print_help()
+        return 0
+    if line[0] not in COMMANDS:
         _refuse(line)
     try:
         # late: a command loads its own module only
@@ -51,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _refuse(line: list[str]) -> NoReturn:
-    """Print help, the version, or what is wrong with a line that names no command."""
+def _parser() -> argparse.ArgumentParser:
+    """Return what reads a line that names no command, and prints the commands there are."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -65,8 +68,14 @@ def _refuse(line: list[str]) -> NoReturn:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"taper {version.taper}")
+    return parser
+
+
+def _refuse(line: list[str]) -> NoReturn:
+    """Print help, the version, or what is wrong with a line that names no command."""
+    parser = _parser()
     parser.parse_known_args(line)
-    parser.error(f"unknown command {line[0]!r}" if line else "name a command")
+    parser.error(f"unknown command {line[0]!r}")
 
 
 if __name__ == "__main__":

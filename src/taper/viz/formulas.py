@@ -6,12 +6,14 @@ of the loss L for gradients.
 
 from __future__ import annotations
 
+import ast
 import functools
 from typing import Any
 
-from taper.opdef import Op
+from taper.opdef import Formula, Op
 from taper.opdef.formulas import formula_body, formula_text
-from taper.viz.mathematics import equation, symbol
+from taper.viz.mathematics import equation, equations, symbol
+from taper.viz.notation import STATED, simplified
 from taper.viz.records import Derivative
 
 __all__ = ["derivatives_of"]
@@ -37,14 +39,24 @@ def _derivatives(op: Op, real: bool) -> tuple[Derivative, ...]:
                 names["grad" if len(op.outputs) == 1 else f"grad_{output}"] = _slope(output)
         if "grad" not in names:
             names["grad"] = _slope(op.outputs[0])
-        left = "<mo>,</mo>".join(_slope(name) for name in formula.wrt)
-        mathematics = equation(left, formula_body(formula), names, real=real)
-        found.append(Derivative(formula.wrt, formula_text(formula), mathematics))
+        found.append(
+            Derivative(formula.wrt, formula_text(formula), _written(op, formula, names, real))
+        )
     return tuple(found)
 
 
+def _written(op: Op, formula: Formula, names: dict[str, str], real: bool) -> str:
+    stated = STATED.get(op.name)
+    if stated is None:
+        left = "<mo>,</mo>".join(_slope(name) for name in formula.wrt)
+        return equation(left, simplified(formula_body(formula)), names, real=real)
+    names = {**names, "grad": _slope(op.outputs[0])}
+    lines = [(_slope(name), ast.parse(stated[name]).body[0]) for name in formula.wrt]
+    return equations(lines, names, real=real)
+
+
 def _symbol_of(name: str) -> str:
-    return symbol({"self": "x", "result": "y"}.get(name, name))
+    return symbol({"self": "x", "input": "x", "result": "y", "result0": "y"}.get(name, name))
 
 
 def _slope(name: str) -> str:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from html import escape
 
-__all__ = ["equation", "expression"]
+__all__ = ["equation", "equations", "expression", "symbol"]
 
 # How tightly an operator binds: a looser part inside a tighter one is put in brackets.
 _LOOSE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(6)
@@ -53,7 +53,7 @@ _FUNCTIONS = {
 }
 _TRANSPOSES = frozenset({"t", "T", "mT", "transpose", "transposed", "swapaxes"})
 _ADJOINTS = frozenset({"H", "mH", "adjoint", "conj_transpose"})
-_GREEK = {"alpha": "α", "beta": "β", "lambd": "λ", "eps": "ε", "pi": "π"}  # noqa: RUF001
+_GREEK = {"sigma": "σ", "alpha": "α", "beta": "β", "lambd": "λ", "eps": "ε", "pi": "π"}  # noqa: RUF001
 
 Names = Mapping[str, str]  # names of Python -> MathML
 
@@ -79,9 +79,14 @@ def equation(left: str, statements: Sequence[ast.stmt], names: Names, *, real: b
     >>> equation("<mi>y</mi>", ast.parse("sqrt(x)").body, {})
     '<math display="block"><mrow><mi>y</mi><mo>=</mo><msqrt><mi>x</mi></msqrt></mrow></math>'
     """
+    return equations([(left, each) for each in statements], names, real=real)
+
+
+def equations(lines_of: Sequence[tuple[str, ast.stmt]], names: Names, *, real: bool = True) -> str:
+    """Return a `math` element with a line for each statement; each brings its own left side."""
     writer = _Writer(names, real)
     lines = []
-    for statement in statements:
+    for left, statement in lines_of:
         if isinstance(statement, ast.Return | ast.Expr) and statement.value is not None:
             lines.append(f"<mrow>{left}<mo>=</mo>{writer.write(statement.value)[0]}</mrow>")
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -153,7 +158,8 @@ class _Writer:
             return _code(ast.unparse(node)), _ATOM
         sign, tightness = _BINARY[type(node.op)]
         left = self.within(node.left, tightness)
-        right = self.within(node.right, tightness + (not isinstance(node.op, ast.Add)))
+        strict = isinstance(node.op, ast.Sub | ast.FloorDiv | ast.Mod)
+        right = self.within(node.right, tightness + strict)
         return f"{left}<mo>{sign}</mo>{right}", tightness
 
     def _of_unaryop(self, node: ast.UnaryOp) -> tuple[str, int]:
@@ -223,6 +229,11 @@ class _Writer:
                 return written
         if name in ("conj", "real", "handle_r_to_c") and args and self.real:
             return self.write(args[0])
+        if name in ("sum", "mean") and len(args) == 1 and not keywords:
+            sign = "<mo>∑</mo>" if name == "sum" else "<mi>mean</mi><mo>&#x2061;</mo>"
+            text, tightness = self.write(args[0])
+            plain = name == "sum" and tightness >= _PRODUCT
+            return sign + (text if plain else _brackets(text)), _PRODUCT
         texts = [self.write(each)[0] for each in args]
         texts += [
             f"<mtext>{escape(each.arg or '')}=</mtext>{self.write(each.value)[0]}"

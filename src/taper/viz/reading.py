@@ -82,14 +82,20 @@ def graph(root: Tensor | Iterable[Tensor], model: Module | None = None) -> Graph
     return read(root, model, names_around())[0]
 
 
-def names_around() -> dict[int, str]:
-    """Return the names of the tensors in the user's running frame, by `id`; locals win."""
+def variables_around() -> Iterator[tuple[Tensor, str]]:
+    """Yield the tensors that the user's running frame has names for, and these; locals first."""
     frame = user_frame(sys._getframe(1))
-    named: dict[int, str] = {}
     for scope in (variables_of(frame), frame.f_globals):
         for name, value in list(scope.items()):
             if isinstance(value, Tensor) and not name.startswith("_"):
-                named.setdefault(id(value), name)
+                yield value, name
+
+
+def names_around() -> dict[int, str]:
+    """Return the names of the tensors in the user's running frame, by `id`; locals win."""
+    named: dict[int, str] = {}
+    for tensor, name in variables_around():
+        named.setdefault(id(tensor), name)
     return named
 
 
@@ -180,6 +186,7 @@ class _Reader:
             tuple([self._leaf(each) for each in self.leaves]),
             tuple(self._edges()),
             tuple([Storage(i, n, leaf, tuple(by)) for i, n, leaf, by in self.storages.values()]),
+            self._modules_around(nodes),
         )
 
     def id_of(self, end: Any) -> int:
@@ -253,6 +260,21 @@ class _Reader:
             self.modules[id(module)] = known
         return known
 
+    def _modules_around(self, nodes: Iterable[GraphNode]) -> tuple[ModuleRef, ...]:
+        """Return the modules of the nodes and those that hold them, as far as they are known."""
+        used = dict.fromkeys(node.module for node in nodes if node.module is not None)
+        classes = {each.path: each for each in self.modules.values()}
+        for _, holder in (self.holders or {}).values():
+            path = path_of(holder, self.holders)
+            classes.setdefault(path, ModuleRef(path, type(holder).__name__))
+        for each in list(used):
+            parts = each.path.split(".")
+            for length in range(1, len(parts)):
+                outer = classes.get(".".join(parts[:length]))
+                if outer is not None:
+                    used.setdefault(outer)
+        return tuple(sorted(used, key=lambda each: (each.path, each.class_name)))
+
     def _saved(self, place: int, node: Any) -> Iterator[Saved]:
         for name, kind, value in saved_values(node):
             array = value._array if isinstance(value, Tensor) else value
@@ -275,7 +297,9 @@ class _Reader:
                 known[3].append(place)
             if kind == "input" and known[2] is not None and _is_leaf(value):
                 kind = "leaf"
-            yield Saved(name, kind, array.shape, dtype_name(array.dtype), array.nbytes, known[0])
+            shape, dtype = array.shape, dtype_name(array.dtype)
+            variable = self.names.get(id(value), "")
+            yield Saved(name, kind, shape, dtype, array.nbytes, known[0], variable)
 
 
 def _is_leaf(value: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 __all__ = [
@@ -98,13 +98,14 @@ class Saved:
             that gets a gradient), `constant` (data without a history) or `packed` (what a hook
             made of it).
         bytes: the size of the tensor itself.
+        variable: name of the user's variable that holds it where the graph was asked for, or ''.
         storage: index in `Graph.storages` of the memory that it lies in; tensors that share memory
             have the same one.  None for a packed object that is no tensor.
 
     >>> import taper
     >>> w = taper.ones(2, requires_grad=True)
     >>> taper.viz.graph(w * w).nodes[0].saved[0]
-    Saved(name='self', kind='leaf', shape=(2,), dtype='float32', bytes=8, storage=0)
+    Saved(name='self', kind='leaf', shape=(2,), dtype='float32', bytes=8, storage=0, variable='w')
     """
 
     name: str
@@ -113,6 +114,7 @@ class Saved:
     dtype: str
     bytes: int
     storage: int | None
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +276,7 @@ class Graph:
         leaves: the tensors in which gradients end.
         edges: the values that go from nodes and leaves to nodes.
         storages: the memory that saved tensors lie in.
+        modules: the modules that recorded nodes, and those around them.
 
     >>> import taper
     >>> from taper import viz
@@ -291,7 +294,8 @@ class Graph:
     nodes: tuple[GraphNode, ...]
     leaves: tuple[GraphLeaf, ...]
     edges: tuple[Edge, ...]
-    storages: tuple[Storage, ...] = field(default=())
+    storages: tuple[Storage, ...] = ()
+    modules: tuple[ModuleRef, ...] = ()
 
     def __iter__(self) -> Iterator[GraphNode]:
         return iter(self.nodes)
@@ -322,8 +326,10 @@ class Graph:
 
         >>> import taper
         >>> data = taper.viz.graph(taper.ones(2, requires_grad=True) * 3).to_json()
-        >>> list(data), data["nodes"][0]["outputs"]
-        (['outputs', 'nodes', 'leaves', 'edges', 'storages'], [{'shape': [2], 'dtype': 'float32'}])
+        >>> list(data)
+        ['outputs', 'nodes', 'leaves', 'edges', 'storages', 'modules']
+        >>> data["nodes"][0]["outputs"]
+        [{'shape': [2], 'dtype': 'float32'}]
         """
         data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
         return data
