@@ -125,6 +125,8 @@ def _run(task: GraphTask, state: State) -> dict[int, Any]:
     cut = state.cut
     before = state.mode & _OF_A_PASS
     state.graph_task = task
+    if outer is None:
+        state.earlier_pass, state.last_pass = state.last_pass, state.sequence
     state.mode = state.mode & ~NO_GRAD | (0 if task.records else NO_GRAD)
     if not task.records:
         state.cut = IN_BACKWARD

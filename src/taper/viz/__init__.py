@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
 from taper.viz.explaining import Explanation, explain
+from taper.viz.leaks import Leak, LeakReport, leaks
 from taper.viz.memory import SavedRow, SavedTable, saved_tensors
 from taper.viz.page import Page, show
 from taper.viz.reading import graph, variables_around
@@ -50,6 +51,9 @@ __all__ = [
     "Step",
     "Summary",
     "debug_backward",
+    "Leak",
+    "LeakReport",
+    "leaks",
     "Explanation",
     "explain",
     "SavedRow",
